@@ -10,7 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
-from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Signer, Verifier, inclusion_note, key_id
+from tallystick.ledger.signed_note import (
+    Checkpoint,
+    InclusionNote,
+    NoteError,
+    Signer,
+    Verifier,
+    inclusion_note,
+    key_id,
+)
 
 SEED = bytes(range(32))
 HEAD = "ab" * 32

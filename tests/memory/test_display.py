@@ -200,7 +200,7 @@ CALLS = {
     "pages.describe": lambda m: m.pages.describe("person-ana", title="Ana"),
     "pages.flag_compact": lambda m: m.pages.flag_compact("person-ana", EVIL),
     "pages.compact": lambda m: m.pages.compact("person-ana"),
-    "pages.foldings": lambda m: m.pages.foldings(),
+    "pages.compactions": lambda m: m.pages.compactions(),
     "pages.list": lambda m: m.pages.list(),
     "pages.read": lambda m: m.pages.read("person-ana"),
     "pages.rebuild": lambda m: m.pages.rebuild(),

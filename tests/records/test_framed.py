@@ -17,7 +17,7 @@ def test_a_frame_reads_as_its_text_and_tells_all_of_itself() -> None:
     framed = FilledFrame("task", "what?", "- [x] tea\n", (HIT,), (dropped,), 4, 10)
 
     assert str(framed) == "- [x] tea\n"
-    assert repr(framed) == "<Framed task: 1 shown, 1 dropped, 4 of 10 tokens>"
+    assert repr(framed) == "<FilledFrame task: 1 shown, 1 dropped, 4 of 10 tokens>"
     assert repr(framed.dropped[0]) == "<Dropped b2 'ale': the budget is used up>"
     told = orjson.loads(orjson.dumps(framed.to_dict()))
     assert (told["hits"][0]["text"], told["dropped"][0]["id"], told["is_whole"]) == ("tea", "b2", True)

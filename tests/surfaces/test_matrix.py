@@ -514,7 +514,7 @@ READS = """
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
     is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.foldings
+    ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.compactions
     pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find

@@ -22,7 +22,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from tallystick.consolidate.confidence import earned
-from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
+from tallystick.records.delta import (
+    AddDelta,
+    DeleteDelta,
+    Delta,
+    DeltaScope,
+    NoopDelta,
+    UpdateDelta,
+    check_provenance,
+)
 from tallystick.records.display import plain, rows_html
 from tallystick.records.extraction import Malformed
 from tallystick.records.rule import ConsolidationRule

@@ -23,7 +23,15 @@ from typing import Any, NamedTuple
 from tallystick.consolidate.classify import Nonsense, Run, key_of, triple_in, what_of
 from tallystick.consolidate.confidence import earned
 from tallystick.records.clock import stamp
-from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
+from tallystick.records.delta import (
+    AddDelta,
+    DeleteDelta,
+    Delta,
+    DeltaScope,
+    NoopDelta,
+    UpdateDelta,
+    check_provenance,
+)
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.extraction import Extracted, Extractor, Malformed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallystick.memory.pages.store import PageStore
 
 
-class Opened:
+class MemoryBase:
     """A memory folder that is open. `Memory` opens it."""
 
     user: str

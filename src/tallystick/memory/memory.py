@@ -28,14 +28,14 @@ from tallystick.memory.maintenance.ledger import LedgerService, is_old
 from tallystick.memory.maintenance.restore import restore
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.verbs.compat import Keeps
-from tallystick.memory.verbs.export import Leaves
-from tallystick.memory.verbs.import_ import Brings
-from tallystick.memory.verbs.look import Looks
-from tallystick.memory.verbs.paths import Walks
-from tallystick.memory.verbs.recall import Asks
-from tallystick.memory.verbs.remember import States
-from tallystick.memory.verbs.review import Governs
+from tallystick.memory.verbs.compat import CompatVerbs
+from tallystick.memory.verbs.export import ExportVerbs
+from tallystick.memory.verbs.import_ import ImportVerbs
+from tallystick.memory.verbs.look import LookVerbs
+from tallystick.memory.verbs.paths import PathVerbs
+from tallystick.memory.verbs.recall import RecallVerbs
+from tallystick.memory.verbs.remember import RememberVerbs
+from tallystick.memory.verbs.review import ReviewVerbs
 from tallystick.records.belief import OWNER, Belief, texts
 from tallystick.records.clock import Clock, said_time, system_clock
 from tallystick.records.display import display_lists
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 @answering
 @display_lists
-class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
+class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, CompatVerbs, RememberVerbs, ImportVerbs):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(

@@ -38,7 +38,7 @@ from tallystick.records.errors import Busy, NotWritten, TallystickError
 from tallystick.records.protocols import Embedder, Identity, TokenVectors
 from tallystick.text.recall_words import parts_of
 
-Said = TypeVar("Said")
+Result = TypeVar("Result")
 
 BATCH = 512  # blocks read from the index at a time
 _QUESTIONS = 64
@@ -150,7 +150,7 @@ class VectorSearch:
         embedder = self.embedder
         return self._ask(lambda: embedder.identity)
 
-    def _ask(self, work: Callable[[], Said]) -> Said:
+    def _ask(self, work: Callable[[], Result]) -> Result:
         """Ask the embedder for something; what it fails with is remembered until it gives vectors again."""
         try:
             return work()

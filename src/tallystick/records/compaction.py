@@ -47,4 +47,4 @@ class Compaction(Displayable):
         return {**asdict(self), "losses": list(self.losses), "changes": [list(pair) for pair in self.changes]}
 
     def __repr__(self) -> str:
-        return f"<Folding {self.path} {self.entries_before} entries into {self.entries_after}, {self.why}>"
+        return f"<Compaction {self.path} {self.entries_before} entries into {self.entries_after}, {self.why}>"

@@ -71,6 +71,6 @@ class FilledFrame(Displayable):
     def __repr__(self) -> str:
         whole = "" if self.is_whole else ", not all that is guaranteed"
         return (
-            f"<Framed {self.frame}: {len(self.hits)} shown, {len(self.dropped)} dropped, "
+            f"<FilledFrame {self.frame}: {len(self.hits)} shown, {len(self.dropped)} dropped, "
             f"{self.used} of {self.budget} tokens{whole}>"
         )

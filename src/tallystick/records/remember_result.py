@@ -32,4 +32,4 @@ class RememberResult(Displayable):
         return "; ".join([self.what, *against, *(f"near to {name}" for name in self.near)])
 
     def __repr__(self) -> str:
-        return f"<Said {self}>"
+        return f"<RememberResult {self}>"

@@ -52,10 +52,10 @@ def test_only_pages_that_are_flagged_or_long_are_proposed(memory, clock):
     job(memory, clock)
     memory.pages.append("topic-tea", "Tea is served at four.", ["time"])
 
-    assert memory.pages.foldings() == []
+    assert memory.pages.compactions() == []
     memory.pages.flag_compact("user-profile", "it rambles")
 
-    [found] = memory.pages.foldings()
+    [found] = memory.pages.compactions()
     assert (found.path, found.why, found.losses) == ("user-profile.md", "flagged: it rambles", ())
     assert (found.entries_before, found.entries_after) == (2, 1)
     assert 0 < found.tokens_after < found.tokens_before
@@ -69,10 +69,10 @@ def test_a_page_above_the_soft_limit_is_proposed_with_the_limit(home, clock):
         (memory.folder / "tallystick.toml").write_text("[writer]\nsoft_limit_tokens = 100\n")
     with Memory(clock=clock) as memory:
         job(memory, clock)
-        assert memory.pages.foldings() == []
+        assert memory.pages.compactions() == []
         memory.pages.append("user-profile", "Ana wrote. " * 40, ["note"])
 
-        assert [each.why for each in memory.pages.foldings()] == ["above 100 tokens"]
+        assert [each.why for each in memory.pages.compactions()] == ["above 100 tokens"]
 
 
 def test_proposing_writes_nothing(memory, clock):
@@ -80,7 +80,7 @@ def test_proposing_writes_nothing(memory, clock):
     memory.pages.flag_compact("user-profile")
     before, events = page_of(memory).read_bytes(), memory.status().events
 
-    assert memory.pages.foldings() == memory.pages.foldings() != []
+    assert memory.pages.compactions() == memory.pages.compactions() != []
     assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
 
 
@@ -88,7 +88,7 @@ def test_a_proposal_names_what_goes_into_what_and_shows_the_difference(memory, c
     old, new = job(memory, clock)
     memory.pages.flag_compact("user-profile")
 
-    [found] = memory.pages.foldings()
+    [found] = memory.pages.compactions()
 
     assert found.changes == ((old, new),)
     lines = found.diff.splitlines()
@@ -117,8 +117,8 @@ def test_each_user_has_foldings_of_their_own(home, clock):
         job(memory, clock, "topic-work")
         memory.pages.flag_compact("topic-work")
     with Memory(clock=clock) as memory:
-        assert memory.pages.foldings() == []
-        [found] = memory.pages.foldings(user="bob")
+        assert memory.pages.compactions() == []
+        [found] = memory.pages.compactions(user="bob")
         assert (found.path, found.user) == ("@bob/topic-work.md", "bob")
 
         assert memory.pages.compact(found).entries_after == 1
@@ -390,10 +390,10 @@ def test_many_pages_at_once(memory, clock):
         job(memory, clock, f"topic-{number}")
         memory.pages.flag_compact(f"topic-{number}")
 
-    for each in memory.pages.foldings():
+    for each in memory.pages.compactions():
         memory.pages.compact(each)
 
-    assert memory.pages.foldings() == []
+    assert memory.pages.compactions() == []
     assert [len(entries(memory, f"topic-{number}")) for number in range(5)] == [1] * 5
 
 
@@ -540,7 +540,7 @@ def test_a_dormant_page_that_is_folded_stays_dormant(memory, clock):
 def test_what_is_carried_out_is_what_was_shown(memory, clock):
     job(memory, clock)
     memory.pages.flag_compact("user-profile")
-    [shown] = memory.pages.foldings()
+    [shown] = memory.pages.compactions()
     memory.pages.append("user-profile", "Ana likes tea.", ["taste"])
     before, events = page_of(memory).read_bytes(), memory.status().events
 
@@ -548,7 +548,7 @@ def test_what_is_carried_out_is_what_was_shown(memory, clock):
         memory.pages.compact(shown)
 
     assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
-    [shown] = memory.pages.foldings()
+    [shown] = memory.pages.compactions()
     assert memory.pages.compact(shown).entries_after == 2
     with pytest.raises(Moved):
         memory.pages.compact(shown)
@@ -559,7 +559,7 @@ def test_pages_are_folded_by_people_or_with_their_approval_exactly_as_asked(home
     with Memory(clock=clock) as memory:
         job(memory, clock)
         before = page_of(memory).read_bytes()
-        rewrite = memory.pages.foldings()[0].text if memory.pages.foldings() else before.decode()
+        rewrite = memory.pages.compactions()[0].text if memory.pages.compactions() else before.decode()
     with Memory(clock=clock, trust=trust) as memory, pytest.raises(NeedsApproval) as held:
         memory.pages.compact("user-profile", rewrite)
     assert page_of(memory).read_bytes() == before
@@ -577,7 +577,7 @@ def test_nothing_is_folded_inside_a_batch_or_where_nothing_may_be_written(memory
     with Memory(memory.folder, read_only=True) as other:
         with pytest.raises(Refused, match="only be read"):
             other.pages.compact("user-profile")
-        assert other.pages.foldings() == []
+        assert other.pages.compactions() == []
     assert entries(memory) == [OLD, NEW]
 
 

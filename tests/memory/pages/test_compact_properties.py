@@ -1,4 +1,4 @@
-"""After any mix of writes, edits and foldings: pages that followed are pages made anew, and no word is lost."""
+"""After any mix of writes, edits and compactions: pages that followed are pages made anew, and no word is lost."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_a_rewrite_that_loses_a_fact_is_refused_and_changes_nothing_but_the_flag
     assert text_of(memory) == before.replace("needs_compact: false", "needs_compact: true")
     assert [memory.get(name) for name in names.values()] == held
     assert memory.pages.read("person-ana", include_superseded=True).entries == shown
-    [flagged] = memory.pages.foldings()
+    [flagged] = memory.pages.compactions()
     assert flagged.why.startswith("flagged: a rewrite was refused: ")
     assert len(flagged.why) < 220
 
@@ -203,13 +203,13 @@ def test_the_page_as_it_is_is_accepted_and_the_flag_is_gone(memory, names):
     done = memory.pages.compact("person-ana", before)
 
     assert done.changes == ()
-    assert memory.pages.foldings() == []
+    assert memory.pages.compactions() == []
     assert text_of(memory) == before.replace("needs_compact: true", "needs_compact: false")
 
 
 def test_our_own_proposal_is_accepted_as_a_rewrite(memory, names):
     memory.pages.flag_compact("person-ana")
-    [ours] = memory.pages.foldings()
+    [ours] = memory.pages.compactions()
 
     done = memory.pages.compact("person-ana", ours.text)
 

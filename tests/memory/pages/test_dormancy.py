@@ -264,7 +264,7 @@ def test_a_page_above_the_hard_limit_is_flagged_whatever_made_it_so(limited, way
     WAYS[way](limited)
 
     [path] = flagged(limited)
-    assert [(each.path, each.why) for each in limited.pages.foldings()] == [(path, "flagged: above 100 tokens")]
+    assert [(each.path, each.why) for each in limited.pages.compactions()] == [(path, "flagged: above 100 tokens")]
     limited.pages.sync()
     assert "needs_compact: true" in (limited.pages.folder / path).read_text()
     assert limited.pages.sync().written == ()

@@ -122,7 +122,7 @@ def test_all_that_a_distrusted_source_wrote_is_withheld(opened):
     person.distrust("mcp:b")
 
     def read(m):
-        shown = [m.paths.all(), m.reviews.all(), m.receipts.all(), m.pages.list(), m.pages.foldings(), list(m.log())]
+        shown = [m.paths.all(), m.reviews.all(), m.receipts.all(), m.pages.list(), m.pages.compactions(), list(m.log())]
         return repr([[getattr(each, "to_dict", each.__str__)() for each in found] for found in shown]).casefold()
 
     for words in ("path", "reason", "text", "description", "tag", "question"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 SERVED = {  # a call, and the operations that make it
     "audit": ("list_audit",), "consolidate": ("consolidate",), "diff": ("diff",), "distrust": ("distrust",),
-    "erase": ("erase",), "export_lines": ("export",), "archive": ("archive",), "forget": ("forget",), "frame": ("frame",),
-    "get": ("get_belief",), "history": ("belief_history",), "invalidate": ("invalidate",), "is_shown": ("remember",),
+    "erase": ("erase",), "export_lines": ("export",), "archive": ("archive",), "forget": ("forget",),
+    "frame": ("frame",), "get": ("get_belief",), "history": ("belief_history",), "invalidate": ("invalidate",),
+    "is_shown": ("remember",),
     "log": ("list_events", "get_event", "follow_events"), "content_version": ("list_beliefs",),
     "masked": ("remember", "observe"),
     "observe": ("observe",), "outcome": ("outcome",), "recall": ("recall", "recall_by_query"),
@@ -81,7 +82,7 @@ LEFT_OUT = {
     "ledger.check_proof": "whoever has a proof checks it with a key, and without this server",
     "ledger.compact": _AT_HOME, "ledger.folder": _AT_HOME, "ledger.note_erasures": _INSIDE, "ledger.pin_path": _AT_HOME,
     "ledger.prune": _AT_HOME, "pages.clean": _A_PERSONS, "pages.compact": _A_PERSONS, "pages.folder": _AT_HOME,
-    "pages.foldings": _A_PERSONS, "pages.name_of": _INSIDE, "pages.rebuild": _AT_HOME, "pages.sync": _AT_HOME,
+    "pages.compactions": _A_PERSONS, "pages.name_of": _INSIDE, "pages.rebuild": _AT_HOME, "pages.sync": _AT_HOME,
     "paths.named": _INSIDE, "paths.said": "`list_beliefs` takes a `path`", "paths.tree": "`list_paths` names parents",
     "receipts.flush": "the memory does by itself", "receipts.keep": _INSIDE, "reviews.approve_all": "one at a time",
     "reviews.grant": "whoever has the marker could carry it out", "reviews.is_approved": _INSIDE,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.surfaces.cli import patience
+from tallystick.surfaces.cli import progress as patience
 from tests.chronomemory_folder import OldStore
 
 

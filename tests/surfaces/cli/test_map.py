@@ -10,7 +10,19 @@ import click
 import pytest
 
 from tallystick.surfaces.cli.command import Command
-from tallystick.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
+from tallystick.surfaces.cli.map import (
+    CARE,
+    DAILY,
+    DECIDE,
+    GRAPH,
+    LEDGER,
+    LOOK,
+    MOVE,
+    PATHS,
+    SERVE,
+    SPECIALIST,
+    STORE,
+)
 from tallystick.surfaces.cli.root import tallystick as program
 
 EVERYWHERE = {"--folder", "--json", "--jsonl", "--debug"}

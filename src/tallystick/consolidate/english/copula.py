@@ -13,7 +13,17 @@ from tallystick.consolidate.english.times import birth_said, date_said
 from tallystick.consolidate.english.verbs import intent, up_to_comma
 from tallystick.text.claims import claim_of
 from tallystick.text.tokens import Token
-from tallystick.text.word_lists import DIETS, JOBS, KIN_ADJECTIVES, NOT_A_JOB, PETS, RELATIONS, SECRETS, SETTINGS, UNITS
+from tallystick.text.word_lists import (
+    DIETS,
+    JOBS,
+    KIN_ADJECTIVES,
+    NOT_A_JOB,
+    PETS,
+    RELATIONS,
+    SECRETS,
+    SETTINGS,
+    UNITS,
+)
 from tallystick.text.words import EXACT, NAME
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")

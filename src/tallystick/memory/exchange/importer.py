@@ -29,7 +29,7 @@ from tallystick.exchange.conversation import (
     Note,
     named_after,
 )
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.exchange.import_notes import Noting
 from tallystick.records.errors import Refused
 from tallystick.records.path import ROOT
@@ -57,7 +57,7 @@ class ImportRun:
     """One import into one memory, for one user."""
 
     def __init__(
-        self, memory: Opened, user: str, *, quarantine: bool, mine: bool, dry_run: bool, tick: Tick | None
+        self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool, tick: Tick | None
     ) -> None:  # fmt: skip
         self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
         self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run

@@ -26,7 +26,16 @@ from tallystick.projections.graph.merge import is_derived_here, plain_edge, plai
 from tallystick.projections.graph.queries import GraphFile
 from tallystick.records.errors import Busy, NotApproved, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
+from tallystick.records.graph.envelope import (
+    KEYS,
+    KINDS,
+    GraphEnvelope,
+    Records,
+    key_of,
+    keys_in,
+    record_in,
+    record_of,
+)
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.fields import RecordFields, line_of
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile

@@ -304,7 +304,7 @@ class EditApplier:
         belief, versions, changes = held.belief(), self._versions(held), {"text": entry.body, "trust": "human"}
         if any(same_words(each.belief.text, entry.body) for each in versions):
             what = f"{row.id} said this before it was changed: it stays as it is now"
-            self._into.problems.append(Told(self._path, entry.line, what))
+            self._into.problems.append(SyncNote(self._path, entry.line, what))
             return
         later = [each for each in versions if each.seq > self._base.seq]
         if belief.status == "active" and later and all(each.by == PAGE_EDIT for each in later):

@@ -166,7 +166,7 @@ class Compactor:
 
     def _decided(self, state: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._folding(state, self._our_plan(state), "").text != shown.text:
-            raise Moved(f"{shown.path} is not what it was when this was proposed; look at the foldings again")
+            raise Moved(f"{shown.path} is not what it was when this was proposed; look at the compactions again")
         return self._our_plan(state) if rewrite is None else _rewrite_plan(state, rewrite)
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:

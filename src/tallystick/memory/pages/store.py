@@ -142,13 +142,14 @@ class PageStore(Recents):
 
     # -- folding -----------------------------------------------------------------------------------------------------
 
-    def foldings(self, *, user: str | None = None) -> builtins.list[Compaction]:
+    def compactions(self, *, user: str | None = None) -> builtins.list[Compaction]:
         """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
         return self._folds.proposals(self._user if user is None else user)
 
     def compact(self, path: str | Compaction, rewrite: str | None = None, *, reason: str = "") -> Compaction:
-        """Fold a page: as we propose, as one of `foldings()` shows (Moved, if the page changed since), or as `rewrite`
-        has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays flagged."""
+        """Compact a page: as we propose, as one of `compactions()` shows (Moved, if the page changed since), or as
+        `rewrite` has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays
+        flagged."""
         self._must_be_writable()
         if isinstance(path, Compaction):
             user, about, shown = path.user, self._shown_about(path), path
@@ -166,7 +167,7 @@ class PageStore(Recents):
     def _shown_about(self, folding: Compaction) -> str:
         file = self._at.read(lambda db: db.file(folding.path))
         if file is None or file.user != folding.user:
-            raise Moved(f"{folding.path} is gone; look at the foldings again")
+            raise Moved(f"{folding.path} is gone; look at the compactions again")
         return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:

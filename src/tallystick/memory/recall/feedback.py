@@ -77,7 +77,8 @@ class FeedbackService:
         whose, named = self._of(user), checked_list(names, "names")
         self._gated.must("episode", "fade", user=whose)
         check_names(reason=reason)
-        return _ids(self._shelf.ledger.write(lambda: decide.archive(self._shelf.book, named, reason=reason, user=whose)))
+        known = self._shelf.book
+        return _ids(self._shelf.ledger.write(lambda: decide.archive(known, named, reason=reason, user=whose)))
 
     def _of(self, user: str | None) -> str:
         whose = self._user if user is None else user

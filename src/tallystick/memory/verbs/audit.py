@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import orjson
 
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.masking import Masker
 from tallystick.records.audit import NAME, AuditLine, Auditor
@@ -32,7 +32,7 @@ _AT_ONCE = 1 << 20  # bytes that are written together
 _TAIL = 1 << 16
 
 
-class Accounts(Opened):
+class AuditVerbs(MemoryBase):
     """What a memory tells of itself. `Memory` is one."""
 
     _masks: Masker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.episodes.store import is_episode_shown
 from tallystick.memory.trust.recallable import is_shown
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tallystick.memory.graph.entities import EntityStore
 
 
-class Keeps(Opened):
+class CompatVerbs(MemoryBase):
     """What is kept in the way of other memories. `Memory` is one."""
 
     @cached_property

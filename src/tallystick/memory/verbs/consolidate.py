@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tallystick.records.rule import Consolidated, ConsolidationRule
 
 
-class Learns(Opened):
+class ConsolidateVerbs(MemoryBase):
     """What episodes teach. `Memory` is one."""
 
     @cached_property

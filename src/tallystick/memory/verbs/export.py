@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from tallystick.memory.verbs.graph import Graphs
+from tallystick.memory.verbs.graph import GraphVerbs
 from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.export import MARK, Exported, TakenIn
 from tallystick.records.scope import checked
@@ -19,7 +19,7 @@ NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
 
 
-class Leaves(Graphs):
+class ExportVerbs(GraphVerbs):
     """Taking a memory along, and taking one in. `Memory` is one."""
 
     def export(

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.records.event import Event
 
 if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphService
 
 
-class Graphs(Opened):
+class GraphVerbs(MemoryBase):
     """Entities and how they are related. `Memory` is one."""
 
     @cached_property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.chain import first_line, is_ours
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.maintenance.ledger import is_old
 from tallystick.records.errors import Closed, NotWritable, Refused
 from tallystick.records.scope import checked
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallystick.records.transfer import Imported, Skipped
 
 
-class Brings(Opened):
+class ImportVerbs(MemoryBase):
     """What comes from other systems. `Memory` is one."""
 
     def import_from(

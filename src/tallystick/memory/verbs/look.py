@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tallystick.decide.usage import identity
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.records.belief import Belief
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Event
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tallystick.records.status import Status
 
 
-class Looks(Opened):
+class LookVerbs(MemoryBase):
     """What is known, and how it came to be. `Memory` is one."""
 
     _keyring: Keyring

@@ -11,14 +11,14 @@ from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
-from tallystick.memory.verbs.audit import Accounts
-from tallystick.memory.verbs.consolidate import Learns
+from tallystick.memory.verbs.audit import AuditVerbs
+from tallystick.memory.verbs.consolidate import ConsolidateVerbs
 
 if TYPE_CHECKING:
     from tallystick.memory.maintenance.tidy import TidyService
 
 
-class Tends(Learns, Accounts):
+class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
     """What becomes of memories after they were said. `Memory` is one."""
 
     @cached_property

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tallystick.memory.verbs.consolidate import Learns
+from tallystick.memory.verbs.consolidate import ConsolidateVerbs
 
 if TYPE_CHECKING:
     from tallystick.memory.paths.paths import PathService
     from tallystick.memory.paths.view import PathView
 
 
-class Walks(Learns):
+class PathVerbs(ConsolidateVerbs):
     """Where in a conversation something is said. `Memory` is one."""
 
     @cached_property

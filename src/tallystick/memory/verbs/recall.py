@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tallystick.memory.recall.sessions import FrameStore
-from tallystick.memory.verbs.maintain import Tends
-from tallystick.memory.verbs.trust import Trusts
+from tallystick.memory.verbs.maintain import MaintainVerbs
+from tallystick.memory.verbs.trust import TrustVerbs
 from tallystick.records.errors import Refused
 from tallystick.records.frame import Frame
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Tick = Callable[[int], None]
 
 
-class Asks(Tends, Trusts):
+class RecallVerbs(MaintainVerbs, TrustVerbs):
     """What a memory answers. `Memory` is one."""
 
     _embedder: Embedder | str | None

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.beliefs.corrections import corrected
-from tallystick.memory.verbs.maintain import Tends
-from tallystick.memory.verbs.trust import Trusts
+from tallystick.memory.verbs.maintain import MaintainVerbs
+from tallystick.memory.verbs.trust import TrustVerbs
 from tallystick.records.belief import Belief
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
@@ -47,7 +47,7 @@ class _Around:
 _NOTHING = _Around()
 
 
-class States(Tends, Trusts):
+class RememberVerbs(MaintainVerbs, TrustVerbs):
     """How a memory takes in what is held true. `Memory` is one."""
 
     def _state(self, fields: dict[str, Any], idempotency_key: str) -> Belief:

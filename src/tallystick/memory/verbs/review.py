@@ -15,7 +15,7 @@ from tallystick.decide.beliefs import invalidate, what_goes
 from tallystick.decide.gate import Verdict, as_seen, gate, matrix
 from tallystick.decide.path_actions import action_on
 from tallystick.decide.paths import named
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.reviews.reviews import ReviewService, do_the_rest
 from tallystick.records.belief import texts
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
@@ -27,7 +27,7 @@ from tallystick.records.review import Action, Applied, Approval, Review
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 
 
-class Governs(Opened):
+class ReviewVerbs(MemoryBase):
     """What is done under the policy. `Memory` is one."""
 
     @cached_property

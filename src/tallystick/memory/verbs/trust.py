@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import trust as decide
 from tallystick.decide.beliefs import Draw
-from tallystick.memory.context import Opened
+from tallystick.memory.context import MemoryBase
 from tallystick.memory.core.echo import Echo, EchoDetector
 from tallystick.records.belief import Belief
 from tallystick.records.clock import just_before, parse_moment, said_time, stamp
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WITHHELD = "(withheld)"
 
 
-class Trusts(Opened):
+class TrustVerbs(MemoryBase):
     """Whom to trust. `Memory` is one."""
 
     @cached_property

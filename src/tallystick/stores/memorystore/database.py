@@ -24,7 +24,16 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from tallystick.projections.database import run_patiently
-from tallystick.records.errors import Busy, Closed, Damaged, NotFound, NotWritable, NotWritten, Refused, TallystickError
+from tallystick.records.errors import (
+    Busy,
+    Closed,
+    Damaged,
+    NotFound,
+    NotWritable,
+    NotWritten,
+    Refused,
+    TallystickError,
+)
 
 PATIENCE = 30.0  # seconds that a write waits for its turn
 

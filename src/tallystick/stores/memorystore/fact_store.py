@@ -21,7 +21,15 @@ import orjson
 from tallystick.decide.facts import given_id, placed
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, parse_moment, stamp, system_clock
-from tallystick.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, check_provenance, read_delta
+from tallystick.records.delta import (
+    AddDelta,
+    DeleteDelta,
+    Delta,
+    NoopDelta,
+    UpdateDelta,
+    check_provenance,
+    read_delta,
+)
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan, StoreHealth

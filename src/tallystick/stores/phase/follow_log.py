@@ -25,7 +25,15 @@ from typing import Any
 import orjson
 
 from tallystick.records.clock import Clock, stamp
-from tallystick.records.errors import Damaged, NeedsApproval, NotFound, NotWritten, Refused, TallystickError, Unfinished
+from tallystick.records.errors import (
+    Damaged,
+    NeedsApproval,
+    NotFound,
+    NotWritten,
+    Refused,
+    TallystickError,
+    Unfinished,
+)
 from tallystick.records.fields import moment
 from tallystick.records.graph.envelope import GraphEnvelope, Records
 from tallystick.records.graph.events import ABANDON, MERGE, MemoryEvent, shown

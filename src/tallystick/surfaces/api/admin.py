@@ -186,8 +186,9 @@ class RestoreTrust(Shape):
 
 
 @router.post(
-    "/v1/restore-trust", operation_id="restore_trust", response_model=Sources, responses=also(403, 404), tags=["sources"],
-    summary="Let a source be recalled again", response_description="Each source, and how it stands now.",
+    "/v1/restore-trust", operation_id="restore_trust", response_model=Sources, responses=also(403, 404),
+    tags=["sources"], summary="Let a source be recalled again",
+    response_description="Each source, and how it stands now.",
 )  # fmt: skip
 async def restore_trust(request: Request, said: RestoreTrust) -> Response:
     """As before, with what it said meanwhile. Only a person does this."""

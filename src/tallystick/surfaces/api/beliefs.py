@@ -14,7 +14,7 @@ from tallystick.records.belief import Belief as Held
 from tallystick.records.errors import Moved
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains
 from tallystick.surfaces.api.model import Shape, Values, shaped
-from tallystick.surfaces.api.models import Erasure, Gone, Ids, Observed, Related, Said, Trust, Weakened
+from tallystick.surfaces.api.models import Erasure, Gone, Ids, Observed, Related, RememberResult, Trust, Weakened
 from tallystick.surfaces.api.responses import IfMatch, also
 from tallystick.surfaces.api.route import router as made
 
@@ -64,8 +64,11 @@ class Remember(Fields):
 
 
 @router.post(
-    "/v1/remember", operation_id="remember", response_model=Said, summary="Hold something true",
-    responses={**also(202, 403, 404, 409), 201: {"model": Said, "description": "It is held now, and was not before."}},
+    "/v1/remember", operation_id="remember", response_model=RememberResult, summary="Hold something true",
+    responses={
+        **also(202, 403, 404, 409),
+        201: {"model": RememberResult, "description": "It is held now, and was not before."},
+    },
     response_description="It was held already; nothing was written, or it was reinforced.",
 )  # fmt: skip
 async def remember(
@@ -156,7 +159,7 @@ class Revise(Fields):
 
 
 @router.post(
-    "/v1/revise", operation_id="revise", response_model=Said, summary="Replace a belief by a better one",
+    "/v1/revise", operation_id="revise", response_model=RememberResult, summary="Replace a belief by a better one",
     responses=also(202, 403, 404, 409, 412), response_description="The new version.",
 )  # fmt: skip
 async def revise(said: Revise, request: Request, if_match: IfMatch = "") -> Response:

@@ -103,7 +103,7 @@ async def belief_why(request: Request, name: Name, path: OfPath = "") -> Respons
     return await unless_known(request, lambda memory: plain(memory.why(name, path=path)))
 
 
-class Resting(Shape):
+class Dependents(Shape):
     """What stands on a belief."""
 
     model_config = shaped(beliefs=[BELIEF])
@@ -111,7 +111,7 @@ class Resting(Shape):
 
 
 @router.get(
-    "/v1/beliefs/{name:path}/resting", operation_id="belief_resting", response_model=Resting,
+    "/v1/beliefs/{name:path}/resting", operation_id="belief_resting", response_model=Dependents,
     responses=also(304, 404), summary="See what rests on a belief", response_description="The nearest first.",
 )  # fmt: skip
 async def belief_resting(request: Request, name: Name, path: OfPath = "") -> Response:

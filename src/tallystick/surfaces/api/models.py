@@ -141,7 +141,7 @@ class Hit(Shape):
     relation: str = Field(description="How it is related to that.")
 
 
-class Nearly(Shape):
+class NearMiss(Shape):
     """A memory that was looked at and is no hit."""
 
     model_config = shaped(hit=HIT, why="too unlike the question to answer it")
@@ -149,7 +149,7 @@ class Nearly(Shape):
     why: str = Field(description="Why it is no hit.")
 
 
-class Recalled(Shape):
+class RecallResult(Shape):
     """What a recall answers."""
 
     model_config = shaped(
@@ -161,7 +161,7 @@ class Recalled(Shape):
     floor: float = Field(description="Below which nothing is served.")
     hits: list[Hit] = Field(description="The best first. Empty, if nothing fits.")
     nearest: list[Hit] = Field(description="What came closest, if nothing fits.")
-    nearly: list[Nearly] = Field(description="With `explain`: what came next, and why it is none.")
+    nearly: list[NearMiss] = Field(description="With `explain`: what came next, and why it is none.")
     receipt: str = Field(description="The receipt that was left, or empty.")
 
 
@@ -179,7 +179,7 @@ class Dropped(Shape):
     said_by: str = Field(description="The hit that says the same in its stead.")
 
 
-class Framed(Shape):
+class FilledFrame(Shape):
     """A frame that was filled: text for a prompt, within a budget."""
 
     model_config = shaped(
@@ -209,7 +209,7 @@ class Answer(Shape):
     page: str = Field(description="The file on which it stands.")
 
 
-class Said(Shape):
+class RememberResult(Shape):
     """A belief as it is held now, and how that came."""
 
     model_config = shaped(

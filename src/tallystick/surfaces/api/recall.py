@@ -13,7 +13,7 @@ from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_u
 from tallystick.surfaces.api.errors import must_be_a_person
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains
 from tallystick.surfaces.api.model import Shape, shaped, whole
-from tallystick.surfaces.api.models import Framed, Recalled
+from tallystick.surfaces.api.models import FilledFrame, RecallResult
 from tallystick.surfaces.api.models_history import RECEIPT, Receipt, Replayed
 from tallystick.surfaces.api.responses import When, also, moment, several
 from tallystick.surfaces.api.route import router as made
@@ -78,8 +78,8 @@ _RECALLED = "The memories that answer, the best first."
 
 
 @router.post(
-    "/v1/recall", operation_id="recall", response_model=Recalled, responses=also(403, 404), summary="Ask a question",
-    response_description=_RECALLED,
+    "/v1/recall", operation_id="recall", response_model=RecallResult, responses=also(403, 404),
+    summary="Ask a question", response_description=_RECALLED,
 )  # fmt: skip
 async def recall(asked: Recall, request: Request) -> Response:
     """The memories that answer a question, each with its score, its reasons and its sources.
@@ -103,7 +103,7 @@ def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.get(
-    "/v1/recall", operation_id="recall_by_query", response_model=Recalled, responses=also(403, 404),
+    "/v1/recall", operation_id="recall_by_query", response_model=RecallResult, responses=also(403, 404),
     summary="Ask a question by its address", response_description=_RECALLED,
 )  # fmt: skip
 async def recall_by_query(
@@ -157,8 +157,8 @@ class FillFrame(Asked):
 
 
 @router.post(
-    "/v1/frame", operation_id="frame", response_model=Framed, responses=also(403, 404), summary="Get text for a prompt",
-    response_description="The text, what it shows, and what was left out and why.",
+    "/v1/frame", operation_id="frame", response_model=FilledFrame, responses=also(403, 404),
+    summary="Get text for a prompt", response_description="The text, what it shows, and what was left out and why.",
 )  # fmt: skip
 async def frame(asked: FillFrame, request: Request) -> Response:
     """What an agent needs to know for a purpose, as text within a budget of tokens."""

@@ -10,7 +10,7 @@ from tallystick.memory.maintenance import check as care
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import CARE
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bad, dim, good, warn
 from tallystick.surfaces.present.text import shown
 

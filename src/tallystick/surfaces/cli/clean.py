@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.surfaces.cli.asking import ask
 from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
+from tallystick.surfaces.cli.confirm import ask
 from tallystick.surfaces.cli.map import SPECIALIST
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.time import count
 

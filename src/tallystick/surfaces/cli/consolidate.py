@@ -21,7 +21,7 @@ from tallystick.surfaces.cli.consolidate_page import (
     what_was_due,
 )
 from tallystick.surfaces.cli.map import SPECIALIST
-from tallystick.surfaces.cli.patience import progress, waiting
+from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import shown
 

@@ -13,7 +13,7 @@ from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, on_a_terminal, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import DAILY
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.tab import complete
 from tallystick.surfaces.present.beliefs import table
 from tallystick.surfaces.present.copies import copies_in

@@ -12,7 +12,7 @@ from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.given_files import summed
 from tallystick.surfaces.cli.map import MOVE
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import shown, shown_in_json
 

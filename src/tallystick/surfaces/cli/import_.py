@@ -17,7 +17,7 @@ from tallystick.surfaces.cli.call import Call, is_there, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.given_files import STANDARD_INPUT, read_given, summed
 from tallystick.surfaces.cli.map import MOVE
-from tallystick.surfaces.cli.patience import progress
+from tallystick.surfaces.cli.progress import progress
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short
 from tallystick.surfaces.present.time import count

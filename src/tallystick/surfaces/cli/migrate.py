@@ -13,7 +13,7 @@ from tallystick.stores.esdb.store import ChronoStore, SkippedRecord
 from tallystick.surfaces.cli.call import BY, Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import SPECIALIST
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim, warn
 from tallystick.surfaces.present.text import shown
 from tallystick.surfaces.present.time import count

@@ -11,7 +11,7 @@ from tallystick.surfaces.cli.belief_options import said_lines, text_or_input
 from tallystick.surfaces.cli.call import Call, is_there, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import DAILY
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import short_id
 from tallystick.surfaces.present.remembered import remembered
 from tallystick.surfaces.present.terminal import bold, dim, width

@@ -11,7 +11,7 @@ from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import SPECIALIST
-from tallystick.surfaces.cli.patience import progress, waiting
+from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.cli.sync import happened, tell_problems
 from tallystick.surfaces.present.page_names import has_pages
 from tallystick.surfaces.present.terminal import dim

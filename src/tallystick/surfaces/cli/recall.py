@@ -13,7 +13,7 @@ from tallystick.surfaces.cli.belief_options import from_standard_input, text_fro
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import DAILY
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.recall_hook import for_a_hook
 from tallystick.surfaces.cli.recall_options import asked, check_frame, recall_options
 from tallystick.surfaces.cli.recall_page import beside, page, replayed

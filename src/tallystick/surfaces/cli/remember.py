@@ -13,7 +13,7 @@ from tallystick.surfaces.cli.belief_options import belief_options, by_line, give
 from tallystick.surfaces.cli.call import Call, is_there, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import DAILY
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.remembered import DONE, beside, remembered
 from tallystick.surfaces.present.time import count

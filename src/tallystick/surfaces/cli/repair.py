@@ -12,7 +12,7 @@ from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.call import BY, Call, on_a_terminal, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import CARE
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim, warn
 from tallystick.surfaces.present.text import shown
 

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from tallystick.surfaces.cli.call import BY, Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import CARE
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.copies import copies_in
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import shown

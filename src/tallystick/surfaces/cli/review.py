@@ -9,10 +9,10 @@ import click
 
 from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli.asking import ask, one_by_one
 from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
+from tallystick.surfaces.cli.confirm import ask, one_by_one
 from tallystick.surfaces.cli.given_files import summed
 from tallystick.surfaces.cli.map import DECIDE
 from tallystick.surfaces.cli.tab import complete_entity, complete_review

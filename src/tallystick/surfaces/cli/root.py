@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from tallystick.surfaces.cli import ending
 from tallystick.surfaces.cli.call import Call, is_there, on_a_terminal
 from tallystick.surfaces.cli.command import Group, everywhere, write_block, write_sections
+from tallystick.surfaces.cli.main import BROKEN_PIPE, end_well, leave
 from tallystick.surfaces.cli.map import FIRST_PAGE, GRAPH, LEDGER, PATHS, SECOND_PAGE, STORE
 
 FIRST_STEPS = """\
@@ -40,13 +40,13 @@ class Root(Group):
         del prog_name
         call = Call()
         extra.update(standalone_mode=False, obj=call, complete_var="_TALLYSTICK_COMPLETE")
-        sys.exit(ending.end_well(lambda: super(Root, self).main(args, "tallystick", **extra), call))
+        sys.exit(end_well(lambda: super(Root, self).main(args, "tallystick", **extra), call))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # click would call it a refusal
-            return ending.BROKEN_PIPE
+            return BROKEN_PIPE
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, FIRST_PAGE)
@@ -114,4 +114,4 @@ def main() -> None:
     try:
         tallystick.main()
     except SystemExit as end:
-        ending.leave(end.code if isinstance(end.code, int) else 0)
+        leave(end.code if isinstance(end.code, int) else 0)

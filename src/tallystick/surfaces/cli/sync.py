@@ -11,7 +11,7 @@ from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call, print_json
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import MOVE
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.page_names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown

@@ -17,7 +17,7 @@ def _offered(what: str) -> Completer:
     """What completes a name of that kind."""
 
     def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-        from tallystick.surfaces.cli.completing import offer
+        from tallystick.surfaces.cli.completion import offer
 
         return offer(what, ctx, begun)
 

@@ -11,7 +11,7 @@ from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import SPECIALIST
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bad, bold, dim, good, width
 from tallystick.surfaces.present.text import short
 from tallystick.surfaces.present.time import count

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.surfaces.cli.asking import ask, one_by_one
 from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
+from tallystick.surfaces.cli.confirm import ask, one_by_one
 from tallystick.surfaces.cli.map import CARE
-from tallystick.surfaces.cli.patience import waiting
-from tallystick.surfaces.cli.tidy_fold import compact
+from tallystick.surfaces.cli.progress import waiting
+from tallystick.surfaces.cli.tidy_compact import compact
 from tallystick.surfaces.present.terminal import bold, dim, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count

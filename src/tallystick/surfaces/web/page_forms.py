@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.surfaces.present.page_names import meant
 from tallystick.surfaces.web.filters import segment
-from tallystick.surfaces.web.page_view import Opened, opened
+from tallystick.surfaces.web.page_view import OpenPage, opened
 from tallystick.surfaces.web.render import ask, form_of, shown, then
 from tallystick.surfaces.web.revise import begin, forgotten, reworded, shown_as, shown_form
 
@@ -71,7 +71,7 @@ async def taken(request: Request) -> Response:
 async def _added(request: Request, name: str, form: Mapping[str, str]) -> Response:
     """Add an entry, and look at it; or show the page again, with the reason and what was typed."""
 
-    def work(memory: Memory) -> tuple[str, Opened | None, TallystickError | None]:
+    def work(memory: Memory) -> tuple[str, OpenPage | None, TallystickError | None]:
         try:
             return _add(memory, name, form), None, None
         except (Refused, Busy) as error:
@@ -84,7 +84,7 @@ async def _added(request: Request, name: str, form: Mapping[str, str]) -> Respon
 
 
 def shown_page(
-    request: Request, page: Opened, *, done: str = "", trouble: str = "", typed: Mapping[str, str] | None = None,
+    request: Request, page: OpenPage, *, done: str = "", trouble: str = "", typed: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> Response:  # fmt: skip
     """One page with its forms."""

@@ -129,7 +129,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenPage:
     """A page that is looked at. `problems` are lines of its file that were not understood."""
 
     name: str
@@ -143,7 +143,7 @@ class Opened:
     problems: tuple[str, ...] = ()
 
 
-def opened(memory: Memory, name: str, *, earlier: bool = False, before: str = "") -> Opened:
+def opened(memory: Memory, name: str, *, earlier: bool = False, before: str = "") -> OpenPage:
     """A page with its newest entries; those that were replaced too, if `earlier`; from the one before `before` on."""
     problems = taken_in(memory, name)
     page = memory.pages.read(page_name(memory, name), include_superseded=True)
@@ -153,7 +153,7 @@ def opened(memory: Memory, name: str, *, earlier: bool = False, before: str = ""
     shown_here = wanted[start : start + AT_ONCE]
     rest = shown_here[-1].id if start + AT_ONCE < len(wanted) else ""
     struck = sum(not entry.is_current for entry in page.entries)
-    return Opened(
+    return OpenPage(
         called(page.info), page.info, visible(page.text), memory.pages.folder / page.info.path,
         _cards(memory, page, shown_here), struck, earlier, rest, problems,
     )  # fmt: skip

@@ -31,7 +31,15 @@ from tallystick.records.errors import NotFound, NotWritable
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.fields import line_of
 from tallystick.stores.phase.event_log.filters import wanted
-from tallystick.stores.phase.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free, must_fit, new_ones
+from tallystick.stores.phase.event_log.line import (
+    Bad,
+    event_of,
+    fields_of,
+    lines_of,
+    must_be_free,
+    must_fit,
+    new_ones,
+)
 from tallystick.stores.phase.event_log.line_file import LineFile, Pen, batched
 from tallystick.stores.phase.event_log.protocol import DUPLICATE, TORN, UNKNOWN_SCHEMA, Events, Findings, LogFinding
 from tallystick.stores.phase.event_log.replay import GraphSnapshot, replay

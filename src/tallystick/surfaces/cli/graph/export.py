@@ -10,7 +10,7 @@ from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import summed
 from tallystick.surfaces.cli.graph.given import counts, graph_command
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import shown, shown_in_json
 

@@ -14,7 +14,7 @@ from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import read_given, summed
 from tallystick.surfaces.cli.graph.given import graph_command
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 
 _VERDICTS = {

@@ -11,7 +11,7 @@ import click
 from tallystick.surfaces.cli.belief_options import whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.graph.given import graph_command
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import ago

@@ -8,7 +8,7 @@ from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.call import Call, on_a_terminal, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import LEDGER
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import dim
 from tallystick.surfaces.present.text import lines, shown
 

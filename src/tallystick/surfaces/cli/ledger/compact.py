@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import LEDGER
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.time import count
 

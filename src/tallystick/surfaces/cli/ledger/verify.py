@@ -12,7 +12,7 @@ from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import LEDGER
-from tallystick.surfaces.cli.patience import progress
+from tallystick.surfaces.cli.progress import progress
 from tallystick.surfaces.present.terminal import bad, dim, good, row, warn
 from tallystick.surfaces.present.text import shown
 from tallystick.surfaces.present.time import count

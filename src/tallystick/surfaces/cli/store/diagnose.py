@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tallystick.stores.phase.graph.diagnostics import Diagnostic
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.store.given import folder, store_command
 from tallystick.surfaces.present.terminal import bad, dim, good, warn
 from tallystick.surfaces.present.text import shown

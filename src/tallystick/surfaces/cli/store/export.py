@@ -12,7 +12,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.stores.phase.workspace import open_workspace, unread, write_file
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import summed
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.store.given import folder, store_command
 from tallystick.surfaces.present.terminal import bold, dim
 from tallystick.surfaces.present.text import shown, shown_in_json

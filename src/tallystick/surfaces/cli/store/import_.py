@@ -12,7 +12,7 @@ from tallystick.stores.phase.input_files import Given, given_in, joined
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import read_given, summed
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.store.given import folder, note_rebuilt, store_command
 from tallystick.surfaces.present.terminal import bold, dim, row
 from tallystick.surfaces.present.text import shown

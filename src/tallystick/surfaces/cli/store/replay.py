@@ -15,7 +15,7 @@ from tallystick.stores.phase.graph.diagnostics import Diagnostic
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import summed
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.store.given import folder, note_rebuilt, store_command
 from tallystick.surfaces.present.terminal import bad, dim, good, row, warn
 from tallystick.surfaces.present.text import short, shown

@@ -54,7 +54,7 @@ class RememberArgs(Fields):
     )
 
 
-class Said(Answer):
+class RememberResult(Answer):
     id: str = Field(description="The id of this version.")
     status: str = Field(description="remembered, revised, or known: it was held already, and nothing was written.")
     waits: str | None = maybe("Why recall leaves it out for now, if it does.")
@@ -71,7 +71,7 @@ class Said(Answer):
         return " ".join(filter(None, (head, waits, masked, against, near)))
 
 
-def _remember(desk: CallContext, args: RememberArgs) -> Said:
+def _remember(desk: CallContext, args: RememberArgs) -> RememberResult:
     before, said = desk.memory.ledger.size, args.said(but=())
     said.setdefault("session", desk.session)
     said.setdefault("agent", desk.agent)
@@ -79,11 +79,11 @@ def _remember(desk: CallContext, args: RememberArgs) -> Said:
     return _said(desk.memory, belief, before)
 
 
-def _said(memory: Memory, belief: Belief, before: int) -> Said:
+def _said(memory: Memory, belief: Belief, before: int) -> RememberResult:
     """What became of it. `before` is how many events there were."""
     told = getattr(belief, "answer", None)
     event = recorded_at(memory, belief.seq) if belief.seq >= before else None
-    return Said(
+    return RememberResult(
         id=belief.id, status="known" if event is None else "revised" if event.op == BELIEF_SUPERSEDE else "remembered",
         waits="A person must say yes before it is recalled" if belief.withheld else None,
         masked=list(memory.masked) or None if event else None,
@@ -91,9 +91,9 @@ def _said(memory: Memory, belief: Belief, before: int) -> Said:
     )  # fmt: skip
 
 
-def _remembered(_: CallContext, __: RememberArgs, applied: Applied) -> Said:
+def _remembered(_: CallContext, __: RememberArgs, applied: Applied) -> RememberResult:
     """After a person's yes."""
-    return Said(id=applied.ids[0] if applied.ids else "", status="remembered")
+    return RememberResult(id=applied.ids[0] if applied.ids else "", status="remembered")
 
 
 REMEMBER = Tool(
@@ -108,7 +108,7 @@ Gives its id and whether it is new, known already, or takes the place of somethi
 
 Example: {"text": "Ana prefers tea over coffee", "about": "person-ana", "tags": ["taste"]}""",
     takes=RememberArgs,
-    gives=Said,
+    gives=RememberResult,
     run=_remember,
     after=_remembered,
     also={
@@ -128,16 +128,16 @@ class ReviseArgs(Fields):
     reason: str = Field(default="", description="Why it changes: what was said, by whom, when.")
 
 
-def _revise(desk: CallContext, args: ReviseArgs) -> Said:
+def _revise(desk: CallContext, args: ReviseArgs) -> RememberResult:
     before, said = desk.memory.ledger.size, args.said(but=("id", "text", "reason"))
     belief = desk.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
     return _said(desk.memory, belief, before)
 
 
-def _revised(desk: CallContext, args: ReviseArgs, applied: Applied) -> Said:
+def _revised(desk: CallContext, args: ReviseArgs, applied: Applied) -> RememberResult:
     """After a person's yes."""
     belief = desk.memory.get(args.id, path=args.path)
-    return Said(id=applied.ids[0] if applied.ids else belief.id if belief else args.id, status="revised")
+    return RememberResult(id=applied.ids[0] if applied.ids else belief.id if belief else args.id, status="revised")
 
 
 REVISE = Tool(
@@ -152,7 +152,7 @@ Gives the id of the new version.
 
 Example: {"id": "c4f1a5", "text": "Ana switched to coffee", "reason": "she said so on 3 May"}""",
     takes=ReviseArgs,
-    gives=Said,
+    gives=RememberResult,
     run=_revise,
     after=_revised,
     destroys=True,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.surfaces.cli.asking import ask, one_by_one
 from tallystick.surfaces.cli.belief_options import MOST, from_standard_input
 from tallystick.surfaces.cli.call import Call
-from tallystick.surfaces.cli.patience import waiting
+from tallystick.surfaces.cli.confirm import ask, one_by_one
+from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.page_names import page_name
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown
@@ -36,7 +36,7 @@ def compact(call: Call, memory: Memory, chosen: Sequence[str], *, rewrite: str, 
         _rewrite(call, memory, chosen, rewrite, reason)
         return
     with waiting("Looking through the pages …"):
-        found = list(enumerate(memory.pages.foldings(), 1))
+        found = list(enumerate(memory.pages.compactions(), 1))
     if not chosen:
         call.answer([each.to_dict() for _, each in found], lambda: _list(found, ends=True))
         return
