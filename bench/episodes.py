@@ -40,8 +40,7 @@ from measure import Row, at_least, at_most, in_turns, options_of, per, report, s
 from tallystick import Memory
 from tallystick.consolidate.classify import Deltas, classify
 from tallystick.consolidate.english import EnglishExtractor
-from tallystick.consolidate.filter import Row as Seen
-from tallystick.consolidate.filter import parse
+from tallystick.consolidate.filter import Row as Seen, parse
 from tallystick.records.delta import Delta
 from tallystick.records.episode import Episode
 from tallystick.records.rule import ConsolidationRule

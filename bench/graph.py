@@ -30,7 +30,7 @@ from measure import Row, at_most, options_of, per, report, seconds, sized, state
 from tallystick import Memory
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, Provenance
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.traverse import Limits, expand, shortest_path
 
 FEW, NODES, DEGREE = sized(1_000, 20), sized(100_000, 100), 3

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tallystick.records import clock
 from tallystick.records.errors import NeedsApproval
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore
+from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "workspace-1"

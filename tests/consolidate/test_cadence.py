@@ -8,8 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.consolidate.cadence import Cadence, is_due, next_after
 from tallystick.records.errors import ConsolidationRuleError, Refused

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.consolidate.english import MULTI_VALUED, EnglishExtractor
 from tallystick.records.episode import Episode

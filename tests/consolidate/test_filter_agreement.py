@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.consolidate.filter import Filter, Row, parse
 from tallystick.records.clock import stamp

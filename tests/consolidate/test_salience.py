@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.consolidate import scoring as salience
 from tallystick.consolidate.scoring import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth

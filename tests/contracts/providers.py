@@ -14,7 +14,7 @@ from tallystick.consolidate.classify import Deltas
 from tallystick.memory.async_memory import AsyncMemory
 from tallystick.records.episode import Episode
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import SQLiteFactStore, SQLiteMemoryStore
+from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 
 T = TypeVar("T")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)

@@ -5,12 +5,11 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
-from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
+from tallystick.stores.phase import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
 from tallystick.stores.phase.event_log.replay import replay
 from tallystick.stores.phase.paths import branch
 from tests.strategies import HOSTILE, json_objects, names, texts

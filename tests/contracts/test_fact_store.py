@@ -7,7 +7,7 @@ import pytest
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
 from tallystick.records.errors import ConsolidationRuleError, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
-from tallystick.stores import FactStore
+from tallystick.stores.memorystore import FactStore
 from tests.contracts.providers import NOON, promote, put, told
 
 ANA = DeltaScope(user="ana", agent="rag")

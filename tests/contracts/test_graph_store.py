@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.records.clock import stamp
@@ -14,7 +13,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import KINDS, NODE_PUT, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
 from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
 from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path

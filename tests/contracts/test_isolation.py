@@ -3,8 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from tallystick.records.delta import DeleteDelta, DeltaScope, UpdateDelta
 from tallystick.records.errors import Refused

@@ -8,7 +8,7 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import ConsolidationRuleError, MemoryScopeError, MigrationNotSupported, Refused
 from tallystick.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import MemoryStore
+from tallystick.stores.memorystore import MemoryStore
 from tallystick.stores.memorystore._delta import _validate_delta_provenance
 from tests.contracts.providers import ALL, NOON, put, told
 

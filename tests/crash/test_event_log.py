@@ -10,8 +10,8 @@ import pytest
 from tallystick.ledger.disk import Disk
 from tallystick.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
+from tallystick.stores.phase import JsonlMemoryEventLog
 from tallystick.stores.phase.audit import JsonlAuditSink
-from tallystick.stores.phase.event_log import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import LineFile
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, ShortDisk, in_a_child
 from tests.crash.power import PowerCut, PowerDisk

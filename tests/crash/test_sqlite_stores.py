@@ -11,7 +11,7 @@ import pytest
 
 from tallystick.records.delta import AddDelta, DeltaScope, UpdateDelta
 from tallystick.records.fact import FactPattern
-from tallystick.stores import SQLiteFactStore, SQLiteMemoryStore
+from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import Child
 from tests.crash.shelf import SOAK

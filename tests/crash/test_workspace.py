@@ -9,8 +9,8 @@ import pytest
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryNode
-from tallystick.stores.phase.event_log import JsonlMemoryEventLog
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEventLog
+from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.recovery import Turn
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.crash.power import PowerCut, PowerDisk

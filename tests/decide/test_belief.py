@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.decide import beliefs as decide
 from tallystick.records.errors import KeyReused, Moved, NotFound, Refused

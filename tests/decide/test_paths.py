@@ -6,9 +6,7 @@ from itertools import count
 
 import pytest
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import path_merge as merging
-from tallystick.decide import paths as paths
+from tallystick.decide import beliefs as decide, path_merge as merging, paths as paths
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import DEFAULT

@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tallystick.decide import beliefs as belief
-from tallystick.decide import reviews as review
+from tallystick.decide import beliefs as belief, reviews as review
 from tallystick.decide.actions import targets
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import Draft, Event

@@ -6,11 +6,9 @@ import math
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tallystick.decide import beliefs as decide_belief
-from tallystick.decide import usage as decide
+from tallystick.decide import beliefs as decide_belief, usage as decide
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from tallystick.records.receipt import Receipt

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.exchange import claude_code, markdown_notes
 from tallystick.exchange.branches import branches_of, items_of

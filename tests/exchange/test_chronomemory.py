@@ -6,8 +6,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.exchange import chronomemory
 from tallystick.exchange.chronomemory import (

@@ -1,7 +1,6 @@
 """Notes of other systems: what was noted of whom, and what only looks like a note."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.exchange import markdown_notes, mcp_memory
 from tallystick.exchange.conversation import ASSISTANT, Note

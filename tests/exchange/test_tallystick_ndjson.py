@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.exchange import ndjson as ndjson
 from tallystick.exchange.ndjson import Header, Numbers, Reader, renumbered

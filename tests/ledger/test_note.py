@@ -6,8 +6,7 @@ from base64 import b64decode, b64encode
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
 from tallystick.ledger.signed_note import (

@@ -5,11 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import proof as prove
+from tallystick.ledger import format as fmt, proof as prove
 from tallystick.ledger.checkpoint import take
 from tallystick.ledger.signed_note import InclusionNote, Signer, Verifier
 from tallystick.records.errors import Missing, NotFound, Refused, RolledBack

@@ -6,11 +6,9 @@ from contextlib import closing
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import scan as scanning
+from tallystick.ledger import format as fmt, scan as scanning
 from tallystick.ledger.ledger import Ledger
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import Place, Walk, scan

@@ -7,10 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from tallystick.ledger import checkpoint
-from tallystick.ledger import format as fmt
-from tallystick.ledger import genesis as begin
-from tallystick.ledger import parallel_scan as parts
+from tallystick.ledger import checkpoint, format as fmt, genesis as begin, parallel_scan as parts
 from tallystick.ledger.backup import back_up
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase import hollow_out_file

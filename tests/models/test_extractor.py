@@ -12,8 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick.models import http_client as wire
 from tallystick.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named

@@ -14,11 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tallystick.models import cache as shared
-from tallystick.models import wordllama
+from tallystick.models import cache as shared, wordllama
 from tallystick.models.wordllama import WordLlama
 from tallystick.records.errors import Refused
 from tests.models.conftest import need

@@ -1,8 +1,7 @@
 """What a question is narrowed to."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.recall.filters import Filters, bears
 from tallystick.records.errors import Refused

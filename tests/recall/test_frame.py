@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.recall.frame import framed
 from tallystick.records.errors import Refused
@@ -17,8 +16,7 @@ from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.hit import Hit
 from tests.growth import assert_text_linear
-from tests.recall.test_render import hit as _hit
-from tests.recall.test_render import hostile
+from tests.recall.test_render import hit as _hit, hostile
 
 FRAME = Frame("task", {"recency": 1.0}, template="## What\n\n{blocks}\n", token_budget=100)
 LOOP = "{% for h in hits %}{{ h.line }}\n{% endfor %}"

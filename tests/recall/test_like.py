@@ -3,8 +3,7 @@
 import re
 import sqlite3
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.recall.filters import is_like
 from tests.growth import assert_linear, seconds

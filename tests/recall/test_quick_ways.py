@@ -9,8 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick import Memory
 from tallystick.projections.index import statements as sql

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.index.builtin import FRAMES
 from tallystick.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened

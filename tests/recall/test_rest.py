@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.recall.residual import called_in, covers_of_rest, names_someone
 from tallystick.text.recall_words import telling

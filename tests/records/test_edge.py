@@ -1,8 +1,7 @@
 """An edge has no direction: whichever block is named first, it is the same edge."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.edge import Edge
 from tallystick.records.errors import Refused

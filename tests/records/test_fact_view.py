@@ -1,8 +1,7 @@
 """What a fact's view holds is read with care: any program may have written there."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.belief import Belief
 from tallystick.records.fact_view import claims_in, fact_of, grown, sources_in, steps_in, text_of, triple_of, view_of

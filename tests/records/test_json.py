@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.records.json import DEPTH, LEAST, MOST, check, loads, parse
 from tallystick.state.version import CurrentVersion

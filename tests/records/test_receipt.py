@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event

@@ -17,13 +17,11 @@ import numpy as np
 import orjson
 import pytest
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import snapshot
+from tallystick.ledger import format as fmt, snapshot
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Refused
-from tallystick.repair import compare
-from tallystick.repair import derived as pages
+from tallystick.repair import compare, derived as pages
 from tallystick.repair.findings import CODES, Finding
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record

@@ -15,8 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick.ledger.backup import back_up
 from tallystick.memory.maintenance import check as care

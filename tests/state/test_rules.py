@@ -2,8 +2,7 @@
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.event import Event
 from tallystick.records.operations import (

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.stores import FactStore, MemoryStore, SQLiteFactStore, SQLiteMemoryStore
+from tallystick.stores.memorystore import FactStore, MemoryStore, SQLiteFactStore, SQLiteMemoryStore
 from tallystick.stores.wiring import wire, wire_file
 
 

@@ -1,8 +1,7 @@
 """What holds of claims, conflicts and repeats whatever the text: no text breaks them, and none takes long."""
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from tallystick.text.claims import Claim, claim_of, conflict, corrects, gist, is_repeat
 from tests.growth import assert_text_linear

@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.text.fingerprint import KEPT, exactly, mark_of, marks_of, whole_marks
 from tests.growth import assert_linear

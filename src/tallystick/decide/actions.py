@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import usage as use
+from tallystick.decide import beliefs as decide, usage as use
 from tallystick.decide.beliefs import Draw
 from tallystick.records.belief import thawed
 from tallystick.records.errors import Moved, Refused

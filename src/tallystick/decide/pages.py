@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import rules as rule
+from tallystick.decide import beliefs as decide, rules as rule
 from tallystick.records.event import Draft
 from tallystick.records.operations import EPISODE_RETRACT, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.state.state import State

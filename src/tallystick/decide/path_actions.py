@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.decide import path_merge as merging
-from tallystick.decide import paths as decide
+from tallystick.decide import path_merge as merging, paths as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.records.errors import Moved, Refused
 from tallystick.records.event import Draft

@@ -25,8 +25,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
 from tallystick.records.path import ABANDONED, MERGED, shown
-from tallystick.records.path_merge import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
-from tallystick.records.path_merge import REVIEW as ASKED
+from tallystick.records.path_merge import BRANCH, BY_MERGE, NEWEST, REVIEW as ASKED, RULES, Conflict
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from tallystick.records.review import Action
 from tallystick.records.schema import WRITER_TRUST

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import path_actions as path_action
+from tallystick.decide import beliefs as decide, path_actions as path_action
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims

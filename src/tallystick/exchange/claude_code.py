@@ -36,8 +36,8 @@ from tallystick.exchange.conversation import (
     name_of,
     named_after,
     objects_in,
+    text_of as text,
 )
-from tallystick.exchange.conversation import text_of as text
 from tallystick.records.transfer import Skipped
 
 _SIDES = {"user": PERSON, "assistant": ASSISTANT}

@@ -31,8 +31,8 @@ from tallystick.exchange.conversation import (
     moment,
     name_of,
     named_after,
+    text_of as text,
 )
-from tallystick.exchange.conversation import text_of as text
 from tallystick.records.transfer import Skipped
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}

@@ -18,8 +18,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tallystick.exchange.conversation import Item, Note, line_of, moment
-from tallystick.exchange.conversation import text_of as text
+from tallystick.exchange.conversation import Item, Note, line_of, moment, text_of as text
 from tallystick.records.transfer import Skipped
 
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)

@@ -11,9 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import partial_copy as unfinished
-from tallystick.ledger import restore
+from tallystick.ledger import format as fmt, partial_copy as unfinished, restore
 from tallystick.ledger.disk import Disk, copy, ensure_folder, replace
 from tallystick.ledger.erase import erased_in_copy, hollow_out
 from tallystick.ledger.layout import Folder

@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
 from tallystick.ledger.genesis import ledger_id
-from tallystick.ledger.kept_checkpoint import IN_FOLDER as IN_FOLDER
-from tallystick.ledger.kept_checkpoint import PIN as PIN
-from tallystick.ledger.kept_checkpoint import CheckpointWitness
+from tallystick.ledger.kept_checkpoint import IN_FOLDER as IN_FOLDER, PIN as PIN, CheckpointWitness
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack

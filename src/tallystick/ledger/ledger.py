@@ -11,10 +11,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import erase, recover, restore, snapshot
-from tallystick.ledger import format as fmt
-from tallystick.ledger import genesis as begin
-from tallystick.ledger import partial_copy as unfinished
+from tallystick.ledger import (
+    erase,
+    format as fmt,
+    genesis as begin,
+    partial_copy as unfinished,
+    recover,
+    restore,
+    snapshot,
+)
 from tallystick.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
 from tallystick.ledger.layout import Segment
 from tallystick.ledger.merkle import leaf_hash

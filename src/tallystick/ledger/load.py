@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import recover, snapshot
+from tallystick.ledger import format as fmt, recover, snapshot
 from tallystick.ledger.chain import first_line, missing, raw_lines
 from tallystick.ledger.erase import erased_in_copy
 from tallystick.ledger.layout import Folder, Segment

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import merkle
+from tallystick.ledger import format as fmt, merkle
 from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Verifier
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack, TallystickError

@@ -19,9 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import genesis as begin
-from tallystick.ledger import recover
+from tallystick.ledger import format as fmt, genesis as begin, recover
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.kept_checkpoint import PIN

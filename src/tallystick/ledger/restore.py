@@ -22,8 +22,7 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import partial_copy as unfinished
+from tallystick.ledger import format as fmt, partial_copy as unfinished
 from tallystick.ledger.chain import Chain, first_of
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, replace, write_all
 from tallystick.ledger.erase import PER_EVENT, erased_in_copy, hollow_out

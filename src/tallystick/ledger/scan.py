@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
-from tallystick.ledger import block_scan as glance
-from tallystick.ledger import format as fmt
+from tallystick.ledger import block_scan as glance, format as fmt
 
 BLOCK = 1 << 16  # what a glance takes in: small enough to stay in the processor's cache
 

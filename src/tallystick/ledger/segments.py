@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import parallel_scan as parts
+from tallystick.ledger import format as fmt, parallel_scan as parts
 from tallystick.ledger.chain import first_line
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.parallel_scan import Roots

@@ -23,9 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import parallel_scan as parts
-from tallystick.ledger import recover
+from tallystick.ledger import format as fmt, parallel_scan as parts, recover
 from tallystick.ledger.chain import first_line, raw_lines
 from tallystick.ledger.erase import erased_in_copy
 from tallystick.ledger.kept_checkpoint import IN_FOLDER, CheckpointWitness

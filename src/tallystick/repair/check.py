@@ -16,9 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.ledger import checkpoint, restore, snapshot
-from tallystick.ledger import format as fmt
-from tallystick.ledger import genesis as begin
+from tallystick.ledger import checkpoint, format as fmt, genesis as begin, restore, snapshot
 from tallystick.ledger.chain import Chain, first_line
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk
@@ -30,8 +28,7 @@ from tallystick.ledger.settings_file import read_toml
 from tallystick.ledger.verify import verify
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, TallystickError
-from tallystick.repair import audit, compare, content, files, secrets
-from tallystick.repair import derived as pages
+from tallystick.repair import audit, compare, content, derived as pages, files, secrets
 from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from tallystick.repair.scan import Flaw, Survey, survey
 from tallystick.repair.witness import index_in, seen_by_others

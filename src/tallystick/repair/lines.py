@@ -17,9 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import genesis as begin
-from tallystick.ledger import snapshot
+from tallystick.ledger import format as fmt, genesis as begin, snapshot
 from tallystick.ledger.chain import first_line, raw_lines
 from tallystick.ledger.disk import Disk, copy, remove_all, remove_if_there, write_all, write_new
 from tallystick.ledger.erase import PER_EVENT, hollow_out_file, keep_bytes

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import snapshot
+from tallystick.ledger import format as fmt, snapshot
 from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.load import fold_line
 from tallystick.ledger.metadata import LedgerMetadata

@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import checkpoint
-from tallystick.ledger import format as fmt
+from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk, remove_all, remove_if_there
 from tallystick.ledger.erase import hollow_out_file
@@ -28,9 +27,7 @@ from tallystick.ledger.reader import Pins
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import NotWritable, Refused
 from tallystick.records.event import Draft
-from tallystick.repair import check, content, files
-from tallystick.repair import fix_references as settle
-from tallystick.repair import lines as surgery
+from tallystick.repair import check, content, files, fix_references as settle, lines as surgery
 from tallystick.repair.check import Look
 from tallystick.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
 from tallystick.repair.plan import Cure, Operation, operation

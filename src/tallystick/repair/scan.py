@@ -16,8 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tallystick.ledger import format as fmt
-from tallystick.ledger import recover, snapshot
+from tallystick.ledger import format as fmt, recover, snapshot
 from tallystick.ledger.chain import first_line, raw_lines
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.load import START, fold_line

@@ -1,8 +1,7 @@
 """What is known is not held twice, and what contradicts is said so, by whoever states it."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, Refused
 from tallystick.records.remember_result import RememberResult

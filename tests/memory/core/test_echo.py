@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.core.echo import EchoDetector

@@ -18,8 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import Phase, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tallystick import Event, Memory, Moved, NeedsApproval, NotFound, Refused

@@ -1,8 +1,7 @@
 """Files that live in the memory: they come back byte for byte, and what they say is beliefs like any other."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Action, Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.exchange.file_parts import LONGEST, MOST, cut, joined

@@ -9,8 +9,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.exchange import claude_code
-from tallystick.memory.exchange import importer as bringing
-from tallystick.memory.exchange import sources
+from tallystick.memory.exchange import importer as bringing, sources
 from tallystick.memory.exchange.sources import Source, sources_in
 from tallystick.records.errors import Refused
 from tests.memory.elsewhere import TREE, chatgpt, line, node, transcript

@@ -4,8 +4,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, Refused
 from tallystick.memory.facts import consolidate as consolidation

@@ -2,8 +2,7 @@
 
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.memory.core.yaml import LARGEST
 from tallystick.memory.facts.rule_file import FilterError, read_rules

@@ -1,8 +1,7 @@
 """Who and what is known by the names that programs gave them: each name is one entity, and all of it is beliefs."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.graph.entity_names import Naming

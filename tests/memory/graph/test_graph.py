@@ -9,7 +9,7 @@ from tallystick.records.errors import Busy, NotApproved, NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.graph.traverse import Limits
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.records.errors import NotApproved, NotFound, Refused

@@ -10,8 +10,7 @@ from functools import partial
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.verbs import audit

@@ -12,8 +12,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.pages import sync as page_sync

@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick import Memory, NotFound, Refused
 from tallystick.memory.recall.evaluation_file import read_questions

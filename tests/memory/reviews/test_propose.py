@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved

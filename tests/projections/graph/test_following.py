@@ -2,8 +2,7 @@
 
 from contextlib import suppress
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.graph.queries import GraphFile

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import trust as decide_trust
-from tallystick.decide.episodes import put as tell
-from tallystick.decide.episodes import retract as take_back
+from tallystick.decide import beliefs as decide, trust as decide_trust
+from tallystick.decide.episodes import put as tell, retract as take_back
 from tallystick.records.belief import OWNER
 from tallystick.records.episode import Episode
 from tallystick.records.event import Draft, Event

@@ -9,17 +9,18 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import facts as decide_fact
-from tallystick.decide import path_merge
-from tallystick.decide import paths as decide_path
-from tallystick.decide import reviews as review
-from tallystick.decide import rules as decide_rule
-from tallystick.decide import sessions as decide_work
-from tallystick.decide import usage as decide_use
+from tallystick.decide import (
+    beliefs as decide,
+    facts as decide_fact,
+    path_merge,
+    paths as decide_path,
+    reviews as review,
+    rules as decide_rule,
+    sessions as decide_work,
+    usage as decide_use,
+)
 from tallystick.decide.actions import targets
-from tallystick.decide.episodes import put as tell
-from tallystick.decide.episodes import retract as take_back
+from tallystick.decide.episodes import put as tell, retract as take_back
 from tallystick.records.clock import stamp
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode

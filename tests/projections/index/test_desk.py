@@ -5,8 +5,7 @@ import sqlite3
 import pytest
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import file as file_module
-from tallystick.projections.index import fold
+from tallystick.projections.index import file as file_module, fold
 from tallystick.projections.index.batch import WriteBatch
 from tallystick.projections.index.compare import differences
 from tallystick.projections.index.file import NOTHING, IndexFile

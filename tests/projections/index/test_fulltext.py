@@ -3,8 +3,7 @@
 import sqlite3
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index.file import IndexFile

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import batch as desk
-from tallystick.projections.index import search as fulltext
+from tallystick.projections.index import batch as desk, search as fulltext
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.compare import differences
 from tallystick.projections.index.file import IndexFile

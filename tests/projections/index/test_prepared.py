@@ -4,8 +4,7 @@ import re
 import sqlite3
 from pathlib import Path
 
-from tallystick.projections.index import expressions, file
-from tallystick.projections.index import statements as prepared
+from tallystick.projections.index import expressions, file, statements as prepared
 from tallystick.projections.index.rows import Block, Source
 from tallystick.projections.index.schema import bookmark, sources
 

@@ -1,7 +1,6 @@
 """Scripts without spaces, letter by letter."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.index.segmentation import has_no_spaces, runs, spread
 

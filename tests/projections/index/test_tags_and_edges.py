@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf, nan
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 

@@ -2,12 +2,10 @@
 
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import file as file_module
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import file as file_module, statements as sql
 from tallystick.projections.index.compare import differences
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import Scope

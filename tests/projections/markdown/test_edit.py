@@ -3,8 +3,7 @@
 from datetime import UTC, timedelta
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from tallystick.projections.markdown import (
     Draft,

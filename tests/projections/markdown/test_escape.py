@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.projections.markdown import Draft, new_page, parse
 from tallystick.projections.markdown.escape import escaped, unescaped, unstruck

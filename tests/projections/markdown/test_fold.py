@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown.compact import propose as folding
 from tallystick.projections.markdown.compact.check import preserved

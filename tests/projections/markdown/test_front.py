@@ -5,12 +5,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 from ruamel.yaml import YAML
 
-from tallystick.projections.markdown import Draft, Edit, front_set, new_page, parse
-from tallystick.projections.markdown import front_matter as reading
+from tallystick.projections.markdown import Draft, Edit, front_matter as reading, front_set, new_page, parse
 from tallystick.projections.markdown.front_matter import NotRead
 from tallystick.records.errors import Refused
 from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts

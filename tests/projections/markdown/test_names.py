@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown import entity_of, file_name, file_of, is_plain
 from tallystick.projections.markdown.tag import is_tag, tag_of

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.projections.markdown import Edit, new_page, parse
 from tallystick.projections.markdown.front import LARGEST

@@ -6,8 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tallystick.projections.markdown.compact.check import preserved
 from tallystick.projections.markdown.compact.notes import Note, joined, parted

@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages import render

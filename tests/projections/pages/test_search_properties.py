@@ -1,7 +1,6 @@
 """Whatever is written on pages and whatever is typed: what a text says finds it, and walls stand."""
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.projections.pages.query import MOST_TERMS, parse
 from tallystick.projections.pages.search import index_all, index_entry, unindex_entry

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.errors import Refused
 from tallystick.records.graph.events import CUSTOM, MemoryEvent, fault_in

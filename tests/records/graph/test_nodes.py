@@ -6,8 +6,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.graph import envelope as module

@@ -12,8 +12,7 @@ from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelt
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan
-from tallystick.stores import SQLiteFactStore
-from tallystick.stores.memorystore import facts as sqlite_facts
+from tallystick.stores.memorystore import SQLiteFactStore, facts as sqlite_facts
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = DeltaScope(user="ana", agent="rag")
@@ -533,7 +532,7 @@ def test_a_facts_file_that_cannot_be_read_is_left_as_it_is(path):
 
 
 def test_facts_and_episodes_may_share_a_file(play, path):
-    from tallystick.stores import SQLiteMemoryStore
+    from tallystick.stores.memorystore import SQLiteMemoryStore
     from tests.contracts.providers import told
 
     async def scene(store):

@@ -14,7 +14,7 @@ from tallystick import (
     SQLiteFactStore,
     UnportableCypherError,
 )
-from tallystick.stores import InMemoryMemoryGraphStore
+from tallystick.stores.phase import InMemoryMemoryGraphStore
 
 EVERY = "MATCH (s:Entity)-[r:Rel]->(o:Entity) RETURN s.id AS subject, r.predicate AS predicate, o.id AS object"
 RULE = {"rule_id": "rule.promotion.evidence", "agent_id": "agent.curator"}

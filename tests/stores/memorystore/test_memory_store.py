@@ -30,9 +30,8 @@ from tallystick.records.errors import (
 )
 from tallystick.records.health import MigrationPlan
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import SQLiteMemoryStore, file_system
-from tallystick.stores.memorystore import database as sqlite_file
-from tallystick.stores.memorystore import episodes as sqlite_episodes
+from tallystick.stores import file_system
+from tallystick.stores.memorystore import SQLiteMemoryStore, database as sqlite_file, episodes as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import at_once
 

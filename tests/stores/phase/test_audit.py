@@ -5,8 +5,7 @@ import re
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.records.errors import Refused
 from tallystick.stores.phase.audit import OUTCOMES, AuditRecord, AuditSink, InMemoryAuditSink, JsonlAuditSink

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.ledger.disk import Disk
 from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, Refused
@@ -16,9 +15,9 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase import findings as phase_findings
+from tallystick.stores.phase import FileBackedMemoryGraphStore, findings as phase_findings
 from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.contents import PARTS
 from tallystick.stores.phase.graph.diagnostics import CODES, diagnose
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick.records.errors import Moved, NeedsApproval, NotWritten, Refused, Unfinished
 from tallystick.records.graph.envelope import GraphEnvelope
@@ -16,9 +15,8 @@ from tallystick.records.graph.events import APPLIED, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, JsonlMemoryEventLog
 from tallystick.stores.phase.audit import JsonlAuditSink
-from tallystick.stores.phase.event_log import JsonlMemoryEventLog
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.recovery import Turn
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
@@ -16,9 +15,8 @@ from tallystick.records.graph.events import APPLIED, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.records.path import MemoryPath
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryEventLog, InMemoryMemoryGraphStore
 from tallystick.stores.phase.audit import AuditRecord
-from tallystick.stores.phase.event_log import InMemoryMemoryEventLog
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.surfaces.cli.root import tallystick as program
 from tests.conftest import at_most

@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
@@ -15,10 +14,14 @@ from tallystick.records.graph.events import APPLIED, CUSTOM, DENIED, MemoryEvent
 from tallystick.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.records.path import MemoryPath
+from tallystick.stores.phase import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryEventLog,
+    InMemoryMemoryGraphStore,
+    JsonlMemoryEventLog,
+)
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
 from tallystick.stores.phase.findings import rings
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.graph.merge import unmerge
 from tallystick.stores.phase.paths import branch

@@ -15,18 +15,20 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick.records.errors import Moved, NeedsApproval, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
 from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from tallystick.stores.phase import paths as phase_paths
+from tallystick.stores.phase import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryGraphStore,
+    JsonlMemoryEventLog,
+    paths as phase_paths,
+)
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.event_log import JsonlMemoryEventLog
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.recovery import Turn
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import ROOT

@@ -13,8 +13,13 @@ from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, layout
+from tallystick.stores.phase import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryEventLog,
+    InMemoryMemoryGraphStore,
+    JsonlMemoryEventLog,
+)
+from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create

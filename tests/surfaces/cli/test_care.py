@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.surfaces.cli import progress as patience
+from tallystick.surfaces.cli import progress
 from tests.chronomemory_folder import OldStore
 
 
@@ -316,8 +316,8 @@ def test_a_bar_appears_only_if_it_takes_a_while(monkeypatch):
     for wait, is_drawn in ((3600.0, False), (0.0, True)):
         screen = Screen()
         monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(patience, "PATIENCE", wait)
-        with patience.progress("Verifying", 100) as tick:
+        monkeypatch.setattr(progress, "PATIENCE", wait)
+        with progress.progress("Verifying", 100) as tick:
             tick(10)
             time.sleep(0.12)
             tick(40)
@@ -329,7 +329,7 @@ def test_a_sign_of_life_appears_only_if_it_takes_a_while(monkeypatch):
     for wait, is_drawn in ((3600.0, False), (0.0, True)):
         screen = Screen()
         monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(patience, "PATIENCE", wait)
-        with patience.waiting("Copying …"):
+        monkeypatch.setattr(progress, "PATIENCE", wait)
+        with progress.waiting("Copying …"):
             time.sleep(0.3 if is_drawn else 0)
         assert ("Copying …" in screen.drawn) is is_drawn

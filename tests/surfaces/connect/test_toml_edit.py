@@ -1,8 +1,7 @@
 """A TOML text that a person keeps: one table more or less in it, and every other character where it was."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.surfaces.connect.clients import BY_NAME
 from tallystick.surfaces.connect.edits import entry_in, with_entry, without_entry

@@ -5,8 +5,7 @@ import os
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.surfaces.mcp import pipe
 from tallystick.surfaces.mcp.transport import refusal

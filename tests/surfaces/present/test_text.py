@@ -5,8 +5,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.surfaces.present.text import cells, lines, short, shown, shown_in_json
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tallystick.memory.core.token import Token
 from tallystick.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _seal, made_code

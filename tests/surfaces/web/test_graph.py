@@ -7,8 +7,7 @@ from html import unescape
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick import Memory
 from tallystick.surfaces.present.text import cells

@@ -15,8 +15,7 @@ from starlette.testclient import TestClient
 from tallystick import Memory
 from tallystick.records.errors import Busy, Missing
 from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web import background as errands
-from tallystick.surfaces.web import integrity
+from tallystick.surfaces.web import background as errands, integrity
 from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from tallystick.text.dates.find import Span, fit, spans_in, wants_a_time
 from tests.growth import assert_text_linear

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tallystick.decide import refusals as refusal
-from tallystick.decide import review_request as asking
-from tallystick.decide import trust as worth
+from tallystick.decide import refusals as refusal, review_request as asking, trust as worth
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.reviews import KEPT_OUT

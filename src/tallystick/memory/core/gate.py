@@ -17,13 +17,15 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import erasure
-from tallystick.decide import path_actions as path_action
-from tallystick.decide import refusals as refusal
-from tallystick.decide import review_request as asking
-from tallystick.decide import reviews as review
-from tallystick.decide import trust as worth
+from tallystick.decide import (
+    beliefs as decide,
+    erasure,
+    path_actions as path_action,
+    refusals as refusal,
+    review_request as asking,
+    reviews as review,
+    trust as worth,
+)
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate

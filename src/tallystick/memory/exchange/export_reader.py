@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from tallystick.consolidate.cadence import Cadence
-from tallystick.exchange import ndjson as ndjson
-from tallystick.exchange import ndjson_events as events
+from tallystick.exchange import ndjson as ndjson, ndjson_events as events
 from tallystick.exchange.ndjson import Reader
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Cleared

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tallystick.exchange.ndjson import LONGEST
-from tallystick.exchange.ndjson import looks_like as looks_like
+from tallystick.exchange.ndjson import LONGEST, looks_like as looks_like
 from tallystick.memory.exchange.export_reader import ExportReader
 from tallystick.memory.exchange.restore_export import take_in
 from tallystick.records.export import TakenIn

@@ -23,8 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from tallystick.exchange import ndjson as ndjson
-from tallystick.exchange import ndjson_events as events
+from tallystick.exchange import ndjson as ndjson, ndjson_events as events
 from tallystick.exchange.ndjson import Reader
 from tallystick.ledger.format import HOUSEKEEPING
 from tallystick.memory.exchange.export_reader import ExportReader

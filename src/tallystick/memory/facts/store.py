@@ -20,8 +20,7 @@ from tallystick.decide.trust import SET_ASIDE
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.episodes.schema import EpisodeShape
 from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts import channels
-from tallystick.memory.facts import history as versions
+from tallystick.memory.facts import channels, history as versions
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.visibility import brought_back, withheld_among
 from tallystick.records.belief import Belief

@@ -13,8 +13,7 @@ from tallystick.memory import settings
 from tallystick.memory.maintenance.ledger import is_old
 from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import Damaged, Refused
-from tallystick.repair import check as checking
-from tallystick.repair import repair as mend
+from tallystick.repair import check as checking, repair as mend
 from tallystick.repair.findings import CODES, Finding, found, worst_first
 from tallystick.repair.repair import Step
 

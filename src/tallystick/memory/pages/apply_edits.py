@@ -13,9 +13,7 @@ from datetime import datetime
 from hashlib import blake2s
 from typing import Any
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import pages as decide_page
-from tallystick.decide import review_request as asking
+from tallystick.decide import beliefs as decide, pages as decide_page, review_request as asking
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import Entry as Written
 from tallystick.projections.markdown.heading import is_id

@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import pages as decide_page
+from tallystick.decide import beliefs as decide, pages as decide_page
 from tallystick.memory.beliefs.duplicates import merged
 from tallystick.memory.pages.compact_plan import Take, folded_ids, planned, proposed, unfit
 from tallystick.memory.pages.diff import unified

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tallystick.decide import review_request as asking
-from tallystick.decide import reviews as decide
+from tallystick.decide import review_request as asking, reviews as decide
 from tallystick.memory.pages.files import PagesAt
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.review import Action, Review

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from tallystick.decide import beliefs as decide
-from tallystick.decide import pages as decide_page
+from tallystick.decide import beliefs as decide, pages as decide_page
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import Page
 from tallystick.projections.pages.damage import conflict_line, unreadable

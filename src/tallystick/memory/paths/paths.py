@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from tallystick.decide import path_merge as merging
-from tallystick.decide import paths as decide
+from tallystick.decide import path_merge as merging, paths as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.path_actions import action_on
 from tallystick.memory.core.gate import WriteGate

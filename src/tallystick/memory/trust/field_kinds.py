@@ -14,13 +14,18 @@ from tallystick.ledger.proof import Proof
 from tallystick.ledger.verify import Report
 from tallystick.records import (
     audit,
+    compaction as folding,
     evaluation,
+    export as exported,
+    filled_frame as framed,
     frame,
     health,
     history,
     log,
+    named_entity as named,
     page,
     path,
+    path_merge as merged,
     proof,
     proposal,
     recall,
@@ -34,25 +39,18 @@ from tallystick.records import (
     transfer,
     trust,
 )
-from tallystick.records import compaction as folding
-from tallystick.records import export as exported
-from tallystick.records import filled_frame as framed
-from tallystick.records import named_entity as named
-from tallystick.records import path_merge as merged
 from tallystick.records.belief import Belief
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.extraction import Malformed
 from tallystick.records.fact import Fact
-from tallystick.records.graph import events as memory_event
-from tallystick.records.graph import nodes as graph
+from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.hit import Hit
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import Policy
 from tallystick.records.remember_result import RememberResult
 from tallystick.records.rule import Consolidated
-from tallystick.stores.phase.graph import merge as merging
-from tallystick.stores.phase.graph import traverse as walk
+from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
 T = TypeVar("T")
 

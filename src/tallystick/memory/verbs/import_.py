@@ -131,9 +131,11 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from tallystick.memory.exchange import import_export as bring_export
-    from tallystick.memory.exchange import import_pages as bring_pages
-    from tallystick.memory.exchange import rescue_chronomemory as bring_chronomemory
+    from tallystick.memory.exchange import (
+        import_export as bring_export,
+        import_pages as bring_pages,
+        rescue_chronomemory as bring_chronomemory,
+    )
 
     return {
         bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),

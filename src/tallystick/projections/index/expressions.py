@@ -28,9 +28,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from tallystick.projections.index import read_statements as asking
-from tallystick.projections.index import recent_statements as telling
-from tallystick.projections.index import tidy_statements as leaving
+from tallystick.projections.index import (
+    read_statements as asking,
+    recent_statements as telling,
+    tidy_statements as leaving,
+)
 from tallystick.projections.index.models import block_tags, blocks, edges, frames, metadata, sessions, system_config
 from tallystick.projections.index.path_statements import EMPTY, among
 from tallystick.projections.index.read_statements import BLOCK, LIFE, ROW

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.projections.database import Database
-from tallystick.projections.index import fold
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.builtin import CONFIG, FRAMES
 from tallystick.records.event import Event

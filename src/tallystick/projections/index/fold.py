@@ -61,8 +61,8 @@ from tallystick.records.operations import (
     SESSION_END,
     SESSION_START,
     TRUST_CORROBORATE,
+    TRUST_SET as TRUST,
 )
-from tallystick.records.operations import TRUST_SET as TRUST
 
 _DOORS = {"cli": "cli", "python": "sdk"}
 _STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)

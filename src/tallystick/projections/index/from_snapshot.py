@@ -16,8 +16,8 @@ from tallystick.records.operations import (
     RELATION_PUT,
     REVIEW_ASK,
     TRUST_CORROBORATE,
+    TRUST_SET as TRUST,
 )
-from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.trust import NONE
 from tallystick.state.state import State

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.projections.markdown import Entry as Written
-from tallystick.projections.markdown import Page
+from tallystick.projections.markdown import Entry as Written, Page
 from tallystick.projections.markdown.entry import read_body
 from tallystick.projections.markdown.free_text import loose_in, paragraphs
 from tallystick.projections.markdown.zone import moment, zone_named

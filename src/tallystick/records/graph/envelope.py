@@ -23,8 +23,7 @@ from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.fields import SCHEMA_VERSION, RecordFields, check_record, line_of
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.graph.normal_form import is_normal
-from tallystick.records.json import check as check_json
-from tallystick.records.json import parse
+from tallystick.records.json import check as check_json, parse
 from tallystick.records.path import MemoryPath
 
 R = TypeVar("R")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Path as InPath
-from fastapi import Query, Request
+from fastapi import Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Path as InPath
-from fastapi import Query, Request
+from fastapi import Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from tallystick.records.named_entity import NamedEntity
-from tallystick.records.named_entity import Relation as Related
+from tallystick.records.named_entity import NamedEntity, Relation as Related
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
 from tallystick.surfaces.api.model import Shape, shaped

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Header, Query, Request
-from fastapi import Path as InPath
+from fastapi import Header, Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Path as InPath
-from fastapi import Query, Request
+from fastapi import Path as InPath, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Header, Query
-from fastapi import Path as InPath
+from fastapi import Header, Path as InPath, Query
 from pydantic import BeforeValidator, Field
 
 from tallystick.surfaces.api.model import whole

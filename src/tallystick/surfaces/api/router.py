@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from tallystick.surfaces.api import admin as overseeing
-from tallystick.surfaces.api import beliefs as saying
-from tallystick.surfaces.api import browse as looking
-from tallystick.surfaces.api import errors as problems
-from tallystick.surfaces.api import event_stream as follow
-from tallystick.surfaces.api import graph as relating
-from tallystick.surfaces.api import pages as paging
-from tallystick.surfaces.api import recall as asking
+from tallystick.surfaces.api import (
+    admin as overseeing,
+    beliefs as saying,
+    browse as looking,
+    errors as problems,
+    event_stream as follow,
+    graph as relating,
+    pages as paging,
+    recall as asking,
+)
 from tallystick.surfaces.api.app import described
 
 if TYPE_CHECKING:

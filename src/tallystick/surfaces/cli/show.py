@@ -15,8 +15,7 @@ from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import LOOK
 from tallystick.surfaces.cli.tab import complete
-from tallystick.surfaces.present.beliefs import EPISODES, neighbours, page, table
-from tallystick.surfaces.present.beliefs import history as history_lines
+from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
 from tallystick.surfaces.present.terminal import bold, dim, row
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import read_moment, when

@@ -12,8 +12,7 @@ from hmac import compare_digest
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl
-from urllib.parse import quote as quoted
+from urllib.parse import parse_qsl, quote as quoted
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse

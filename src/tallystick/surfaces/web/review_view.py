@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from tallystick.records.errors import Missing
 from tallystick.records.ids import BELIEF_ID
 from tallystick.records.policy import BELIEF
-from tallystick.surfaces.present.diff import Piece as Words
-from tallystick.surfaces.present.diff import pieces as words_of
+from tallystick.surfaces.present.diff import Piece as Words, pieces as words_of
 from tallystick.surfaces.present.reviews import asks, pieces, title
 from tallystick.surfaces.present.text import lines, short
 from tallystick.surfaces.web.filters import door
