@@ -43,6 +43,18 @@ def test_the_wheel_carries_the_types_and_every_module(wheel):
     assert {path for path in pages if not path.endswith(".pyc")} - shipped == set()
 
 
+def test_no_install_line_names_a_distribution_that_is_not_ours():
+    """The name is not published: who would install it from an index would get somebody else's program, or nothing."""
+    others = {"wordllama==0.2.2.post0", "tokenizers"}
+    by = "pip install|pipx install|uv tool install|uv add|uvx"
+    line = re.compile(rf"\b(?:{by})(?: -\S+)* +['\"]?([\w.=-]+)")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *SRC.rglob("*.py")]
+    found = [(path.name, each[1]) for path in pages for each in line.finditer(path.read_text(encoding="utf-8"))]
+
+    assert {("README.md", "."), ("onnx.py", ".")} <= set(found)
+    assert [each for each in found if each[1] != "." and each[1] not in others] == []
+
+
 def test_a_test_run_is_kept_in_memory_only_where_there_is_room_for_it(tmp_path):
     assert has_room(str(tmp_path), gigabytes=0)
     assert not has_room(str(tmp_path), gigabytes=10**9)

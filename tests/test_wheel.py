@@ -92,11 +92,11 @@ def says_what_is_missing(tallystick: Path, home: Path, alone: dict[str, str]) ->
     """Without the server's packages, the line that installs them."""
     bare = run(tallystick, "connect", "claude-code", "--yes", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
-    assert bare.stderr == "tallystick: the MCP server needs the package mcp: pip install 'tallystick[serve]'\n"
+    assert bare.stderr == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
     assert not (home / ".claude.json").exists()
     bare = run(tallystick, "serve", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
-    assert bare.stderr == "tallystick: the server needs the package fastapi: pip install 'tallystick[serve]'\n"
+    assert bare.stderr == "tallystick: the server needs the package fastapi: pip install '.[serve]' in a checkout\n"
 
 
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):

@@ -132,7 +132,7 @@ CALLS = {
     "preview_erase": lambda m: m.preview_erase("ana"),
     "check_policy": lambda m: m.check_policy("forget"),
     "why": lambda m: m.why("bob"),
-    "beside": lambda m: m.beside("ana"),
+    "similar": lambda m: m.similar("ana"),
     "withheld": withheld,
     "import_from": lambda m: m.import_from(
         b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'

@@ -172,7 +172,7 @@ def test_without_the_extra_its_install_line_is_given(tmp_path: Path, monkeypatch
     tiny.folder(tmp_path)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
-    with pytest.raises(Refused, match=r"^onnxruntime is not installed: pip install 'tallystick\[onnx\]'$"):
+    with pytest.raises(Refused, match=r"^onnxruntime is not installed: pip install '.\[onnx\]' in a checkout$"):
         Onnx(tmp_path)
 
 

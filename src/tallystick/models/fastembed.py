@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-INSTALL = "pip install 'tallystick[fastembed]'"
+INSTALL = "pip install '.[fastembed]' in a checkout"
 
 _RECIPE = "1"  # count on when the same model begins to give other vectors
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-INSTALL = "pip install 'tallystick[onnx]'"
+INSTALL = "pip install '.[onnx]' in a checkout"
 
 _LONGEST_IN = (
     ("sentence_bert_config.json", "max_seq_length"),

@@ -136,8 +136,8 @@ def test_what_stands_beside_a_statement_tells_no_withheld_words(opened):
     bad = tool.remember("The port of the server is 6666", about="person-mallory")
 
     with pytest.raises(NotFound):
-        agent.beside(bad.id)
-    assert "6666" not in str(agent.beside("port"))
+        agent.similar(bad.id)
+    assert "6666" not in str(agent.similar("port"))
 
 
 def test_the_name_of_a_path_is_told_by_no_call_and_no_error(opened):

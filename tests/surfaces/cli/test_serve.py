@@ -48,7 +48,7 @@ def test_without_its_packages_it_says_how_to_install_them(tallystick, folder, mo
     ended = tallystick("serve")
     name = missing.replace("_", "-")
     assert (ended.status, ended.out) == (1, "")
-    assert ended.err == f"tallystick: the server needs the package {name}: pip install 'tallystick[serve]'\n"
+    assert ended.err == f"tallystick: the server needs the package {name}: pip install '.[serve]' in a checkout\n"
     assert not folder.exists()
 
 

@@ -267,7 +267,7 @@ def test_without_the_package_of_the_protocol_it_says_how_to_get_it(tallystick, h
     done = tallystick("connect", "cursor", "--yes")
 
     assert done.status == 1
-    assert "pip install 'tallystick[serve]'" in done.err
+    assert "pip install '.[serve]' in a checkout" in done.err
     assert not (home / ".cursor").exists()
     assert tallystick("connect", "cursor", "--print").status == 0
 

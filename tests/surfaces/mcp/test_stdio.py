@@ -184,7 +184,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, m
     ended = tallystick("mcp")
 
     assert ended.status == 1
-    assert ended.err == "tallystick: the MCP server needs the package mcp: pip install 'tallystick[serve]'\n"
+    assert ended.err == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
 
 
 def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatch):

@@ -77,7 +77,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
             held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
-    def beside(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
+    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
         with self._shelf.known() as known:
             belief = known.get(name, user=self._user(user), path=path).belief()

@@ -204,7 +204,7 @@ def _remarks(wish: Wish) -> list[str]:
     if is_passing(wish.program):
         found.append(
             "this tallystick lies in a cache that may be emptied; "
-            "to stay: uv tool install 'tallystick[serve]'"
+            "to stay: uv tool install '.[serve]' in a checkout"
         )
     if wish.project is None and not wish.folder and Path.home() / settings.NAME != settings.locate():
         found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")

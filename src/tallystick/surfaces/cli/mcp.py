@@ -87,7 +87,7 @@ def mcp(
 def need_the_package() -> None:
     """Refused, with the line that installs it, if the package of the protocol is missing."""
     if find_spec("mcp") is None:
-        raise Refused("the MCP server needs the package mcp: pip install 'tallystick[serve]'")
+        raise Refused("the MCP server needs the package mcp: pip install '.[serve]' in a checkout")
 
 
 def speak_on_standard_error() -> None:

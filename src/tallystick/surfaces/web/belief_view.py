@@ -91,7 +91,7 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> BeliefView | str:
             return episode.id
         raise NotFound(f"nothing is known as {name[:80]!r}; the search may find it")
     versions = memory.history(belief.id, path=path)
-    answer = memory.beside(belief.id, path=path)
+    answer = memory.similar(belief.id, path=path)
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
     return BeliefView(
         belief, html(belief.text), STANDING.get(belief.status, belief.status), withheld.why if withheld else "",

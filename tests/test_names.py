@@ -1,0 +1,45 @@
+"""The words of the code are those that any engineer would search for: the names that went do not come back."""
+
+import ast
+from pathlib import Path
+
+SRC = Path(__file__).parent.parent / "src" / "tallystick"
+
+OLD_CLASSES = """
+    Adopter Asks Began Book Bringing Brings Desk Door Folding Folds Framed Gated Glance Governs Graphs Held Holder
+    Join Keeps Kin Learns Level Listed Looks Meaning Nearly On Opened Plain Recalled Resting Said Seen Shelf Shown
+    Speaker Standing States Stretch Taking Tends Told Undoable Walks Wire
+"""
+OLD_MODULES = """
+    aio asked asks begin being belief_page bent book bringing brings brought care choose claim compared desk door
+    ending endpoint fits folding framed fulltext gated glance governs graph_at graphs held holder judged keeps kin
+    learns leaves level links listening looking looks meaning mend notebook opened overseeing page_adopt page_fold
+    page_rest pages_at paging parts patience phase_follows phase_turn phrases plant prepared recalled relating said
+    saying sayings secrets_stated seen sentence shelf sight speaker standing states stretches strict_json surgery
+    survey taken taken_in taken_join taken_plain takeover taking tends trusts undo uses using verdict walks weigh
+    wire withheld withhold
+"""
+OLD_CALLS = """
+    beside bring fade foldings mark take_in trust_again unembedded what_rests_on what_would_go what_would_happen
+"""
+
+
+def test_no_class_and_no_module_has_a_name_that_went():
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SRC.rglob("*.py")}
+    classes = {node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+    assert classes & set(OLD_CLASSES.split()) == set()
+    assert {path.stem for path in trees} & set(OLD_MODULES.split()) == set()
+
+
+def test_no_public_call_of_a_memory_has_a_name_that_went():
+    public = [SRC / "memory" / "memory.py", SRC / "memory" / "context.py", *(SRC / "memory").glob("*/store.py")]
+    public += (SRC / "memory" / "verbs").glob("*.py")
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in public]
+    methods = {
+        node.name for tree in trees for owner in ast.walk(tree) if isinstance(owner, ast.ClassDef)
+        for node in owner.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }  # fmt: skip
+
+    assert {"remember", "recall", "import_from"} <= methods
+    assert methods & set(OLD_CALLS.split()) == set()
