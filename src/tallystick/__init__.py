@@ -40,6 +40,11 @@ if TYPE_CHECKING:
         Unfinished as Unfinished,
         UnportableCypherError as UnportableCypherError,
     )
+    from tallystick.records.esdb_record import (
+        ChronoRecord as ChronoRecord,
+        EsdbRecord as EsdbRecord,
+        WalEvent as WalEvent,
+    )
     from tallystick.records.event import Event as Event
     from tallystick.records.fact import Fact as Fact, FactPattern as FactPattern
     from tallystick.records.frame import Frame as Frame
@@ -54,7 +59,6 @@ if TYPE_CHECKING:
     from tallystick.records.hit import Hit as Hit
     from tallystick.records.named_entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.path import MemoryPath as MemoryPath
-    from tallystick.records.record import ChronoRecord as ChronoRecord, EsdbRecord as EsdbRecord, WalEvent as WalEvent
     from tallystick.records.review import Action as Action, Approval as Approval
     from tallystick.records.rule import ConsolidationRule as ConsolidationRule
     from tallystick.stores.esdb.bridge import EsdbBridge as EsdbBridge, EsdbStatus as EsdbStatus
@@ -97,7 +101,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.hit": "Hit",
         "records.named_entity": "NamedEntity Relation",
         "records.path": "MemoryPath",
-        "records.record": "ChronoRecord EsdbRecord WalEvent",
+        "records.esdb_record": "ChronoRecord EsdbRecord WalEvent",
         "records.review": "Action Approval",
         "records.rule": "ConsolidationRule",
         "stores.esdb.bridge": "EsdbBridge EsdbStatus",

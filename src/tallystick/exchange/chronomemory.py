@@ -27,7 +27,7 @@ from typing import Any
 
 from tallystick.exchange.conversation import moment
 from tallystick.records import json as strict_json
-from tallystick.records.record import ChronoRecord
+from tallystick.records.esdb_record import ChronoRecord
 
 UPSERTS = ("upsert", "migrate")
 OPS = (*UPSERTS, "delete", "compact")

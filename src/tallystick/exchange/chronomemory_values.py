@@ -14,8 +14,8 @@ from math import isfinite
 from typing import Any
 
 from tallystick.records.belief import STATUSES
+from tallystick.records.esdb_record import ChronoRecord
 from tallystick.records.json import LEAST, MOST
-from tallystick.records.record import ChronoRecord
 
 KEPT = "chronomemory"  # in a record's data
 

@@ -1,7 +1,7 @@
 """A path: one branch of a conversation, as a record. It names events; it holds nobody's words.
 
 A path is open, merged, abandoned or closed (compacted), and says which; it cannot say two of them at once. An event
-stands on it once. Records are frozen: what is done to a path gives a new record, see `stores/phase_paths`.
+stands on it once. Records are frozen: what is done to a path gives a new record, see `stores/phase/paths`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from tallystick.projections.pages.compare import differences, file_trouble, text
 from tallystick.projections.pages.damage import conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.edits import Known, compare
 from tallystick.projections.pages.fold import Stale
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
 from tallystick.projections.pages.schema import SHAPE, digest_of
 from tallystick.repair.compare import steadily

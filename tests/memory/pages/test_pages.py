@@ -18,7 +18,7 @@ from tallystick import Memory
 from tallystick.memory.pages import sync as page_sync
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import parse
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 from tallystick.records.errors import Busy, NotFound, Refused, TallystickError
 from tests import strategies
 from tests.memory.paged import (

@@ -5,7 +5,7 @@ from contextlib import suppress
 from hypothesis import given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.graph.queries import GraphFile
+from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.graph.envelope import record_in
 from tests.projections.graph.told import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
 from tests.strategies import texts

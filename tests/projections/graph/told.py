@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.graph.queries import GraphFile
+from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.graph.schema import NAMES
 from tallystick.records.event import Event
 

@@ -2,8 +2,8 @@
 
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.pages.query import MOST_TERMS, parse
 from tallystick.projections.pages.search import index_all, index_entry, unindex_entry
+from tallystick.projections.pages.typed_query import MOST_TERMS, parse
 from tests.projections.pages.test_search import Notes
 from tests.strategies import texts
 

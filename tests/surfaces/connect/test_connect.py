@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tallystick.surfaces.cli import connect as skin, mcp as server
-from tallystick.surfaces.cli.connect_page import differing
+from tallystick.surfaces.cli.connect_output import differing
 from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
 

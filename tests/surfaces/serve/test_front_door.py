@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.front_door import AccessControl, Key, Place
+from tallystick.surfaces.serve.access_control import AccessControl, Key, Place
 from tallystick.surfaces.serve.headers import PAGE_POLICY
 from tallystick.surfaces.serve.limits import Buckets, Limits
 from tallystick.surfaces.serve.login import Sessions
@@ -201,7 +201,7 @@ def test_a_body_that_is_too_long_is_refused_unread(house):
     ("path", "key"), [("/login", ""), ("/logout", "cookie"), ("/logout", ""), ("/v1/x", "token")]
 )  # fmt: skip
 def test_a_body_that_does_not_come_is_not_waited_for(house, monkeypatch, path, key):
-    monkeypatch.setattr("tallystick.surfaces.serve.front_door._BODY", 0.05)
+    monkeypatch.setattr("tallystick.surfaces.serve.access_control._BODY", 0.05)
     headers = [("content-length", "9"), ("content-type", "application/x-www-form-urlencoded")]
     headers += [house.cookie] if key == "cookie" else [BEARER] if key == "token" else []
     status, told, text = house.ask(path, *headers, method="POST", chunks=(b"a=", None))
@@ -264,7 +264,7 @@ def test_wrong_tokens_are_counted_apart_and_lock_out_nobody_who_has_the_right_on
 
 
 def test_streams_are_bounded(house, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.serve.front_door._STREAMS", 2)
+    monkeypatch.setattr("tallystick.surfaces.serve.access_control._STREAMS", 2)
     house.door._streams = 2
     assert house.status("/live", house.cookie) == 503
     assert house.status("/v1/events/stream", BEARER) == 503

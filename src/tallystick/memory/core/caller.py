@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tallystick.decide import refusals as refusal, review_request as asking, trust as worth
+from tallystick.decide import refusals as refusal, trust as worth
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
+from tallystick.decide.quarantine import quarantine
 from tallystick.decide.reviews import KEPT_OUT
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.policy_file import PolicyFile
@@ -94,7 +95,7 @@ class Caller:
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A question for each version in drafts that stays out of recall until a person says yes."""
-        return asking.quarantine(self._book, self.policy, drafts, self.by, draw)
+        return quarantine(self._book, self.policy, drafts, self.by, draw)
 
     # -- with which trust it speaks ----------------------------------------------------------------------------------
 

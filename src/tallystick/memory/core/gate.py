@@ -29,6 +29,7 @@ from tallystick.decide import (
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate
+from tallystick.decide.quarantine import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.caller import Caller, Decision
 from tallystick.memory.core.echo import NO_ECHO, Echo
@@ -352,7 +353,7 @@ class WriteGate(Caller):
         drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
-                drafts = drafts + asking.quarantine(self._book, policy, drafts, self.by, draw)
+                drafts = drafts + quarantine(self._book, policy, drafts, self.by, draw)
                 return Cleared(self.borne_out(worth.explained(self._book, drafts)))
         return Cleared(self.borne_out(drafts))
 

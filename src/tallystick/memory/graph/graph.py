@@ -23,7 +23,7 @@ from tallystick.memory.graph.index import GraphAt
 from tallystick.memory.graph.rows import GraphRows, is_text
 from tallystick.memory.graph.store import GraphStore
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.projections.graph.queries import GraphFile
+from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event

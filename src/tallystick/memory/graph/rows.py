@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from tallystick.projections.graph.queries import GraphFile
+from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.errors import NotFound
 from tallystick.records.graph.envelope import record_in
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode

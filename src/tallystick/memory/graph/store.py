@@ -22,8 +22,8 @@ from tallystick.decide.graph import Saved
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.graph.index import GraphAt
 from tallystick.memory.graph.rows import GraphRows, is_text
-from tallystick.projections.graph.merge import is_derived_here, plain_edge, plain_node
-from tallystick.projections.graph.queries import GraphFile
+from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
+from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.errors import Busy, NotApproved, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import (

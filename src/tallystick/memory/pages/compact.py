@@ -30,7 +30,7 @@ from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.tag import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
 from tallystick.projections.pages.rows import Entry, File, tokens_in
 from tallystick.records.compaction import Compaction

@@ -16,7 +16,7 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.sync import Sync
 from tallystick.memory.settings import Settings
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
 from tallystick.records.errors import Busy, Moved
 from tallystick.records.proposal import DORMANT, REST, Proposal, in_short

@@ -30,7 +30,7 @@ from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
 from tallystick.projections.pages.base import mark_of
 from tallystick.projections.pages.fold import Stale
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
 from tallystick.projections.pages.rows import Entry, File
 from tallystick.projections.pages.schema import digest_of

@@ -28,7 +28,7 @@ from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService, Tick
-    from tallystick.memory.recall.frames import Compared
+    from tallystick.memory.recall.hit_comparison import Compared
     from tallystick.projections.index.file import IndexFile
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
@@ -75,7 +75,7 @@ class RecallService:
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
-        from tallystick.memory.recall.frames import Compared
+        from tallystick.memory.recall.hit_comparison import Compared
 
         return Compared()
 

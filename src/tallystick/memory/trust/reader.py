@@ -1,4 +1,4 @@
-"""What a program may read: the one rule, applied to every record that leaves `Memory` (see `answering`).
+"""What a program may read: the one rule, applied to every record that leaves `Memory` (see `filtered_calls`).
 
 A person reads everything. Any other program reads no quarantined words (see `quarantine`). In their place it gets what
 this program made itself: ids, numbers, times, flags, one word of a closed list. A field that is not listed as one of
@@ -22,7 +22,7 @@ from tallystick.consolidate.classify import Deltas
 from tallystick.decide.actions import on_page
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.field_kinds import OPEN, emptied, is_record, names_in, remade
-from tallystick.memory.trust.quarantine import NOT_TRUSTED, PENDING, Quarantine
+from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarantine
 from tallystick.projections.pages.rows import title_of
 from tallystick.records import schema
 from tallystick.records.audit import AuditLine

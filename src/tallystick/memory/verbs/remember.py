@@ -6,7 +6,7 @@ or what recall served, reinforces nothing; the words of another program, or in a
 belief of their own. If it brings tags, evidence, grounds or a confidence that the known one has not, that gets a
 version with them.
 
-Contradictions are looked for among what speaks of the same thing (`records/claim`), and only told: both are held. In a
+Contradictions are looked for among what speaks of the same thing (`text/claims`), and only told: both are held. In a
 batch nothing is looked for, whose writes nobody has seen yet; nor if the index is not at hand: no write waits for it.
 Two programs that say the same thing at the same moment hold it twice; `tidy` proposes to merge that.
 """

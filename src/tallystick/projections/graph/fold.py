@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from tallystick.projections.graph.beliefs import Fact
-from tallystick.projections.graph.merge import Merge
+from tallystick.projections.graph.combined_view import Merge
 from tallystick.projections.graph.rows import Rows
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event

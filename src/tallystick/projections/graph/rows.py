@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from tallystick.projections.graph.beliefs import Fact, Facts, Key, keys_of
-from tallystick.projections.graph.merge import MARK, Merge, merged_edge, merged_node, with_beliefs
-from tallystick.projections.graph.merges import family_of, is_there, merge_of, merges_into, ways_of
+from tallystick.projections.graph.combined_view import MARK, Merge, merged_edge, merged_node, with_beliefs
+from tallystick.projections.graph.merged_nodes import family_of, is_there, merge_of, merges_into, ways_of
 from tallystick.projections.pages.rows import title_of
 from tallystick.records.entity import THING, kind_of
 from tallystick.records.event import Event

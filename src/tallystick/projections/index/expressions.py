@@ -1,7 +1,7 @@
-"""Every statement of the index's own fast path, in the expression language; `prepared.py` is what they compile to.
+"""Every statement of the index's own fast path, in the expression language; `statements.py` is what they compile to.
 
 Importing SQLAlchemy takes longer than most commands run, and its execution several times as long as SQLite's. So the
-statements are compiled ahead: `python -m tallystick.projections.index.expressions` writes `prepared.py` anew, and a
+statements are compiled ahead: `python -m tallystick.projections.index.expressions` writes `statements.py` anew, and a
 test holds the two together. Nothing at run time puts SQL together from pieces.
 
 Lists are one parameter each, a JSON array, however many things they name.
@@ -261,7 +261,7 @@ def _text(statement: Any) -> str:
 
 
 def rendered() -> str:
-    """`prepared.py`, whole."""
+    """`statements.py`, whole."""
     lines = [
         '"""What `expressions` compiles to, written by `python -m tallystick.projections.index.expressions`."""',
         "",
@@ -284,4 +284,4 @@ def rendered() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "prepared.py").write_text(rendered(), "utf-8")
+    (Path(__file__).parent / "statements.py").write_text(rendered(), "utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from tallystick.projections.pages.queries import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 
 _EVERYTHING = {
     "files": (

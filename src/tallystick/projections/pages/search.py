@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.projections.pages.query import Query, Term, every, letters_of, parse, some, words_in
+from tallystick.projections.pages.typed_query import Query, Term, every, letters_of, parse, some, words_in
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
 

@@ -4,7 +4,7 @@ Construct it and it is valid: its payload can be written and read back as it is,
 The payload is a copy of what was given, so nobody changes an event from outside. `to_line` gives the same bytes for
 the same event, on any machine and any day; `from_dict` and `to_dict` are inverse.
 
-An event holds ids and records, never a transcript. What a kind does to the graph: see `stores/event_log/replay`.
+An event holds ids and records, never a transcript. What a kind does to the graph: see `stores/phase/event_log/replay`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 
 from tallystick.exchange import specsmith
 from tallystick.records.errors import TallystickError
-from tallystick.records.record import ChronoRecord, EsdbRecord
+from tallystick.records.esdb_record import ChronoRecord, EsdbRecord
 from tallystick.stores.esdb.migrate import is_old, read_folder
 from tallystick.stores.esdb.store import FOLDER, ChronoStore
 from tallystick.stores.open_folder import is_memory

@@ -33,9 +33,9 @@ from tallystick.ledger.lock import Lock
 from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Damaged, NotWritable, NotWritten, Refused, Unfinished
+from tallystick.records.esdb_record import ChronoRecord
 from tallystick.records.event import ELSEWHERE, Draft
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
-from tallystick.records.record import ChronoRecord
 from tallystick.stores.open_folder import OpenFolder
 
 RESCUE = "`tallystick import --format chronomemory` takes what is left of it into another memory"

@@ -21,10 +21,10 @@ from tallystick.ledger.scan import Place
 from tallystick.ledger.verify import verify
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Damaged, Missing, NotFound, Refused
+from tallystick.records.esdb_record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from tallystick.records.event import Draft, Event
 from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
-from tallystick.records.record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.esdb.migrate import is_old, take_over

@@ -6,7 +6,7 @@
 (shown here on two lines). A record is on disk when `record` returns. Text stays text: nothing in a name can begin
 another line, colour a terminal, turn the direction of writing or hide, because all such characters are written as
 escapes; half of a letter (a lone surrogate) is refused. Lines that are no records are passed over and counted. How the
-file grows: see `stores/line_file`.
+file grows: see `stores/phase/event_log/line_file`.
 """
 
 from __future__ import annotations

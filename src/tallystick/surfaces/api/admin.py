@@ -15,13 +15,13 @@ from starlette.responses import Response, StreamingResponse
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.records.errors import NotFound
+from tallystick.surfaces.api.base_model import Shape, shaped
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, part, place_in
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.model import Shape, shaped
 from tallystick.surfaces.api.models_history import EVENT, AuditLine, Event, Findings, Note, Proof, Report
+from tallystick.surfaces.api.other_models import REVIEW, Distrust, Review, Source
 from tallystick.surfaces.api.responses import When, also
 from tallystick.surfaces.api.route import router as made
-from tallystick.surfaces.api.schemas import REVIEW, Distrust, Review, Source
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

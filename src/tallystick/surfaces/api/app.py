@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from tallystick.surfaces.api.base_model import VALUE
 from tallystick.surfaces.api.errors import PROBLEM, Problem, Wrong
-from tallystick.surfaces.api.model import VALUE
 from tallystick.surfaces.api.responses import REASONS
 
 if TYPE_CHECKING:

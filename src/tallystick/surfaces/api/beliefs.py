@@ -12,9 +12,18 @@ from starlette.responses import Response
 
 from tallystick.records.belief import Belief as Held
 from tallystick.records.errors import Moved
+from tallystick.surfaces.api.base_model import Shape, Values, shaped
+from tallystick.surfaces.api.belief_models import (
+    Erasure,
+    Gone,
+    Ids,
+    Observed,
+    Related,
+    RememberResult,
+    Trust,
+    Weakened,
+)
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains
-from tallystick.surfaces.api.model import Shape, Values, shaped
-from tallystick.surfaces.api.models import Erasure, Gone, Ids, Observed, Related, RememberResult, Trust, Weakened
 from tallystick.surfaces.api.responses import IfMatch, also
 from tallystick.surfaces.api.route import router as made
 

@@ -9,14 +9,14 @@ from pydantic import Field
 from starlette.responses import Response
 
 from tallystick.records.clock import stamp
+from tallystick.surfaces.api.base_model import Shape, shaped
+from tallystick.surfaces.api.belief_models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.model import Shape, shaped
-from tallystick.surfaces.api.models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
 from tallystick.surfaces.api.models_history import AT, Change, Status, Version, Why
+from tallystick.surfaces.api.other_models import Retraction
 from tallystick.surfaces.api.responses import BelievedAt, Name, OfPath, also, moment
 from tallystick.surfaces.api.route import router as made
-from tallystick.surfaces.api.schemas import Retraction
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tallystick.records.errors import Busy, NeedsApproval, TallystickError
-from tallystick.surfaces.api.model import shaped
-from tallystick.surfaces.server.errors import allowed, status_of
+from tallystick.surfaces.api.base_model import shaped
+from tallystick.surfaces.server.http_status import allowed, status_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

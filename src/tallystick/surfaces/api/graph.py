@@ -9,12 +9,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from tallystick.records.named_entity import NamedEntity, Relation as Related
+from tallystick.surfaces.api.base_model import Shape, shaped
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.model import Shape, shaped
-from tallystick.surfaces.api.responses import also, several
-from tallystick.surfaces.api.route import router as made
-from tallystick.surfaces.api.schemas import (
+from tallystick.surfaces.api.other_models import (
     PATH,
     Consolidated,
     Expansion,
@@ -26,6 +24,8 @@ from tallystick.surfaces.api.schemas import (
     Rule,
     Way,
 )
+from tallystick.surfaces.api.responses import also, several
+from tallystick.surfaces.api.route import router as made
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from tallystick.surfaces.api.model import Shape, shaped
-from tallystick.surfaces.api.models import BELIEF, HIT, Belief, Hit
+from tallystick.surfaces.api.base_model import Shape, shaped
+from tallystick.surfaces.api.belief_models import BELIEF, HIT, Belief, Hit
 
 AT = "2026-05-03T14:00:00.000000Z"
 HASH = "67069282a2d256d25d7c7f64bf98fc0921ec8fde9b741fecf62b535778932515"

@@ -9,12 +9,12 @@ from fastapi import Header, Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from tallystick.surfaces.api.base_model import Shape, shaped
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.model import Shape, shaped
+from tallystick.surfaces.api.other_models import PAGE, Entry, Found, Page, PageText
 from tallystick.surfaces.api.responses import also, several
 from tallystick.surfaces.api.route import router as made
-from tallystick.surfaces.api.schemas import PAGE, Entry, Found, Page, PageText
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -8,15 +8,15 @@ from fastapi import Path as InPath, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
+from tallystick.surfaces.api.base_model import Shape, shaped, whole
+from tallystick.surfaces.api.belief_models import FilledFrame, RecallResult
 from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from tallystick.surfaces.api.errors import must_be_a_person
 from tallystick.surfaces.api.json_response import Json, ask, plain, plains
-from tallystick.surfaces.api.model import Shape, shaped, whole
-from tallystick.surfaces.api.models import FilledFrame, RecallResult
 from tallystick.surfaces.api.models_history import RECEIPT, Receipt, Replayed
+from tallystick.surfaces.api.other_models import Frame
 from tallystick.surfaces.api.responses import When, also, moment, several
 from tallystick.surfaces.api.route import router as made
-from tallystick.surfaces.api.schemas import Frame
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Header, Path as InPath, Query
 from pydantic import BeforeValidator, Field
 
-from tallystick.surfaces.api.model import whole
+from tallystick.surfaces.api.base_model import whole
 
 REASONS = {
     202: "Nothing was changed yet: a person must say yes, and the question waits at `Location`.",

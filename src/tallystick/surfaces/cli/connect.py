@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from tallystick.memory import settings
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli import connect_page as pages
+from tallystick.surfaces.cli import connect_output as pages
 from tallystick.surfaces.cli.call import Call, on_a_terminal, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import CONNECT

@@ -12,7 +12,7 @@ from tallystick.records.errors import ConsolidationRuleError
 from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.consolidate_page import (
+from tallystick.surfaces.cli.consolidate_output import (
     came_to,
     findings_page,
     pointed_at,

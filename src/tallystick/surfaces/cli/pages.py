@@ -12,7 +12,7 @@ from tallystick.surfaces.cli.belief_options import given, speaker, whose
 from tallystick.surfaces.cli.call import Call, need_a_ledger, pass_call
 from tallystick.surfaces.cli.command import command
 from tallystick.surfaces.cli.map import LOOK
-from tallystick.surfaces.cli.pages_page import entry_lines, file_line, found_lines, front, plain, said_of, table
+from tallystick.surfaces.cli.pages_output import entry_lines, file_line, found_lines, front, plain, said_of, table
 from tallystick.surfaces.cli.tab import complete_page
 from tallystick.surfaces.present.page_names import meant, page_name
 from tallystick.surfaces.present.text import shown

@@ -16,7 +16,7 @@ from tallystick.surfaces.cli.map import DAILY
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.cli.recall_hook import for_a_hook
 from tallystick.surfaces.cli.recall_options import asked, check_frame, recall_options
-from tallystick.surfaces.cli.recall_page import beside, page, replayed
+from tallystick.surfaces.cli.recall_output import beside, page, replayed
 from tallystick.surfaces.present.terminal import dim
 from tallystick.surfaces.present.text import lines
 from tallystick.surfaces.present.time import count

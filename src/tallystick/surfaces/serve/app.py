@@ -2,7 +2,7 @@
 
 Each part holds the folder by itself and speaks with a trust of its own: the page as the person whose memory it is, the
 API and MCP as whoever was named when the server started, the rules as `tallystick consolidate --due` does. How it
-listens and ends is told in `listening`, whom it lets in, in `http/door`.
+listens and ends is told in `listening`, whom it lets in, in `serve/access_control`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tallystick.records.json import DEPTH
 from tallystick.surfaces.api import router as api
 from tallystick.surfaces.mcp.http import PATH, App
 from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.serve.front_door import AccessControl, Key, Place
+from tallystick.surfaces.serve.access_control import AccessControl, Key, Place
 from tallystick.surfaces.serve.limits import RATE, Limits
 from tallystick.surfaces.serve.login import Sessions
 from tallystick.surfaces.serve.metrics import Metrics
 from tallystick.surfaces.serve.notices import ServerNotices
 from tallystick.surfaces.serve.routes import Front
-from tallystick.surfaces.serve.rules import Rules
+from tallystick.surfaces.serve.rule_scheduler import Rules
 from tallystick.surfaces.server.changes import Feed
 from tallystick.surfaces.server.guard import Names, is_loopback
 from tallystick.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned

@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.serve.front_door import address_of
+from tallystick.surfaces.serve.access_control import address_of
 from tallystick.surfaces.serve.limits import Limits
 from tallystick.surfaces.serve.login import LASTS, Sessions
 from tallystick.surfaces.serve.metrics import TYPE, Metrics

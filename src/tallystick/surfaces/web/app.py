@@ -1,4 +1,4 @@
-"""The pages as one application. Who may see it is decided before: see `http/door`."""
+"""The pages as one application. Who may see it is decided before: see `serve/access_control`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.server.errors import allowed, status_of
+from tallystick.surfaces.server.http_status import allowed, status_of
 from tallystick.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
 from tallystick.surfaces.web.render import Forged, is_piece, kept, shown
 

@@ -16,7 +16,7 @@ from tallystick.records.belief import Belief
 from tallystick.records.errors import Refused
 from tallystick.surfaces.present.remembered import DONE
 from tallystick.surfaces.present.reviews import ASKS
-from tallystick.surfaces.server.errors import status_of
+from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import several
 from tallystick.surfaces.web.page_view import page_of
 from tallystick.surfaces.web.recent import Day, lately

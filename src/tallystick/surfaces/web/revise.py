@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tallystick.records.errors import Busy, Moved, NotFound, Refused, TallystickError
 from tallystick.records.review import Applied
 from tallystick.surfaces.present.diff import Piece
-from tallystick.surfaces.server.errors import status_of
+from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import segment
 from tallystick.surfaces.web.plain_text import differing
 from tallystick.surfaces.web.render import ask, is_piece, shown, then

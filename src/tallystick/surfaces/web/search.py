@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused, TallystickError
-from tallystick.surfaces.server.errors import status_of
+from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.page_view import page_of
 from tallystick.surfaces.web.render import ask, form_of, is_piece, shown, then
 from tallystick.surfaces.web.search_query import Asked, plainly, read

@@ -12,7 +12,7 @@ A line that is no event (malformed, of an unknown schema version, an id for the 
 `diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to.
 
 What is held in memory is where each id stands, no more. It follows the file: a file that was replaced or cut is read
-anew. How the file grows, and what a crash leaves: see `stores/line_file`.
+anew. How the file grows, and what a crash leaves: see `stores/phase/event_log/line_file`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ first stands with what happened on no path. What is nearer counts over what is f
 abandoned, are not seen.
 
 With a gate, an event that it does not let pass is not carried out, from whichever path one looks, and is named. A log
-by itself has none; a workspace does, see `stores/phase_gate`.
+by itself has none; a workspace does, see `stores/phase/gate`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The nine tools of the knowledge-graph memory server that MCP itself gives as its example, over this memory.
 
 Names, arguments and answers are that server's, so that a client, or a prompt, that was made for it goes on as before.
-What is said here is beliefs like any other, and what is held already is here: see `memory/entities_named`.
+What is said here is beliefs like any other, and what is held already is here: see `memory/graph/entity_names`.
 Deleting puts out of sight; it stays in history.
 """
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tallystick.surfaces.api.model import Shape, shaped
-from tallystick.surfaces.api.models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
+from tallystick.surfaces.api.base_model import Shape, shaped
+from tallystick.surfaces.api.belief_models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
 from tallystick.surfaces.api.models_history import AT, HASH
 
 ENTRY = {

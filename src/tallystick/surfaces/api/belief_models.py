@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tallystick.surfaces.api.model import Shape, shaped
+from tallystick.surfaces.api.base_model import Shape, shaped
 
 Trust = Literal["human", "agent", "import", "tool", "web"]
 

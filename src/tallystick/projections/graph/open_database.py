@@ -13,8 +13,8 @@ import orjson
 
 from tallystick.projections.follower import Followed
 from tallystick.projections.graph import fold
-from tallystick.projections.graph.merge import Merge
-from tallystick.projections.graph.merges import merge_of, merges_into
+from tallystick.projections.graph.combined_view import Merge
+from tallystick.projections.graph.merged_nodes import merge_of, merges_into
 from tallystick.projections.graph.rows import Rows, said_in
 from tallystick.projections.graph.schema import NAMES, SHAPE, TABLES
 from tallystick.records.entity import thing_key

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from tallystick.projections.graph.merge import Merge
+from tallystick.projections.graph.combined_view import Merge
 
 _MERGES = 'SELECT node, "into", told, seq FROM merges WHERE user = ? AND '
 
