@@ -1,7 +1,7 @@
 """A workspace: a folder with a graph, the log that it follows, an audit, and a runtime over them.
 
-A folder is a workspace if it holds `workspace.json` or the files of a graph; see `stores/phase/graph/layout`. Making one in a
-folder with other things in it is refused. Looking at one makes nothing and changes nothing.
+A folder is a workspace if it holds `workspace.json` or the files of a graph; see `stores/phase/graph/layout`. Making
+one in a folder with other things in it is refused. Looking at one makes nothing and changes nothing.
 """
 
 from __future__ import annotations

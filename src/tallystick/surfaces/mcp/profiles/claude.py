@@ -1,7 +1,8 @@
 """The `memory` tool that Claude knows: a folder of files under /memories, with that tool's commands and its answers.
 
 Words and numbers of the answers are those that the model was trained on; so the text of a file stands in them bare. The
-files live in the memory (see `memory/exchange/files`): there is no folder on the disk, and no path leads out of this one.
+files live in the memory (see `memory/exchange/files`): there is no folder on the disk, and no path leads out of this
+one.
 """
 
 from __future__ import annotations
