@@ -1,9 +1,9 @@
 """What is wrong with a graph and its log together: what the graph itself tells, and what only both can tell.
 
 Looking changes nothing. To what `stores/phase/graph/diagnostics` finds come: links that lead to nothing or in a ring,
-events that no replay can carry out, changes without the approval that they need, in the log or past it, what the audit and the
-log say differently, what is wrong with the lines of a log that is not the store's own, and an event that is on record
-and was not carried out.
+events that no replay can carry out, changes without the approval that they need, in the log or past it, what the audit
+and the log say differently, what is wrong with the lines of a log that is not the store's own, and an event that is on
+record and was not carried out.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ for its own name (DNS rebinding) can read the answers. So, in this order:
     401   the token is missing or wrong
     413   the body is longer than we take; it is refused before it is read
 
-`Guard` asks all of that of everyone; `serve/access_control`, which stands before the page too, asks of some for a cookie
-instead. An answer is one short line of `application/problem+json`, the same for everyone, and repeats nothing of the request.
-Nothing but HTTP is let through: a WebSocket is closed before it is open.
+`Guard` asks all of that of everyone; `serve/access_control`, which stands before the page too, asks of some for a
+cookie instead. An answer is one short line of `application/problem+json`, the same for everyone, and repeats nothing of
+the request. Nothing but HTTP is let through: a WebSocket is closed before it is open.
 """
 
 from __future__ import annotations
