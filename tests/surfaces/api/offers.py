@@ -13,7 +13,7 @@ SERVED = {  # a call, and the operations that make it
     "relate": ("relate_memories",), "related": ("belief_related",), "remember": ("remember",),
     "replay": ("replay",), "revise": ("revise",), "show": ("get_belief",),
     "sources": ("list_sources",), "status": ("status",), "trouble": ("status",), "restore_trust": ("restore_trust",),
-    "dependents": ("belief_resting",), "preview_erase": ("erase",), "why": ("belief_why",),
+    "dependents": ("belief_dependents",), "preview_erase": ("erase",), "why": ("belief_why",),
     "beliefs.page": ("list_beliefs",), "beliefs.query": ("list_beliefs",), "beliefs.all": ("list_beliefs",),
     "entities.all": ("list_entities",), "entities.create": ("create_entities",),
     "entities.observe": ("observe_entity",), "entities.relate": ("relate",), "episodes.find": ("get_episode",),

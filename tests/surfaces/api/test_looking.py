@@ -96,7 +96,7 @@ def test_a_limit_is_from_1_to_500(api):
 
 
 TAGGED = [
-    "beliefs", "beliefs/tea", "beliefs/tea/history", "beliefs/tea/why", "beliefs/tea/resting", "diff?before=0",
+    "beliefs", "beliefs/tea", "beliefs/tea/history", "beliefs/tea/why", "beliefs/tea/dependents", "diff?before=0",
     "episodes", "episodes/e1", "facts?as_of=2026-05-03", "facts/tea", "facts/tea/history", "frames", "pages",
     "pages/person-ana", "pages/search?query=tea", "pages/recent", "graph?at=person-ana", "graph/envelope",
     "graph/path?start=person-ana&end=person-ana", "entities", "paths", "paths/plan-b", "sources",

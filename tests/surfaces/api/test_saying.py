@@ -152,7 +152,7 @@ def test_forgetting_takes_beliefs_and_episodes(api):
 def test_what_rests_on_something_wrong_is_weakened(api):
     api.say("remember", text="The release is 2.0", key="release", status=201)
     api.say("remember", text="The schema is new", key="schema", rests_on=["release"], status=201)
-    assert [each["key"] for each in api.see("beliefs/release/resting")["beliefs"]] == ["schema"]
+    assert [each["key"] for each in api.see("beliefs/release/dependents")["beliefs"]] == ["schema"]
 
     weak = api.say("invalidate", name="release", reason="it is 2.1")["weakened"]
 

@@ -31,7 +31,7 @@ def addresses(m, said, told):
     reviews = [each.id for each in m.reviews.all()]
     return [
         "status", "beliefs", "beliefs?status=", "beliefs?quarantined=true", f"beliefs/{said.id}",
-        f"beliefs/{said.id}/history", f"beliefs/{said.id}/why", f"beliefs/{said.id}/resting", "beliefs/lie",
+        f"beliefs/{said.id}/history", f"beliefs/{said.id}/why", f"beliefs/{said.id}/dependents", "beliefs/lie",
         "beliefs/lie/history", "beliefs/lie/why", "diff?before=0", "diff?before=0&quarantined=true", "episodes",
         "episodes?quarantined=true", f"episodes/{told.source}", "facts", "facts?quarantined=true", f"facts/{said.id}",
         f"facts/{said.id}/history", "pages", "pages?dormant=true&archived=true", "pages/search?query=says",

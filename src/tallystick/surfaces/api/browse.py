@@ -110,10 +110,10 @@ class Dependents(Shape):
 
 
 @router.get(
-    "/v1/beliefs/{name:path}/resting", operation_id="belief_resting", response_model=Dependents,
+    "/v1/beliefs/{name:path}/dependents", operation_id="belief_dependents", response_model=Dependents,
     responses=also(304, 404), summary="See what rests on a belief", response_description="The nearest first.",
 )  # fmt: skip
-async def belief_resting(request: Request, name: Name, path: OfPath = "") -> Response:
+async def belief_dependents(request: Request, name: Name, path: OfPath = "") -> Response:
     """Directly or through others: what would be weakened, if it proved wrong."""
     return await unless_known(request, lambda memory: {"beliefs": plains(memory.dependents(name, path=path))})
 
