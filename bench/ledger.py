@@ -79,7 +79,7 @@ class Writes:
             self.store.upsert(item)
 
     def grouped(self, records: list[ChronoRecord]) -> None:
-        with self.store.shelf.ledger.batch():
+        with self.store.folder.ledger.batch():
             for item in records:
                 self.store.upsert(item)
 
@@ -91,7 +91,7 @@ def lines_of(folder: Path) -> list[bytes]:
 
 def fill(store: ChronoStore, count: int) -> None:
     for start in range(0, count, 1000):
-        with store.shelf.ledger.batch():
+        with store.folder.ledger.batch():
             for number in range(start, min(start + 1000, count)):
                 store.upsert(record(number, "rare" if number % 10_000 == 0 else "fact"))
 

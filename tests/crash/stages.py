@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.restore import check_copy
-from tests.crash.shelf import Story, World, lose_witness, set_wal, settled, wal
+from tests.crash.folder import Story, World, lose_witness, set_wal, settled, wal
 
 
 def nothing(world: World) -> None:

@@ -20,9 +20,9 @@ from tallystick.ledger.ledger import Ledger
 from tallystick.memory.facts import consolidate as consolidation
 from tallystick.records.errors import NotWritten, Unfinished
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import open_folder as shelf
+from tallystick.stores import open_folder as folder
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 
 ALL = ConsolidationRule(id="all", then_emits=["people"])
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,7 +48,7 @@ def came_to(root: Path) -> list:
         assert memory.ledger.verify().ok
         facts = sorted(
             (fact.triple, fact.episodes, fact.confidence, fact.valid_from, fact.valid_to, fact.status)
-            for fact in map(memory.facts.get, [held.ref for held in memory._book.facts("me")])
+            for fact in map(memory.facts.get, [held.ref for held in memory._state.facts("me")])
         )
         heard = [(delta.kind, delta.source_episode_ids) for delta in memory.facts.follow("people")]
         findings = [(each.source, each.reason) for each in memory.rules.findings()]
@@ -70,8 +70,8 @@ def is_whole(root: Path, whole: list) -> int:
     assert findings == whole[2][: len(findings)]
     with Memory(root) as memory:
         through = marks[-1][0] if marks else -1
-        assert memory._book.rules.mark("me", "all").through == through
-        considered = {name: each.seq for name in names_of(memory) for each in memory._book.episodes.find("me", name)}
+        assert memory._state.rules.mark("me", "all").through == through
+        considered = {name: each.seq for name in names_of(memory) for each in memory._state.episodes.find("me", name)}
         made_of = {name for _, episodes, *_ in facts for name in episodes} | {n for _, each in heard for n in each}
         assert all(considered[name] <= through for name in made_of)
     return len(marks)
@@ -84,7 +84,7 @@ def names_of(memory: Memory) -> list[str]:
 def run(root: Path, portion: int, disk: Watched | None = None, tick: Callable[[int], None] | None = None) -> None:
     consolidation.PORTION = portion
     if disk is not None:
-        shelf.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
+        folder.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
     with Memory(root) as memory:
         memory.consolidate(ALL, tick=tick)
 
@@ -102,7 +102,7 @@ def calls_of(base: Path, root: Path, portion: int) -> Listing:
     shutil.copytree(root, copied)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(consolidation, "PORTION", portion)
-        patch.setattr(shelf, "Ledger", partial(Ledger, disk=disk))
+        patch.setattr(folder, "Ledger", partial(Ledger, disk=disk))
         run(copied, portion)
     return disk
 

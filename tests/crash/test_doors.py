@@ -11,7 +11,7 @@ import pytest
 from tallystick.ledger.backup import back_up, restore_from
 from tallystick.records.errors import Closed, NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
-from tests.crash.shelf import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
+from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
 
 NOBODY = 65534
@@ -138,10 +138,10 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
         with opened(root) as ledger:
             assert ledger.trouble is None
             assert not ledger.writable
-            assert ledger.book.held == expected
+            assert ledger.state.held == expected
             assert [event.seq for event in ledger.events()][-1] == ledger.end.seq
             refuses_to_write(ledger)
-            assert ledger.book.held == expected
+            assert ledger.state.held == expected
 
     as_nobody(work)
     assert everything_in(root) == before
@@ -149,7 +149,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
 
 def held_by(root: Path) -> dict[str, object]:
     with opened(root, read_only=True) as ledger:
-        return dict(ledger.book.held)
+        return dict(ledger.state.held)
 
 
 def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
@@ -162,7 +162,7 @@ def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
 
     def work() -> None:
         with opened(root) as ledger:
-            assert ledger.book.held.keys() == {"n0", "n1"}
+            assert ledger.state.held.keys() == {"n0", "n1"}
             refuses_to_write(ledger)
 
     as_nobody(work)
@@ -197,20 +197,20 @@ def test_a_reader_follows_the_owner_through_compactions_and_restores(tmp_path):
             for number in range(5):
                 owner.append([put("a", number), put(f"n{number}")])
                 reader.refresh()
-                assert reader.book.held == owner.book.held
+                assert reader.state.held == owner.state.held
                 owner.compact()
                 reader.refresh()
-                assert reader.book.held == owner.book.held
+                assert reader.state.held == owner.state.held
                 assert reader.end == owner.end
                 assert [event.seq for event in reader.events()] == list(range(owner.end.seq + 1))
             restore_from(root, copy)
             for each in (reader, owner):
                 each.refresh()
                 assert each.trouble is None
-                assert each.book.held == {"a": 1}
+                assert each.state.held == {"a": 1}
             owner.append([put("b", 2)])
             reader.refresh()
-            assert reader.book.held == {"a": 1, "b": 2}
+            assert reader.state.held == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize("hidden", [".", "events.wal", "sealed"])

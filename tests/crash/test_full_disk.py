@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from tallystick import Memory, Unfinished
 from tallystick.memory.maintenance.check import check
 from tallystick.surfaces.cli.root import tallystick as program
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.surfaces.cli.test_map import ALL
 
 BLOCK = 4096

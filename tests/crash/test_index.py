@@ -26,7 +26,7 @@ from tallystick.repair import repair as mend_module
 from tallystick.repair.check import check
 from tallystick.state.sessions import IDLE
 from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
-from tests.crash.shelf import SOAK, files_with
+from tests.crash.folder import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
 
 WORD = "Zwiebelfischereien"  # said nowhere else; full text keeps it folded and stemmed
@@ -48,7 +48,7 @@ def answers(m: Memory, asked: str) -> list[Hit]:
 def same_as_rebuilt(root: Path) -> None:
     with Memory(root) as m, closing(IndexFile(IN_MEMORY)) as again:
         m.recall("tea", words=True)
-        again.catch_up(m._shelf.events())
+        again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
             assert text_trouble(index) == ""
@@ -329,7 +329,7 @@ def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Pat
 
                 def die(at: int = at, now: Path = now) -> None:
                     with Memory(now) as m:
-                        m._shelf.ledger._disk = DyingDisk(at)
+                        m._folder.ledger._disk = DyingDisk(at)
                         m.erase("secret")
 
                 status = in_a_child(die)
@@ -497,7 +497,7 @@ def test_the_clock_survives_a_kill_in_a_working_session_and_never_goes_back(tmp_
             hours.append(m.work.hours)
             with closing(IndexFile(root / "index.db")) as index:
                 m.recall("tea", words=True)
-                assert index.bookmark().clock == m._shelf.book.work.clock
+                assert index.bookmark().clock == m._folder.state.work.clock
                 [(value,)] = index.db.execute("SELECT value FROM system_config WHERE key = 'total_active_hours'")
                 assert float(value) == m.work.hours
     expected = 10 / 60 + 20 / 60 + IDLE + 5 / 60

@@ -22,7 +22,7 @@ from tallystick.ledger import backup as ledger_backup, writer as ledger_append
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages.open_database import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.memory.paged import end_of, everything_in, files_of, folder_in, is_settled, page_at, tables_of
 
 WHERE = "/dev/shm" if os.path.isdir("/dev/shm") else None

@@ -9,7 +9,7 @@ import pytest
 from tallystick import Memory
 from tallystick.records.errors import Refused
 from tests.conftest import ROOT
-from tests.crash.shelf import fresh_copy, lose_witness, set_wal, wal
+from tests.crash.folder import fresh_copy, lose_witness, set_wal, wal
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str]]:
@@ -17,7 +17,7 @@ def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """A folder whose last write is a merge of five beliefs, one of them a conflict; and where that write begins."""
     root = tmp_path_factory.mktemp("merge") / "memory"
     with Memory(root) as memory:
@@ -36,8 +36,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return root, start
 
 
-def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(shelf, tmp_path):
-    root, start = shelf
+def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(folder, tmp_path):
+    root, start = folder
     whole = wal(root)
     with Memory(fresh_copy(root, tmp_path / "whole"), read_only=True) as memory:
         after = held(memory)

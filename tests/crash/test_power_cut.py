@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger.restore import check_copy
+from tests.crash.folder import SOAK, Story, World, settled
 from tests.crash.power import Killed, PowerCut, PowerDisk
-from tests.crash.shelf import SOAK, Story, World, settled
 
 NAMES = "abcdefgh"
 

@@ -19,7 +19,7 @@ from tallystick.records.errors import Busy, Missing, NotWritable, Refused, Rolle
 from tallystick.records.event import Draft
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
-from tests.crash.shelf import (
+from tests.crash.folder import (
     chain_of,
     files_with,
     fill,
@@ -75,7 +75,7 @@ def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
     work = f"""
         from pathlib import Path
         from tallystick.ledger.backup import back_up
-        from tests.crash.shelf import opened
+        from tests.crash.folder import opened
         with opened(Path({str(root)!r})) as ledger:
             for _ in range(5):
                 print(back_up(ledger))
@@ -111,7 +111,7 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, cal
             disk.act = meanwhile
             copy = back_up(plain)
         assert disk.act is None
-        expected, end = dict(other.book.held), other.end
+        expected, end = dict(other.state.held), other.end
     assert check_copy(copy).end == end
     assert files_with(copy, "words 3") == []
     shutil.copytree(copy, tmp_path / "elsewhere")
@@ -207,7 +207,7 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
             copy = root / "backup" / name
             died = in_a_child(lambda at=at, copy=copy: restore_from(copy.parents[1], copy, disk=DyingDisk(at))) == DIED
             other.append([put("acknowledged", "after the death")])
-            shown = dict(other.book.held)
+            shown = dict(other.state.held)
         assert shown["acknowledged"] == "after the death"
         assert held(root) == shown
         if not died:
@@ -226,7 +226,7 @@ def test_a_long_lived_handle_follows_a_restore_and_does_not_call_it_a_rollback(t
         restore_from(root, copy)
         ledger.append([put("next")])
         assert ledger.trouble is None
-        assert ledger.book.held.keys() == {"n0", "n1", "n2", "next"}
+        assert ledger.state.held.keys() == {"n0", "n1", "n2", "next"}
     assert held(root).keys() == {"n0", "n1", "n2", "next"}
 
 
@@ -324,7 +324,7 @@ def test_readers_and_writers_in_many_threads_see_whole_groups_only(tmp_path):
         with opened(root, read_only=number % 2 == 0) as ledger:
             while not stop.is_set():
                 with ledger.reading():
-                    assert ledger.book.held["left"] == ledger.book.held["right"]
+                    assert ledger.state.held["left"] == ledger.state.held["right"]
                 looks += 1
         return looks
 
@@ -379,7 +379,7 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
             with old.batch(), pytest.raises(Busy):
                 new.append([put("refused")])
             new.append([put("new")])
-            assert new.book.held.keys() == {"before", "old", "new"}
+            assert new.state.held.keys() == {"before", "old", "new"}
     assert held(root).keys() == {"before", "old", "new"}
 
 
@@ -415,7 +415,7 @@ def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
     root = tmp_path / "memory"
     work = f"""
         from pathlib import Path
-        from tests.crash.shelf import opened
+        from tests.crash.folder import opened
         from tests.ledger.books import put
         import os
         with opened(Path({str(root)!r})) as ledger:
@@ -434,7 +434,7 @@ def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
     newer.append([put("a"), Draft("tally.multiply/1", {"by": 2})])
     newer.close()
     with opened(tmp_path / "memory") as ledger:
-        assert ledger.book.held.keys() == {"a"}
+        assert ledger.state.held.keys() == {"a"}
         before = wal(tmp_path / "memory")
         with pytest.raises(NotWritable, match="a newer tallystick .tally.multiply/1."):
             ledger.append([put("b")])

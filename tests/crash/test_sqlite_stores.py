@@ -14,7 +14,7 @@ from tallystick.records.fact import FactPattern
 from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import Child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.conftest import at_most
 from tests.crash.disks import DyingDisk, in_a_child
-from tests.crash.shelf import World, chain_of, files_with, fold, open_ledger
+from tests.crash.folder import World, chain_of, files_with, fold, open_ledger
 from tests.ledger.books import put
 
 names = st.sampled_from("abcdef")
@@ -148,7 +148,7 @@ class Told(RuleBasedStateMachine):
         self.world.agrees()
         self.second.refresh()
         assert self.second.trouble is None, self.second.trouble
-        assert self.second.book.held == self.world.now.state()
+        assert self.second.state.held == self.world.now.state()
         assert self.second.end.hash == self.world.ledger.end.hash
 
     @invariant()

@@ -17,7 +17,7 @@ import pytest
 from tallystick import Memory
 from tallystick.projections.vectors.file import VectorFile
 from tests.crash.disks import DIED, Child, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
 
 WORD = "zwiebelfischereien"

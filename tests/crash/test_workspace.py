@@ -13,8 +13,8 @@ from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEvent
 from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.recovery import Turn
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tests.crash.folder import SOAK
 from tests.crash.power import PowerCut, PowerDisk
-from tests.crash.shelf import SOAK
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 LIVES = 300 if SOAK else 30

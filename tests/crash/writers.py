@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.crash.shelf import open_ledger
+from tests.crash.folder import open_ledger
 from tests.ledger.books import put
 
 

@@ -133,8 +133,8 @@ def test_places_in_the_ledger_are_told_in_numbers_of_the_file_and_back():
 def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
     from tallystick.exchange.ndjson_events import _SHAPES
 
-    book = State()
-    assert all(book.knows(op) for op in _SHAPES)
+    state = State()
+    assert all(state.knows(op) for op in _SHAPES)
     assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
         with pytest.raises(Refused, match="is not known here"):

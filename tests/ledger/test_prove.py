@@ -16,7 +16,7 @@ from tests.ledger.forge import keyring, lines, opened, rewrite
 
 
 @pytest.fixture
-def shelf(tmp_path):
+def folder(tmp_path):
     """An open ledger of two stretches, its notes as it grew, and the key to check them."""
     ring = keyring(tmp_path)
     with opened(tmp_path / "memory") as ledger:
@@ -29,8 +29,8 @@ def shelf(tmp_path):
         yield ledger, notes, ring.verifier(ledger.standing.ledger)
 
 
-def test_every_event_can_be_proved_against_every_later_checkpoint(shelf):
-    ledger, notes, key = shelf
+def test_every_event_can_be_proved_against_every_later_checkpoint(folder):
+    ledger, notes, key = folder
     chain = {line.seq: line for line in ledger.chain().lines()}
     for note in notes:
         signed = key.open(note)
@@ -43,8 +43,8 @@ def test_every_event_can_be_proved_against_every_later_checkpoint(shelf):
             assert (found["size"], found["root"], found["head"]) == (signed.size, signed.root.hex(), signed.head)
 
 
-def test_an_event_younger_than_the_checkpoint_is_not_proved(shelf):
-    ledger, notes, key = shelf
+def test_an_event_younger_than_the_checkpoint_is_not_proved(folder):
+    ledger, notes, key = folder
     size = key.open(notes[3]).size
 
     for seq in (size, size + 1, -1, 10**9):
@@ -52,8 +52,8 @@ def test_an_event_younger_than_the_checkpoint_is_not_proved(shelf):
             prove.inclusion(ledger, seq, notes[3], key)
 
 
-def test_an_erased_event_is_proved_and_its_words_are_not_told(shelf):
-    ledger, notes, key = shelf
+def test_an_erased_event_is_proved_and_its_words_are_not_told(folder):
+    ledger, notes, key = folder
     before = prove.inclusion(ledger, 2, notes[-1], key)
     ledger.erase(lambda: (["n1"], speaks_of("n1")))
 
@@ -65,8 +65,8 @@ def test_an_erased_event_is_proved_and_its_words_are_not_told(shelf):
     assert "secret" not in str(prove.to_dict(after))
 
 
-def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_it_is_checked_with_nothing_but_the_text_and_the_key(folder, tmp_path):
+    ledger, notes, key = folder
     (tmp_path / "proof").write_text(prove.inclusion(ledger, 3, notes[-1], key))
     code = (
         "import sys, json; from pathlib import Path; from tallystick.ledger.signed_note import Verifier;"
@@ -79,8 +79,8 @@ def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
     assert json.loads(done.stdout)["event"]["seq"] == 3
 
 
-def test_a_proof_that_was_meddled_with_proves_nothing(shelf):
-    ledger, notes, key = shelf
+def test_a_proof_that_was_meddled_with_proves_nothing(folder):
+    ledger, notes, key = folder
     text = prove.inclusion(ledger, 3, notes[-1], key)
     proof = InclusionNote.parse(text)
     other = InclusionNote.parse(prove.inclusion(ledger, 4, notes[-1], key))
@@ -147,8 +147,8 @@ def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
             prove.check_inclusion(InclusionNote(0, (), note, line).text(), key)
 
 
-def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(shelf):
-    ledger, notes, key = shelf
+def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(folder):
+    ledger, notes, key = folder
     signed, ring = key.open(notes[-1]), keyring(ledger.folder.root.parent)
     signer = ring.signer(ledger.standing.ledger)
     false = signer.sign(prove.Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
@@ -160,8 +160,8 @@ def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(shelf)
         prove.check_inclusion(InclusionNote(3, proof.proof, false, proof.line).text(), key)
 
 
-def test_no_proof_is_handed_out_that_does_not_hold(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_no_proof_is_handed_out_that_does_not_hold(folder, tmp_path):
+    ledger, notes, key = folder
     root = ledger.folder.root
     ledger.close()
     rewrite(root, lambda line, body: body | {"words": "forged"} if line.op == "tally.put/1" else body)
@@ -177,8 +177,8 @@ def test_no_proof_is_handed_out_that_does_not_hold(shelf, tmp_path):
                 attempt()
 
 
-def test_where_stretches_were_moved_away_the_proof_asks_for_them(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_where_stretches_were_moved_away_the_proof_asks_for_them(folder, tmp_path):
+    ledger, notes, key = folder
     ledger.prune(tmp_path / "elsewhere")
 
     with pytest.raises(Missing, match="put their files back"):
@@ -188,8 +188,8 @@ def test_where_stretches_were_moved_away_the_proof_asks_for_them(shelf, tmp_path
 # Growth
 
 
-def test_growth_is_proved_between_any_two_checkpoints(shelf):
-    ledger, notes, key = shelf
+def test_growth_is_proved_between_any_two_checkpoints(folder):
+    ledger, notes, key = folder
     for at, old in enumerate(notes):
         for new in notes[at:]:
             size = key.open(old).size
@@ -197,8 +197,8 @@ def test_growth_is_proved_between_any_two_checkpoints(shelf):
             assert (found["old"]["size"], found["size"]) == (size, key.open(new).size)
 
 
-def test_growth_of_another_ledger_proves_nothing(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_growth_of_another_ledger_proves_nothing(folder, tmp_path):
+    ledger, notes, key = folder
     signer = keyring(tmp_path).signer(ledger.standing.ledger)
     signed = key.open(notes[2])
     other = signer.sign(prove.Checkpoint(signed.origin, signed.size, bytes(32), signed.head))
@@ -215,8 +215,8 @@ def test_growth_of_another_ledger_proves_nothing(shelf, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "old", "old x\n\n", "old 1\n!\n\n", "old  1\n\n", "old 01\n\n", "old 1\nA==\n\n"])
-def test_nonsense_proves_nothing(text, shelf):
-    _, notes, key = shelf
+def test_nonsense_proves_nothing(text, folder):
+    _, notes, key = folder
     with pytest.raises(Refused, match="this proves nothing"):
         prove.check_consistency(text, notes[0], key)
     with pytest.raises(Refused, match="this proves nothing"):
@@ -226,8 +226,8 @@ def test_nonsense_proves_nothing(text, shelf):
             prove.to_dict(text)
 
 
-def test_a_proof_in_parts_is_plain_data(shelf):
-    ledger, notes, key = shelf
+def test_a_proof_in_parts_is_plain_data(folder):
+    ledger, notes, key = folder
     text = prove.inclusion(ledger, 3, notes[-1], key)
     parts = json.loads(json.dumps(prove.to_dict(text)))
 

@@ -272,10 +272,10 @@ def test_a_torn_end_is_a_note_and_no_damage(root):
         assert f"the last {len(extra)} bytes were never acknowledged" in report.notes[0]
 
 
-@pytest.mark.parametrize("shelf", ["root", "sealed"])
-def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(shelf, request):
+@pytest.mark.parametrize("which", ["root", "sealed"])
+def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(which, request):
     """It was whole when the file got its name: no crash leaves that."""
-    folder = request.getfixturevalue(shelf)
+    folder = request.getfixturevalue(which)
     (folder / "snapshot.json").unlink(missing_ok=True)
     whole = lines(wal(folder))[0]
     for cut in (0, 1, 100, len(whole) - 1):

@@ -52,8 +52,8 @@ def tables_of(memory: Memory) -> dict[str, Any]:
 
 
 def end_of(memory: Memory) -> int:
-    memory._shelf.ledger.refresh()
-    return memory._shelf.ledger.end.seq
+    memory._folder.ledger.refresh()
+    return memory._folder.ledger.end.seq
 
 
 def is_settled(memory: Memory) -> None:
@@ -65,7 +65,7 @@ def is_settled(memory: Memory) -> None:
     anew = memory.pages.rebuild()
     assert (anew.adopted, anew.written, anew.reviews) == ((), (), ()), anew
     assert not [each for each in anew.problems if "earlier state" in each.what], anew
-    assert end_of(memory) == end, [(event.op, event.body) for event in memory._shelf.events(end + 1)]
+    assert end_of(memory) == end, [(event.op, event.body) for event in memory._folder.events(end + 1)]
     assert files_of(memory) == files
     built = tables_of(memory)
     differ = [(name, *_apart(tables[name], built[name])) for name in tables if tables[name] != built[name]]

@@ -37,16 +37,16 @@ def told_of(memory: Memory) -> list[str]:
 
 def refolded(memory: Memory) -> State:
     """What somebody knows who reads the ledger from its first event."""
-    book = State()
-    for event in memory._shelf.events():
-        book.apply(event)
-    return book
+    state = State()
+    for event in memory._folder.events():
+        state.apply(event)
+    return state
 
 
-def known(book: State) -> Any:
+def known(state: State) -> Any:
     """All of it, in an order of its own: what is the same is told in the same way."""
-    found = orjson.loads(book.dump())
-    places = {key: sorted(refs) for key, refs in book._among.items() if refs}
+    found = orjson.loads(state.dump())
+    places = {key: sorted(refs) for key, refs in state._among.items() if refs}
     return _sorted(found), places
 
 

@@ -41,10 +41,10 @@ def event(seq: int, op: str, **body: Any) -> Event:
 
 
 def folded(*events: Event) -> State:
-    book = State()
+    state = State()
     for each in events:
-        book.apply(each)
-    return book
+        state.apply(each)
+    return state
 
 
 # -- the receipt -------------------------------------------------------------------------------------------------------
@@ -113,39 +113,39 @@ def test_the_book_knows_the_events_of_use():
 
 def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
     made = [replace(PLAIN, id=f"R{number}") for number in range(6)]
-    book = folded(
+    state = folded(
         event(1, RECEIPT_PUT, receipts=[each.to_body() for each in made[:3]]),
         event(2, RECEIPT_PUT, receipts=[replace(each, user="ana").to_body() for each in made[3:]]),
     )
 
-    assert [book.uses.where(each.id) for each in made] == [[1]] * 3 + [[2]] * 3
-    assert book.uses.where("R9") == []
-    assert (book.uses.receipts_of("me"), book.uses.receipts_of("ana"), book.uses.receipts_of("bob")) == ([1], [2], [])
+    assert [state.uses.where(each.id) for each in made] == [[1]] * 3 + [[2]] * 3
+    assert state.uses.where("R9") == []
+    assert [state.uses.receipts_of(user) for user in ("me", "ana", "bob")] == [[1], [2], []]
 
 
 def test_an_event_without_receipts_or_without_words_changes_nothing():
-    book = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
+    state = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
 
-    assert book.uses.dump() == State().uses.dump()
+    assert state.uses.dump() == State().uses.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_is_forgotten():
-    book = folded(event(1, EPISODE_FADE, ids=["a"]))
-    before = book.dump()
-    book.begin()
-    book.apply(event(2, EPISODE_FADE, ids=["a", "b"]))
-    book.apply(event(3, RECEIPT_PUT, receipts=[PLAIN.to_body()]))
-    book.apply(event(4, "erase/1", ids=["a"], lines=[]))
-    book.rollback()
+    state = folded(event(1, EPISODE_FADE, ids=["a"]))
+    before = state.dump()
+    state.begin()
+    state.apply(event(2, EPISODE_FADE, ids=["a", "b"]))
+    state.apply(event(3, RECEIPT_PUT, receipts=[PLAIN.to_body()]))
+    state.apply(event(4, "erase/1", ids=["a"], lines=[]))
+    state.rollback()
 
-    assert book.dump() == before
-    assert book.uses.is_faded("a")
-    assert not book.uses.is_faded("b")
+    assert state.dump() == before
+    assert state.uses.is_faded("a")
+    assert not state.uses.is_faded("b")
 
 
 def test_an_erasure_takes_the_receipt_whose_question_is_kept_and_leaves_the_others():
     served = [["20260101-0000-c4f1a5", 0.5]]
-    book = folded(
+    state = folded(
         event(1, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R1", "hits": served, "question": "tea?"}]),
         event(2, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R2", "hits": served}]),
         event(3, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R3", "hits": [["other", 0.5]], "question": "rum?"}]),
@@ -153,8 +153,8 @@ def test_an_erasure_takes_the_receipt_whose_question_is_kept_and_leaves_the_othe
         event(5, "erase/1", ids=["20260101-0000-c4f1a5", "e9"], lines=[]),
     )
 
-    assert book.uses.receipts_of("me") == [3, 2]
-    assert (book.uses.is_faded("e9"), book.uses.is_faded("e8")) == (False, True)
+    assert state.uses.receipts_of("me") == [3, 2]
+    assert (state.uses.is_faded("e9"), state.uses.is_faded("e8")) == (False, True)
 
 
 @given(steps())
@@ -163,16 +163,16 @@ def test_what_is_known_is_the_same_when_it_followed_along_read_anew_or_came_from
     for step in story:
         made.say(step)
     loaded = State()
-    loaded.load(made.book.dump())
+    loaded.load(made.state.dump())
 
-    assert folded(*made.events).uses.dump() == made.book.uses.dump() == loaded.uses.dump()
+    assert folded(*made.events).uses.dump() == made.state.uses.dump() == loaded.uses.dump()
 
 
 def test_a_snapshot_of_an_older_program_has_no_uses():
-    older, book = State(), State()
-    book.apply(event(1, EPISODE_FADE, ids=["a"]))
+    older, state = State(), State()
+    state.apply(event(1, EPISODE_FADE, ids=["a"]))
     dumped = orjson.loads(older.dump())
     del dumped["parts"]["uses"]
-    book.load(b'{"beliefs":[\n\n],' + orjson.dumps({k: v for k, v in dumped.items() if k != "beliefs"})[1:])
+    state.load(b'{"beliefs":[\n\n],' + orjson.dumps({k: v for k, v in dumped.items() if k != "beliefs"})[1:])
 
-    assert not book.uses.is_faded("a")
+    assert not state.uses.is_faded("a")

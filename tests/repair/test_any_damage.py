@@ -43,8 +43,8 @@ def folder(request, tmp_path_factory) -> Path:
         fill(root, 5, "m")
         backup(root)
         erase(root, "m2")
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c")
+    with opened(root) as open_folder:
+        say_together(open_folder, "a", "b", "c")
     fill(root, 8, "n")
     return root
 

@@ -76,8 +76,8 @@ def root(tmp_path: Path) -> Path:
 
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
-    with opened(root) as shelf:
-        scribe = Scribe(shelf.ledger.end)
+    with opened(root) as open_folder:
+        scribe = Scribe(open_folder.ledger.end)
     scribe.tell("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
     with wal(root).open("ab") as file:
         file.write(scribe.take())
@@ -147,12 +147,12 @@ def test_somebody_who_may_only_read_gets_the_same_answer(root):
 
 def test_writers_are_held_off_while_it_reads(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        say(shelf, "open elsewhere")
+    with opened(root) as open_folder:
+        say(open_folder, "open elsewhere")
 
         assert checked(root) == []
 
-        say(shelf, "and still writing")
+        say(open_folder, "and still writing")
 
 
 # -- damaged lines ---------------------------------------------------------------------------------------------------
@@ -515,8 +515,8 @@ def pruned(root: Path, to: Path) -> None:
     for name in ("a", "b"):
         fill(root, 5, name)
         compact(root)
-    with opened(root) as shelf:
-        shelf.ledger.prune(to)
+    with opened(root) as open_folder:
+        open_folder.ledger.prune(to)
 
 
 def test_stretches_that_were_pruned_are_only_noted(root, tmp_path):
@@ -632,8 +632,8 @@ def test_files_that_do_not_belong_are_noted(root):
 
 def test_events_of_a_newer_program_are_warned_of(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        shelf.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
+    with opened(root) as open_folder:
+        open_folder.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
 
     finding = one(checked(root))
 
@@ -683,8 +683,8 @@ def test_a_code_that_can_be_mended_says_so_in_its_remedy():
 
 def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):
     fill(root, 60)
-    with opened(root) as shelf:
-        back_up(shelf.ledger)
+    with opened(root) as open_folder:
+        back_up(open_folder.ledger)
     shutil.copytree(root, tmp_path / "copy")
 
     assert checked(tmp_path / "copy") == []

@@ -149,9 +149,9 @@ def test_a_folder_that_a_crash_left_with_journals_is_looked_at_and_stays_as_it_i
 
 
 def test_what_hangs_in_the_air_is_found_also_after_a_prune(root, tmp_path):
-    with opened(root) as shelf:
-        shelf.ledger.compact()
-        shelf.ledger.prune(tmp_path / "away")
+    with opened(root) as folder:
+        folder.ledger.compact()
+        folder.ledger.prune(tmp_path / "away")
     with Memory(root) as memory:
         assert memory.recall("tea")
     assert codes(root) == ["stretch-pruned"]
@@ -378,12 +378,12 @@ def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path)
     (root / "lock").unlink()
 
     assert [each.code for each in checked(root)] == ["snapshot-differs", "lock-missing"]
-    with opened(root) as shelf:
-        assert shelf.book.find("k3").belief().text == "other words, k3"
+    with opened(root) as folder:
+        assert folder.state.find("k3").belief().text == "other words, k3"
     care.repair(root, ["snapshot-differs"])
     assert codes(root) == []
-    with opened(root) as shelf:
-        assert shelf.book.find("k3").belief().text == "the words of k3"
+    with opened(root) as folder:
+        assert folder.state.find("k3").belief().text == "the words of k3"
 
 
 def again(old: list[fmt.Line], digest: str) -> list[bytes]:
@@ -465,10 +465,10 @@ def test_several_things_are_mended_at_once_and_the_rest_is_left(root):
 
 
 def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypatch):
-    with opened(root) as shelf:
-        known = shelf.book.knows
-        monkeypatch.setattr(type(shelf.book), "knows", lambda self, op: True)
-        shelf.ledger.append([record_draft("belief.put/9"), record_draft("dream.put/1")])
+    with opened(root) as folder:
+        known = folder.state.knows
+        monkeypatch.setattr(type(folder.state), "knows", lambda self, op: True)
+        folder.ledger.append([record_draft("belief.put/9"), record_draft("dream.put/1")])
         monkeypatch.undo()
         assert known("belief.put/1")
 

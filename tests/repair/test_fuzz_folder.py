@@ -55,8 +55,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         assert memory.recall("red")
     compact(root)
     shutil.copytree(root, earlier)
-    with opened(root) as shelf:
-        back_up(shelf.ledger)
+    with opened(root) as folder:
+        back_up(folder.ledger)
     (root / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
     (root / "tallystick.toml").chmod(0o600)
     with Memory(root) as memory:

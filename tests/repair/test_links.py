@@ -143,8 +143,8 @@ def test_it_is_mended_by_events_alone_and_found_no_more(trouble):
 
     assert [step.code for step in steps] == [code]
     assert wal(root).read_bytes().startswith(before)
-    with opened(root) as shelf:
-        *_, last = shelf.events()
+    with opened(root) as folder:
+        *_, last = folder.events()
         assert (last.op, last.by, last.body) == ("ledger.repair/1", "cli:test", {"mended": {code: 1}})
     assert codes(root) == []
     assert apply(root, [code]) == []
@@ -232,10 +232,10 @@ def test_what_was_erased_was_there(root):
 
 
 def test_where_events_were_moved_away_nothing_is_said_of_what_they_brought(root, tmp_path):
-    with opened(root) as shelf:
-        shelf.ledger.compact()
+    with opened(root) as folder:
+        folder.ledger.compact()
         record(root, put(3, rests_on=[version(1)]))
-        shelf.ledger.prune(tmp_path / "away")
+        folder.ledger.prune(tmp_path / "away")
         record(root, put(4, rests_on=[version(9)]))
 
     assert codes(root) == ["stretch-pruned"]
@@ -284,8 +284,8 @@ def test_a_belief_keeps_everything_but_the_link(root):
 
 
 def held(root: Path, number: int) -> dict[str, Any]:
-    with opened(root) as shelf:
-        return shelf.book.held[version(number)].body()
+    with opened(root) as folder:
+        return folder.state.held[version(number)].body()
 
 
 def test_of_a_ring_one_link_goes(root):
@@ -304,8 +304,8 @@ def test_a_missing_path_and_a_missing_node_are_put_for_their_own_user(root):
 
     apply(root, ["path-orphaned", "edge-loose"])
 
-    with opened(root) as shelf:
-        *_, branched, made, _ = shelf.events()
+    with opened(root) as folder:
+        *_, branched, made, _ = folder.events()
     assert (branched.op, branched.body) == ("path.branch/1", {"user": "bob", "path": "lost", "parent": ""})
     assert made.op == "graph.put/1"
     assert [made.body["user"], [node["id"] for node in made.body["nodes"]]] == ["bob", ["cy"]]
@@ -318,8 +318,8 @@ def test_several_codes_are_one_group_of_events(root):
     steps = apply(root, asked)
 
     assert sorted(step.code for step in steps) == sorted(asked)
-    with opened(root) as shelf:
-        assert [line.left for line in shelf.ledger.chain().lines(7)] == [3, 2, 1, 0]
+    with opened(root) as folder:
+        assert [line.left for line in folder.ledger.chain().lines(7)] == [3, 2, 1, 0]
     assert codes(root) == []
 
 
@@ -392,9 +392,9 @@ def test_a_long_chain_and_a_wide_web_are_gone_through_once(root):
 
 
 def record_at_once(root: Path, made: list[Made]) -> None:
-    with opened(root) as shelf, shelf.ledger.batch():
+    with opened(root) as folder, folder.ledger.batch():
         for op, body in made:
-            shelf.ledger.append([Draft(op, body)])
+            folder.ledger.append([Draft(op, body)])
 
 
 def test_a_chain_of_a_thousand_links_can_be_explained(root):

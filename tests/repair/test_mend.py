@@ -57,14 +57,14 @@ def repaired(root: Path, *which: str) -> None:
     assert checked(root) == []
     assert verify(root).ok, verify(root).bad
     assert texts(root) == rebuilt(root)
-    with opened(root) as shelf:
-        say(shelf, "afterwards")
+    with opened(root) as folder:
+        say(folder, "afterwards")
     assert texts(root).pop("afterwards")
 
 
 def repairs(root: Path) -> list[Event]:
-    with opened(root) as shelf:
-        return [event for event in shelf.events() if event.op == fmt.REPAIR]
+    with opened(root) as folder:
+        return [event for event in folder.events() if event.op == fmt.REPAIR]
 
 
 def keys(count: int, name: str = "k") -> list[str]:
@@ -169,14 +169,14 @@ def test_damaged_words_and_a_torn_end_are_both_mended(root):
 
 def test_the_words_of_the_first_line_can_be_lost_and_the_ledger_keeps_its_name(root):
     fill(root, 60)
-    with opened(root) as shelf:
-        name = shelf.ledger.standing.ledger
+    with opened(root) as folder:
+        name = folder.ledger.standing.ledger
     damage_words(wal(root), 0)
 
     repaired(root, LINE)
 
-    with opened(root) as shelf:
-        assert shelf.ledger.standing.ledger == name
+    with opened(root) as folder:
+        assert folder.ledger.standing.ledger == name
 
 
 def test_an_erasure_whose_list_is_damaged_leaves_no_line_unexplained(root):
@@ -215,19 +215,19 @@ def test_a_line_that_is_whole_and_says_nothing_is_emptied(root):
 
 def test_what_follows_a_broken_line_is_recorded_anew_in_its_order(root):
     fill(root, 4)
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c")
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c")
     fill(root, 4, "later")
-    with opened(root) as shelf:
-        before = [event for event in shelf.events() if event.op.startswith("belief")]
+    with opened(root) as folder:
+        before = [event for event in folder.events() if event.op.startswith("belief")]
     where = line_of(wal(root), "the words of k2")
     damage_header(wal(root), where)
     original = wal(root).read_bytes()
 
     repaired(root, LINE)
 
-    with opened(root) as shelf:
-        after = [event for event in shelf.events() if event.op.startswith("belief")][:-1]
+    with opened(root) as folder:
+        after = [event for event in folder.events() if event.op.startswith("belief")][:-1]
     assert [(e.id, e.ts, e.by, e.op, e.body) for e in after] == [
         (e.id, e.ts, e.by, e.op, e.body) for e in before if e.seq != where
     ]
@@ -236,8 +236,8 @@ def test_what_follows_a_broken_line_is_recorded_anew_in_its_order(root):
 
 def test_groups_stay_groups_when_they_are_recorded_anew(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c", "d")
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c", "d")
     fill(root, 2, "later")
     damage_header(wal(root), 2)
     damage_header(wal(root), line_of(wal(root), "the words of b"))
@@ -250,8 +250,8 @@ def test_groups_stay_groups_when_they_are_recorded_anew(root):
 
 def test_the_repair_tells_what_it_recorded_anew_and_what_it_could_not_read(root):
     fill(root, 12)
-    with opened(root) as shelf:
-        head = shelf.ledger.end
+    with opened(root) as folder:
+        head = folder.ledger.end
     for number in (4, 5, 9):
         damage_header(wal(root), number)
     damage_words(wal(root), 2)
@@ -268,11 +268,11 @@ def test_the_repair_tells_what_it_recorded_anew_and_what_it_could_not_read(root)
 
 def test_a_process_that_has_the_memory_open_goes_on_after_the_repair(root):
     fill(root, 8)
-    with opened(root) as shelf:
+    with opened(root) as folder:
         damage_header(wal(root), 3)
         apply(root, [LINE])
 
-        say(shelf, "still here")
+        say(folder, "still here")
 
     assert texts(root) == said(*(set(keys(8)) - {"k2"}), "still here")
 
@@ -318,8 +318,8 @@ def test_a_line_that_somebody_slipped_in_does_not_take_the_place_of_the_one_it_i
 
 def test_a_last_group_that_was_never_finished_is_not_recorded(root):
     fill(root, 8)
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b")
+    with opened(root) as folder:
+        say_together(folder, "a", "b")
     (root / "lock").unlink()
     set_lines(wal(root), lines(wal(root))[:-1])
     damage_header(wal(root), 3)
@@ -331,8 +331,8 @@ def test_a_last_group_that_was_never_finished_is_not_recorded(root):
 
 def test_an_acknowledged_group_whose_last_line_is_damaged_loses_only_that_line(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c")
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c")
     damage_header(wal(root), len(lines(wal(root))) - 1)
 
     repaired(root, LINE)
@@ -342,15 +342,15 @@ def test_an_acknowledged_group_whose_last_line_is_damaged_loses_only_that_line(r
 
 def test_the_first_line_of_all_can_be_lost(root):
     fill(root, 8)
-    with opened(root) as shelf:
-        name = shelf.ledger.standing.ledger
+    with opened(root) as folder:
+        name = folder.ledger.standing.ledger
     damage_header(wal(root), 0)
 
     repaired(root, LINE)
 
     assert texts(root) == said(*keys(8), "afterwards")
-    with opened(root) as shelf:
-        assert shelf.ledger.standing.ledger == name
+    with opened(root) as folder:
+        assert folder.ledger.standing.ledger == name
 
 
 def test_the_first_line_of_a_later_stretch_can_be_lost(root):
@@ -403,15 +403,15 @@ def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
 
 def test_places_that_hold_copies_are_still_known_when_the_chain_is_mended(root, tmp_path):
     fill(root, 8)
-    with opened(root) as shelf:
-        back_up(shelf.ledger, tmp_path / "elsewhere")
-        copies = shelf.ledger.standing.copies
+    with opened(root) as folder:
+        back_up(folder.ledger, tmp_path / "elsewhere")
+        copies = folder.ledger.standing.copies
     damage_header(wal(root), 3)
 
     repaired(root, LINE)
 
-    with opened(root) as shelf:
-        assert shelf.ledger.standing.copies == copies != []
+    with opened(root) as folder:
+        assert folder.ledger.standing.copies == copies != []
 
 
 def test_a_snapshot_is_made_anew_when_events_get_other_places(root):
@@ -592,8 +592,8 @@ def test_damaged_words_are_mended_under_a_checkpoint(root):
     apply(root, [LINE], keyring=ring(root))
 
     assert checked(root, keyring=ring(root)) == []
-    with opened(root) as shelf:
-        take(shelf.ledger, ring(root))
+    with opened(root) as folder:
+        take(folder.ledger, ring(root))
 
 
 def test_a_break_behind_the_checkpoint_is_mended(root):
@@ -611,8 +611,8 @@ def test_a_mend_that_would_leave_a_pruned_ledger_without_its_snapshot_is_refused
     fill(root, 8)
     compact(root)
     fill(root, 3, "later")
-    with opened(root) as shelf:
-        shelf.ledger.prune(tmp_path / "away")
+    with opened(root) as folder:
+        folder.ledger.prune(tmp_path / "away")
     damage_header(wal(root), 2)
 
     refused(root, LINE, "earlier events were moved away.*put them back")
@@ -621,8 +621,8 @@ def test_a_mend_that_would_leave_a_pruned_ledger_without_its_snapshot_is_refused
 def test_a_pruned_ledger_is_mended_behind_its_snapshot(root, tmp_path):
     fill(root, 8)
     compact(root)
-    with opened(root) as shelf:
-        shelf.ledger.prune(tmp_path / "away")
+    with opened(root) as folder:
+        folder.ledger.prune(tmp_path / "away")
     fill(root, 3, "later")
     damage_header(wal(root), line_of(wal(root), "the words of later1"))
 
@@ -634,8 +634,8 @@ def test_a_pruned_ledger_is_mended_behind_its_snapshot(root, tmp_path):
 
 def test_events_of_a_newer_program_are_not_recorded_anew_by_an_older_one(root):
     fill(root, 8)
-    with opened(root) as shelf:
-        shelf.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
+    with opened(root) as folder:
+        folder.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
     damage_header(wal(root), 3)
 
     refused(root, LINE, "upgrade tallystick")

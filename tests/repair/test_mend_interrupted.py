@@ -52,8 +52,8 @@ def words(root: Path) -> None:
 
 def chain(root: Path) -> None:
     fill(root, 3)
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c")
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c")
     fill(root, 2, "later")
     damage_words(wal(root), 1)
     damage_header(wal(root), 3)

@@ -305,13 +305,13 @@ def test_a_snapshot_read_back_is_the_same(told_steps):
 
 
 def test_a_snapshot_of_an_older_program_still_tells_which_labels_are_in_use():
-    book = State()
-    told = Teller(book)
+    state = State()
+    told = Teller(state)
     told.say("x", "draft")
     told.observe("talk")
-    dumped = orjson.loads(book.dump())
+    dumped = orjson.loads(state.dump())
     del dumped["parts"]["paths"]
-    head, _, tail = book.dump().rpartition(b"\n],")
+    head, _, tail = state.dump().rpartition(b"\n],")
     rest = {"versions": dumped["versions"], "keys": dumped["keys"], "said": dumped["said"], "parts": dumped["parts"]}
     again = State()
     again.load(head + b"\n]," + orjson.dumps(rest)[1:])

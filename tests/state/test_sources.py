@@ -18,7 +18,7 @@ def put(seq: int, text: str, trust: str = "web", by: str = "web:1", **more) -> E
     return event(seq, "belief.put/1", {"belief": belief, **more}, by)
 
 
-def book(*events: Event) -> State:
+def state(*events: Event) -> State:
     made = State()
     for each in events:
         made.apply(each)
@@ -61,7 +61,7 @@ def test_a_name_that_is_none_is_refused(source):
 
 def test_none_and_usual_take_turns_and_the_last_word_counts():
     none = {"user": "me", "source": "mcp:a", "trust": "none", "since": "", "first": 0, "reason": "r"}
-    known = book(event(1, "trust.set/1", none), event(2, "trust.set/1", {**none, "reason": "s"}))
+    known = state(event(1, "trust.set/1", none), event(2, "trust.set/1", {**none, "reason": "s"}))
     assert [each.why for each in known.distrusts.of("me")] == ["mcp:a is not trusted: s"]
     assert known.distrusts.of("bob") == []
     known.apply(event(3, "trust.set/1", {"user": "me", "source": "mcp:a", "trust": "usual"}))
@@ -69,7 +69,7 @@ def test_none_and_usual_take_turns_and_the_last_word_counts():
 
 
 def test_what_is_in_doubt_is_found_by_exactly_its_words_until_it_is_settled():
-    known = book(put(1, "Tea is green."))
+    known = state(put(1, "Tea is green."))
     assert [name for name, _, _ in known.distrusts.doubts("me", " Tea is green. ")] == ["20260520-1200-000001"]
     assert list(known.distrusts.doubts("me", "tea is green.")) == []
     assert list(known.distrusts.doubts("bob", "Tea is green.")) == []
@@ -79,7 +79,7 @@ def test_what_is_in_doubt_is_found_by_exactly_its_words_until_it_is_settled():
 
 
 def test_voices_are_counted_once_and_not_those_of_an_echo():
-    known = book(
+    known = state(
         put(1, "Tea is green."), put(2, "Tea is green.", "agent", "mcp:a"), put(3, "Tea is green.", "agent", "mcp:a"),
         put(4, "Tea is green.", "agent", "mcp:b", echo=["x"]), put(5, "Tea is green.", "human", "cli:me"),
     )  # fmt: skip
@@ -88,14 +88,14 @@ def test_voices_are_counted_once_and_not_those_of_an_echo():
 
 
 def test_an_erasure_leaves_no_mark_of_the_words():
-    known = book(put(1, "Tea is green."), put(2, "Milk", "agent", echo=["20260520-1200-000001"]))
+    known = state(put(1, "Tea is green."), put(2, "Milk", "agent", echo=["20260520-1200-000001"]))
     known.apply(event(3, "trust.corroborate/1", {"user": "me", "ids": ["20260520-1200-000001"]}))
     known.apply(event(4, "erase/1", {"ids": ["20260520-1200-000001", "20260520-1200-000002"], "lines": []}))
     assert known.distrusts.dump() == State().distrusts.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_leaves_nothing_behind():
-    known = book(put(1, "Tea is green."))
+    known = state(put(1, "Tea is green."))
     before = known.distrusts.dump()
     known.begin()
     known.apply(put(2, "Milk is white."))

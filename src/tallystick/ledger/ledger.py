@@ -66,7 +66,7 @@ class Ledger(LedgerWriter):
             self._doubt_times()
         ts = self.now()
         for event in self._commit([[self._prepare(Draft(op, body), self.by, ts) for body in bodies]]):
-            self.book.apply(event)
+            self.state.apply(event)
 
     def _doubt_times(self) -> None:
         """A group of its own: if what it precedes is never written, it is as true without."""
@@ -80,7 +80,7 @@ class Ledger(LedgerWriter):
 
     def _care(self) -> None:
         """Write a snapshot when one is due. If the disk refuses, try again when the next would be, not sooner."""
-        if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.book.records()):
+        if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
             try:
                 self._take_snapshot()
             finally:
@@ -88,7 +88,7 @@ class Ledger(LedgerWriter):
 
     def _take_snapshot(self) -> None:
         """Write down what is held now. A crash leaves the old snapshot, or the new one under its `.new` name."""
-        content = snapshot.compose(self._end, self._stretch, self.tree(), self.standing.dump(), self.book.dump())
+        content = snapshot.compose(self._end, self._stretch, self.tree(), self.standing.dump(), self.state.dump())
         digest = snapshot.write_fresh(self._disk, self.folder, content)
         self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
         snapshot.install(self._disk, self.folder)
@@ -109,7 +109,7 @@ class Ledger(LedgerWriter):
         """Prepare the new stretch beside the old, then rename twice. In between there is none: see begin.py."""
         last, first = self._end, self._end.seq + 1
         after = Place(0, last.seq, last.hash, last.ts)
-        content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.book.dump())
+        content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.state.dump())
         try:
             digest = snapshot.write_fresh(self._disk, self.folder, content)
             line, head, hashed, ts = self._seal_line(first, digest)

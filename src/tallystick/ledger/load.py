@@ -56,29 +56,29 @@ class Loaded:
 
 
 def load(
-    folder: Folder, fd: int, size: int, book: Folded, witness: Witness | None, progress: Progress | None = None
+    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, progress: Progress | None = None
 ) -> Loaded:
-    """Fold the folder into `book`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
+    """Fold the folder into `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     first = _first_of_living(folder)
     if witness and witness.seq < first:
         witness = witness._replace(length=-1)  # it tells the length of an earlier stretch
     if not witness or witness.mark != "refused" or not 0 <= witness.length < size:
-        return _load(folder, fd, size, first, book, witness, progress)
-    loaded = _load(folder, fd, witness.length, first, book, witness, progress)
+        return _load(folder, fd, size, first, state, witness, progress)
+    loaded = _load(folder, fd, witness.length, first, state, witness, progress)
     if loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, "the last write was refused and could not be taken back")
     return loaded
 
 
 def _load(
-    folder: Folder, fd: int, size: int, first: int, book: Folded, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, progress: Progress | None
 ) -> Loaded:
     for candidate in snapshot.candidates(folder):
         if candidate.stretch == first and candidate.place.offset <= size:
-            loaded = _from_snapshot(candidate, fd, size, book, witness, erased_in_copy(folder), progress)
+            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder), progress)
             if loaded:
                 return loaded
-    return _from_the_first_line(folder, fd, size, first, book, witness, progress)
+    return _from_the_first_line(folder, fd, size, first, state, witness, progress)
 
 
 def _first_of_living(folder: Folder) -> int:
@@ -91,7 +91,7 @@ def _first_of_living(folder: Folder) -> int:
 
 
 def _from_snapshot(
-    candidate: snapshot.Snapshot, fd: int, size: int, book: Folded, witness: Witness | None, erased: set[str],
+    candidate: snapshot.Snapshot, fd: int, size: int, state: Folded, witness: Witness | None, erased: set[str],
     progress: Progress | None,
 ) -> Loaded | None:  # fmt: skip
     """None if the ledger does not vouch for this snapshot."""
@@ -99,15 +99,15 @@ def _from_snapshot(
     if found.snapshot != candidate.digest:
         return None
     standing = LedgerMetadata.load(candidate.standing, candidate.place.seq, candidate.place.ts)
-    book.clear()
-    book.load(candidate.book)
+    state.clear()
+    state.load(candidate.state)
     verdict = recover.judge(fd, size, found, found.settle(erased), witness)
-    _fold(fd, candidate.place.offset, verdict.end.offset, book, standing, candidate.tree)
+    _fold(fd, candidate.place.offset, verdict.end.offset, state, standing, candidate.tree)
     return Loaded(verdict, standing, candidate.tree, candidate.stretch, candidate)
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, book: Folded, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, progress: Progress | None
 ) -> Loaded:
     earlier = [stretch for stretch in folder.sealed_stretches() if stretch.last is not None and stretch.last < first]
     start, scans = _scan_sealed(folder, earlier, first, progress)
@@ -118,11 +118,11 @@ def _from_the_first_line(
             raise _bad_stretch(stretch, bad)
     verdict = recover.judge(fd, size, living, living.settle(named), witness)
     standing, tree = LedgerMetadata(), Range()
-    book.clear()
+    state.clear()
     for stretch in earlier:
         with open(stretch.path, "rb") as file:
-            _fold(file.fileno(), 0, os.fstat(file.fileno()).st_size, book, standing, tree)
-    _fold(fd, 0, verdict.end.offset, book, standing, tree)
+            _fold(file.fileno(), 0, os.fstat(file.fileno()).st_size, state, standing, tree)
+    _fold(fd, 0, verdict.end.offset, state, standing, tree)
     return Loaded(verdict, standing, tree, first, None)
 
 
@@ -153,32 +153,32 @@ def _bad_stretch(stretch: Segment, bad: Bad) -> Damaged:
     )
 
 
-def _fold(fd: int, start: int, end: int, book: Folded, standing: LedgerMetadata, tree: Range) -> None:
-    tree.extend(_leaves_while_folding(fd, start, end, book, standing))
+def _fold(fd: int, start: int, end: int, state: Folded, standing: LedgerMetadata, tree: Range) -> None:
+    tree.extend(_leaves_while_folding(fd, start, end, state, standing))
 
 
-def _leaves_while_folding(fd: int, start: int, end: int, book: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
+def _leaves_while_folding(fd: int, start: int, end: int, state: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
     for _, raw in raw_lines(fd, start, end):
         line = fmt.parse(raw)
-        fold_line(line, book, standing)
+        fold_line(line, state, standing)
         yield leaf_hash(line.slice)
 
 
-def fold_line(line: fmt.Line, book: Folded, standing: LedgerMetadata) -> Event:
+def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
     """Apply the event of one line, and return it. Raises Damaged if we cannot have recorded that, though the line is
     whole."""
     try:
-        return _fold_event(line.event(), line.ts, book, standing)
+        return _fold_event(line.event(), line.ts, state, standing)
     except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `tallystick check`") from None
 
 
-def _fold_event(event: Event, ts: str, book: Folded, standing: LedgerMetadata) -> Event:
+def _fold_event(event: Event, ts: str, state: Folded, standing: LedgerMetadata) -> Event:
     """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
     event = lift(event)
     standing.apply(event, ts)
-    if event.op in fmt.HOUSEKEEPING or book.knows(event.op):
-        book.apply(event)
+    if event.op in fmt.HOUSEKEEPING or state.knows(event.op):
+        state.apply(event)
     else:
         standing.strange = event.op
     return event

@@ -50,9 +50,9 @@ class LedgerReader:
     """A ledger folder, open, and what is held in it."""
 
     def __init__(
-        self, folder: Path, book: Folded, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
+        self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
     ) -> None:
-        self.folder, self.book, self._pins = Folder(folder), book, pins or _no_pins
+        self.folder, self.state, self._pins = Folder(folder), state, pins or _no_pins
         self.standing, self.trouble = LedgerMetadata(), None
         self._disk, self.dead = disk, ""  # why nothing can be done with it any more
         self._gate = Gate(self)
@@ -226,7 +226,7 @@ class LedgerReader:
         for _, raw in raw_lines(self._fd, self._end.offset, size):
             line = fmt.parse(raw)
             self._inode, inode = -1, self._inode  # if this fails, what is held must be read anew
-            fold_line(line, self.book, self.standing)
+            fold_line(line, self.state, self.standing)
             self._keep_slices([line.slice])
             self._inode = inode
         self._end = found.end
@@ -293,10 +293,10 @@ class LedgerReader:
 
     def _load(self) -> tuple[Loaded, Witness | None]:
         size, witness = os.fstat(self._fd).st_size, self._lock.witness()
-        loaded = load(self.folder, self._fd, size, self.book, witness)
+        loaded = load(self.folder, self._fd, size, self.state, witness)
         if witness and (witness.seq, witness.hash) in loaded.standing.abandoned:
             witness = None  # a restore or a repair left that head behind, and died before it could set the witness anew
-            loaded = load(self.folder, self._fd, size, self.book, witness)
+            loaded = load(self.folder, self._fd, size, self.state, witness)
         return loaded, witness
 
     def _reopen(self) -> None:

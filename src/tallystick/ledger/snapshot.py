@@ -35,7 +35,7 @@ class Snapshot:
     stretch: int  # first seq of the stretch in which `place.offset` lies
     tree: Range
     standing: dict[str, Any]
-    book: bytes  # as it was dumped: whoever loads it parses it, a part at a time if it is large
+    state: bytes  # as it was dumped: whoever loads it parses it, a part at a time if it is large
     digest: str
     path: Path
 
@@ -45,13 +45,13 @@ def due(events_since: int, records: int) -> bool:
     return events_since >= max(SMALLEST_GAP, records // 10)
 
 
-def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], book: bytes) -> bytes:
+def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], state: bytes) -> bytes:
     """The bytes of a snapshot. The nonce keeps its recorded digest from being a hash of someone's words alone."""
     head = {
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
         "stretch": stretch, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
-    return orjson.dumps(head)[:-1] + _BOOK + book + b"}\n"
+    return orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
 
 
 def fresh_path(folder: Folder) -> Path:
@@ -80,15 +80,15 @@ def candidates(folder: Folder) -> list[Snapshot]:
 def _read(path: Path) -> Snapshot | None:
     try:
         content = path.read_bytes()
-        head, found, book = content.partition(_BOOK)  # it stands in no string: there its quotes would be escaped
+        head, found, state = content.partition(_BOOK)  # it stands in no string: there its quotes would be escaped
         raw = orjson.loads(head + b"}")
-        if not found or not book.endswith(b"}\n") or raw["format"] != FORMAT:
+        if not found or not state.endswith(b"}\n") or raw["format"] != FORMAT:
             return None
         place = Place(int(raw["offset"]), int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
         if place.offset < 0:
             return None
         tree = Range.from_json(raw["tree"])
         digest = sha256(content).hexdigest()
-        return Snapshot(place, int(raw["stretch"]), tree, raw["standing"], book[:-2], digest, path)
+        return Snapshot(place, int(raw["stretch"]), tree, raw["standing"], state[:-2], digest, path)
     except (OSError, ValueError, LookupError, TypeError, OverflowError):
         return None

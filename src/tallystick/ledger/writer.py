@@ -72,7 +72,7 @@ class LedgerWriter(LedgerReader):
     def __init__(
         self,
         folder: Path,
-        book: Folded,
+        state: Folded,
         *,
         by: str = "python:local",
         durability: str = "full",
@@ -100,7 +100,7 @@ class LedgerWriter(LedgerReader):
         self._moment, self._ulid_time = "", ""  # of the write that is under way
         self._applied: list[Event] = []  # what it has applied so far, on scratch state
         self._pen = _Pen(self)
-        super().__init__(folder, book, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
+        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
 
     def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
         """Record what `decide` returns, as one atomic group, and return it once it is on disk.
@@ -120,14 +120,14 @@ class LedgerWriter(LedgerReader):
         """The plain case. What cannot be applied is refused before it is written; what is not written is undone."""
         with self._pen:
             end = self._end
-            self.book.begin()
+            self.state.begin()
             try:
                 taken = self._take(decide(), by, end.seq + 1)
                 events = self._commit([[pending for pending, _ in taken]])
             except BaseException:
                 self._undo(end)
                 raise
-            self.book.commit()
+            self.state.commit()
             self._after_writing()
             return events
 
@@ -159,14 +159,14 @@ class LedgerWriter(LedgerReader):
                 raise Refused("a batch is open already; end it first")
             with self._writing():
                 self._batch, self._batch_owner = [], threading.get_ident()
-                self.book.begin()
+                self.state.begin()
                 try:
                     with self._undone_on_error():
                         yield
                         self._commit([self._batch])
                 finally:
                     self._batch = None
-                self.book.commit()
+                self.state.commit()
                 self._after_writing()
         if self.then is not None:
             self.then([])
@@ -182,7 +182,7 @@ class LedgerWriter(LedgerReader):
 
     def _undo(self, end: Place) -> None:
         """What is held is as it was at `end`. If more was recorded before it went wrong, it is read anew."""
-        self.book.rollback()
+        self.state.rollback()
         if self._end is not end:
             self._inode = -1
 
@@ -206,10 +206,10 @@ class LedgerWriter(LedgerReader):
         tickets = [self._queue.popleft() for _ in range(len(self._queue))]
         try:
             with self._writing():
-                self.book.begin()
+                self.state.begin()
                 with self._undone_on_error():
                     self._decide_all(tickets)
-                self.book.commit()
+                self.state.commit()
                 self._after_writing()
         except BaseException as error:
             for ticket in tickets:
@@ -241,7 +241,7 @@ class LedgerWriter(LedgerReader):
             for number, item in enumerate(pending, seq):
                 event = as_told(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
                 self._applied.append(event)
-                self.book.apply(event)
+                self.state.apply(event)
                 taken.append((item, event))
         except BaseException:
             self._take_back(known)
@@ -251,10 +251,10 @@ class LedgerWriter(LedgerReader):
     def _take_back(self, known: int) -> None:
         """One caller's drafts cannot be applied. Those before his stay; of his own nothing does."""
         del self._applied[known:]
-        self.book.rollback()
-        self.book.begin()
+        self.state.rollback()
+        self.state.begin()
         for event in self._applied:
-            self.book.apply(event)
+            self.state.apply(event)
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
         fmt.check_op(draft.op)

@@ -27,15 +27,15 @@ class MemoryBase:
     user: str
     folder: Path
     _episodes: EpisodeStore
-    _shelf: OpenFolder
-    _gated: WriteGate
+    _folder: OpenFolder
+    _gate: WriteGate
     _tell: Callable[[str], None] | None
 
     @cached_property
     def _index(self) -> IndexService:
         from tallystick.memory.core.index import IndexService
 
-        return IndexService(self._shelf.ledger, self._shelf.book, self._tell)
+        return IndexService(self._folder.ledger, self._folder.state, self._tell)
 
     @cached_property
     def _settings(self) -> Settings:
@@ -46,14 +46,14 @@ class MemoryBase:
         from tallystick.memory.pages.files import PagesAt
 
         return PagesAt(
-            self._shelf, lambda: self._zone, lambda: self._settings.hard_limit_tokens, self._gated.masks
+            self._folder, lambda: self._zone, lambda: self._settings.hard_limit_tokens, self._gate.masks
         )  # fmt: skip
 
     @cached_property
     def _graph_at(self) -> GraphAt:
         from tallystick.memory.graph.index import GraphAt
 
-        return GraphAt(self._shelf)
+        return GraphAt(self._folder)
 
     @cached_property
     def _zone(self) -> tzinfo:
@@ -71,7 +71,7 @@ class MemoryBase:
         """Beliefs as dated entries on one Markdown file per entity."""
         from tallystick.memory.pages.store import PageStore
 
-        return PageStore(self._shelf, self._gated, self._pages_at, self.user, self._settings)
+        return PageStore(self._folder, self._gate, self._pages_at, self.user, self._settings)
 
     def _user(self, user: str | None) -> str:
         return self.user if user is None else user

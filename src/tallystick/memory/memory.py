@@ -92,15 +92,15 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
             if read_only:
                 raise NotWritable(f"{self.folder} was written by chronomemory; `tallystick backup` takes it over")
             take_over(self.folder, **options)
-        self._shelf = OpenFolder(self.folder, pins=self._pins, **options)
-        self._masks = Masker(self._shelf.book, trust, lambda: self._settings.keep_secrets, tell)
-        self._gated = WriteGate(self._shelf, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
-        self._episodes = EpisodeStore(self._shelf, self._gated, self.user, self._index_of, self._propose)
+        self._folder = OpenFolder(self.folder, pins=self._pins, **options)
+        self._masks = Masker(self._folder.state, trust, lambda: self._settings.keep_secrets, tell)
+        self._gate = WriteGate(self._folder, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
+        self._episodes = EpisodeStore(self._folder, self._gate, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
-        self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
-        self._gated.several = lambda: self._several
-        self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
-        self._shelf.ledger.before = self._before_writing
+        self._gate.echoes, self._gate.corroborators = self._echo_of, lambda: self._settings.corroborate
+        self._gate.several = lambda: self._several
+        self._folder.ledger.then, self._folder.zone = self._after_writing, lambda: self._zone
+        self._folder.ledger.before = self._before_writing
         if trust != "human":
             self.mark_withheld()
 
@@ -119,7 +119,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         self._close_graph()
         if "_index" in self.__dict__:
             self._index.close()
-        self._shelf.close()
+        self._folder.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -135,12 +135,12 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
     @property
     def trouble(self) -> str:
         """What is wrong with the folder, if anything; until it is mended, it can only be read, as far as it is good."""
-        return str(self._shelf.ledger.trouble or "")
+        return str(self._folder.ledger.trouble or "")
 
     @property
     def writable(self) -> bool:
         """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
-        return self._shelf.ledger.writable and self._shelf.ledger.trouble is None
+        return self._folder.ledger.writable and self._folder.ledger.trouble is None
 
     def mark_withheld(self) -> None:
         """From now on each belief, episode and fact says in `withheld` why its words are withheld from programs.
@@ -150,17 +150,17 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         from tallystick.memory.trust.call_filter import Outlet
         from tallystick.memory.trust.reader import Reader
 
-        self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))
+        self._folder.outlet = Outlet(Reader(self._folder, self._gate, self.user))
 
     @cached_property
     def beliefs(self) -> BeliefStore:
         """What is held true, to be looked through."""
-        return BeliefStore(self._shelf, self.user)
+        return BeliefStore(self._folder, self.user)
 
     @property
     def trust(self) -> str:
         """How far this program may go by itself: human, agent, import, tool or web."""
-        return self._gated.trust
+        return self._gate.trust
 
     @property
     def episodes(self) -> EpisodeStore:
@@ -170,17 +170,17 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
     @cached_property
     def work(self) -> SessionService:
         """Working sessions, and the active hours by which memory ages."""
-        return SessionService(self._shelf, self._gated)
+        return SessionService(self._folder, self._gate)
 
     @cached_property
     def config(self) -> ConfigStore:
         """The memory's own thresholds."""
-        return ConfigStore(self._shelf, self._gated)
+        return ConfigStore(self._folder, self._gate)
 
     @cached_property
     def ledger(self) -> LedgerService:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return LedgerService(self._shelf.ledger, self._keyring, self._gated.must)
+        return LedgerService(self._folder.ledger, self._keyring, self._gate.must)
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         }  # fmt: skip
         if key:
             fields["key"] = key
-        return self._state(fields, idempotency_key)
+        return self._state_belief(fields, idempotency_key)
 
     def observe(
         self,
@@ -282,25 +282,25 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         if text is not None:
             changes["text"] = text
         changes["keep_secrets"] = keep_secrets
-        self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
+        self._gate.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
         """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
         if self._told(name, user, path):
             return self._episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
-        self._gated.forget(name, reason=reason, user=self._user(user), path=path)
+        self._gate.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
-        return self._gated.invalidate(name, reason=reason, user=self._user(user), path=path)
+        return self._gate.invalidate(name, reason=reason, user=self._user(user), path=path)
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
         from tallystick.memory.maintenance.status import preview_erase
 
-        return preview_erase(self._shelf, self._episodes, names, self._user(user), path)
+        return preview_erase(self._folder, self._episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
@@ -312,12 +312,12 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         from tallystick.memory.maintenance.status import split_names
         from tallystick.projections.pages.rows import path_of
 
-        ledger = self._shelf.ledger
+        ledger = self._folder.ledger
         must_reach(ledger.folder)
         self._follower.look_at_all()  # a page may hold words of it that are not imported yet
         going, whose = self.preview_erase(*names, user=user, path=path), self._user(user)
-        plain, things = split_names(self._shelf, names, whose)
-        self._gated.restate(things, user=whose)
+        plain, things = split_names(self._folder, names, whose)
+        self._gate.restate(things, user=whose)
         for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
             self._pages_at.render_again(whose, about)
             remove_page(ledger.disk, ledger.folder, path_of(whose, about))
@@ -325,13 +325,13 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
             self._graph_of(whose).erase(*nodes)
         rest = [each for each in things if each[0] != "node"]
         if plain or rest:
-            self._gated.erase(plain, rest, user=whose, path=path)
+            self._gate.erase(plain, rest, user=whose, path=path)
         return going
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
         """All writes of the block become one: on disk when it ends, or not at all."""
-        with self._gated.batch():
+        with self._gate.batch():
             yield self
 
     # -- care --------------------------------------------------------------------------------------------------------
@@ -423,15 +423,15 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         return self._at_work.propose(rule, user=user, since_last=since_last, **self._how(extractor, None))
 
     @property
-    def _book(self) -> State:
-        return self._shelf.book
+    def _state(self) -> State:
+        return self._folder.state
 
     def _told(self, name: str, user: str | None, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             whose = self._user(user)
-            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.named(whose, name))
+            return known.find(name, user=whose, path=path) is None and bool(self._state.episodes.named(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             return known.get(name, user=self._user(user), path=path).belief()

@@ -43,8 +43,8 @@ def is_whole(seen: Survey) -> bool:
 def findings(seen: Survey) -> Iterator[Finding]:
     """What leads to nothing, and what leads round."""
     if is_whole(seen):
-        yield from (_loose(each) for each in seen.links.loose(seen.book))
-        yield from (_round(each) for each in seen.links.rounds(seen.book))
+        yield from (_loose(each) for each in seen.links.loose(seen.state))
+        yield from (_round(each) for each in seen.links.rounds(seen.state))
 
 
 def _loose(each: Loose) -> Finding:

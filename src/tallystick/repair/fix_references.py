@@ -32,29 +32,29 @@ Draw = Callable[[], str]
 T = TypeVar("T")
 
 
-def drafts(seen: Surveyor, book: Beliefs, codes: Collection[str], draw: Draw) -> list[Draft]:
+def drafts(seen: Surveyor, state: Beliefs, codes: Collection[str], draw: Draw) -> list[Draft]:
     """The events that set right what was found of these kinds. Refused, if one of them cannot be written."""
-    loose = [each for each in seen.loose(book) if each.code in codes]
-    rounds = [each for each in seen.rounds(book) if each.code in codes]
+    loose = [each for each in seen.loose(state) if each.code in codes]
+    rounds = [each for each in seen.rounds(state) if each.code in codes]
     return [
-        *_revisions(book, loose, rounds, draw), *_paths(loose), *_nodes(loose), *_parted(rounds),
+        *_revisions(state, loose, rounds, draw), *_paths(loose), *_nodes(loose), *_parted(rounds),
         *_settled(loose, rounds),
     ]  # fmt: skip
 
 
-def fresh_ids(book: Beliefs, now: str) -> Draw:
+def fresh_ids(state: Beliefs, now: str) -> Draw:
     """A source of ids for beliefs, none of which is taken."""
     drawn = set[str]()
 
     def draw() -> str:
-        name = ids.belief_id(now, lambda name: name in drawn or book.taken(name))
+        name = ids.belief_id(now, lambda name: name in drawn or state.taken(name))
         drawn.add(name)
         return name
 
     return draw
 
 
-def _revisions(book: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], draw: Draw) -> Iterator[Draft]:
+def _revisions(state: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], draw: Draw) -> Iterator[Draft]:
     """Beliefs, each recorded anew without the links that lead nowhere. A second repair finds nothing to do."""
     cut: dict[str, tuple[set[str], str]] = {}
     for each in loose:
@@ -62,10 +62,10 @@ def _revisions(book: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], d
             cut.setdefault(each.by, (set(), _NOT_THERE))[0].add(each.name)
     for way in rounds:
         if way.code == links.REST_RING:
-            first = book.held[way.ring.first]
-            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(book.ids_of(first))
+            first = state.held[way.ring.first]
+            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(state.ids_of(first))
     for ref, (names, reason) in cut.items():
-        yield _without(book.held[ref], names, reason, draw())
+        yield _without(state.held[ref], names, reason, draw())
 
 
 def _without(held: CurrentVersion, names: Collection[str], reason: str, fresh: str) -> Draft:

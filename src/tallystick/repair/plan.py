@@ -187,25 +187,25 @@ def _beyond_a_checkpoint(look: Look, cure: Cure) -> str:
 def _saved(found: Operation) -> Iterator[dict[str, Any]]:
     """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
     lost = found.lost
-    book = _held_by_snapshot(found.look) if lost else State()
-    for held in list(book.held.values()):
+    state = _held_by_snapshot(found.look) if lost else State()
+    for held in list(state.held.values()):
         if any(first <= held.seq <= last for first, last in lost):
-            yield {"belief": held.body(), "replaces": book.ids_of(held)}
+            yield {"belief": held.body(), "replaces": state.ids_of(held)}
 
 
 def _held_by_snapshot(look: Look) -> State:
     """The snapshot, and every event since that can be read."""
-    book, living = State(), look.seen.living
+    state, living = State(), look.seen.living
     usable = [each for each in snapshot.candidates(look.folder) if each.digest == look.seen.snapshot]
     if not usable or living is None:
-        return book
-    book.load(usable[0].book)
+        return state
+    state.load(usable[0].state)
     with open(living.path, "rb") as file:
         for item in items(file.fileno(), living.start, living.size, 0):
             if item.said and item.said.seq > usable[0].place.seq and item.said.hash not in look.seen.named:
                 with suppress(Damaged):
-                    fold_line(item.said, book, LedgerMetadata())
-    return book
+                    fold_line(item.said, state, LedgerMetadata())
+    return state
 
 
 def _could_not_be_opened(found: Operation) -> str:

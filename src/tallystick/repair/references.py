@@ -270,18 +270,18 @@ class Surveyor:
 
     # -- telling -----------------------------------------------------------------------------------------------------
 
-    def loose(self, book: Beliefs) -> Iterator[Loose]:
-        """What leads to nothing. `book` is what is held after the last event."""
+    def loose(self, state: Beliefs) -> Iterator[Loose]:
+        """What leads to nothing. `state` is what is held after the last event."""
         still = [each for each in self._open.values() if not self._is_there(each)]
-        for held, below in _resting(book):
+        for held, below in _resting(state):
             still += [
-                Loose(RESTS, MEMORY, ("", name), held.ref, self._spot_of(book, held))
+                Loose(RESTS, MEMORY, ("", name), held.ref, self._spot_of(state, held))
                 for name in below if ("", name) not in self._known[MEMORY]
             ]  # fmt: skip
         unknown = Counter(kind for kind, _ in {(each.kind, each.key) for each in still})
         for each in still:
             explained = unknown[each.kind] <= self._empty[each.kind]
-            if not explained and (each.code != EVIDENCE or _is_held(book, each.by)):
+            if not explained and (each.code != EVIDENCE or _is_held(state, each.by)):
                 yield each
         yield from self._loose_edges()
 
@@ -297,39 +297,39 @@ class Surveyor:
                     missing.setdefault((user, node), Loose(EDGE, NODES, (user, node), edge, spot))
         yield from missing.values()
 
-    def rounds(self, book: Beliefs) -> Iterator[Round]:
+    def rounds(self, state: Beliefs) -> Iterator[Round]:
         """What leads in a ring."""
-        for ring in rings(_by_identity(book)):
-            yield Round(REST_RING, "", ring, self._spot_of(book, book.held[ring.last]))
+        for ring in rings(_by_identity(state)):
+            yield Round(REST_RING, "", ring, self._spot_of(state, state.held[ring.last]))
         for ring in rings(self._replaced):
             if (REPLACE_RING, MEMORY, "", ring.last) not in self._settled:
                 yield Round(REPLACE_RING, "", ring, self._spots[ring.last])
         yield from _rounds(PATH_RING, self._parents)
         yield from _rounds(NODE_RING, self._joined)
 
-    def _spot_of(self, book: Beliefs, held: CurrentVersion) -> Spot:
+    def _spot_of(self, state: Beliefs, held: CurrentVersion) -> Spot:
         """Where what a belief rests on was said last."""
-        return next(self._spots[name] for name in reversed(book.ids_of(held)) if name in self._spots)
+        return next(self._spots[name] for name in reversed(state.ids_of(held)) if name in self._spots)
 
 
-def _is_held(book: Beliefs, version: str) -> bool:
+def _is_held(state: Beliefs, version: str) -> bool:
     """Whether that is how a belief is held now."""
-    held = book.find(version, user=book.owner(version) or OWNER, short=False)
+    held = state.find(version, user=state.owner(version) or OWNER, short=False)
     return held is not None and held.status in HELD and held.body().get("id") == version
 
 
-def _resting(book: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
+def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
     """What is held and rests on something."""
-    for held in book.held.values():
+    for held in state.held.values():
         if held.status in HELD and _RESTING in held.line and (below := _texts(held.body().get("rests_on"))):
             yield held, below
 
 
-def _by_identity(book: Beliefs) -> dict[str, list[str]]:
+def _by_identity(state: Beliefs) -> dict[str, list[str]]:
     """What rests on what. A belief that leads to another by now is that other one."""
-    below = {held.ref: names for held, names in _resting(book)}
+    below = {held.ref: names for held, names in _resting(state)}
     wanted = {name for names in below.values() for name in names}
-    refs = {name: held.ref for held in book.held.values() for name in book.ids_of(held) if name in wanted}
+    refs = {name: held.ref for held in state.held.values() for name in state.ids_of(held) if name in wanted}
     return {ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}
 
 

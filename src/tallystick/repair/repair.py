@@ -73,7 +73,7 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
 def _cannot_be_told(look: Look, codes: frozenset[str]) -> str:
     """Why an event that would set something right cannot be written; nothing if all can."""
     try:
-        settle.drafts(look.seen.links, look.seen.book, codes, settle.fresh_ids(look.seen.book, _ANY_TIME))
+        settle.drafts(look.seen.links, look.seen.state, codes, settle.fresh_ids(look.seen.state, _ANY_TIME))
     except Refused as error:
         return str(error)
     return ""
@@ -221,15 +221,15 @@ def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
 
 def _mend_the_rest(look: Look, mended: Counter[str], how: dict[str, Any]) -> None:
     """Open it, which finishes what was begun; say what sets things right, and what was mended, in one group."""
-    book = State()
-    ledger = Ledger(look.folder.root, book, **how)
+    state = State()
+    ledger = Ledger(look.folder.root, state, **how)
     try:
         if ledger.trouble is not None:
             raise ledger.trouble
         if mended:
             told = Draft(fmt.REPAIR, {"mended": dict(mended)})
-            fresh = settle.fresh_ids(book, ledger.now())
-            ledger.write(lambda: [*settle.drafts(look.seen.links, book, mended, fresh), told])
+            fresh = settle.fresh_ids(state, ledger.now())
+            ledger.write(lambda: [*settle.drafts(look.seen.links, state, mended, fresh), told])
     finally:
         ledger.close()
     if "modes-wide" in mended:

@@ -102,7 +102,7 @@ class Survey:
     named: set[str] = field(default_factory=set)  # lines that have lost their words on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
     standing: LedgerMetadata = field(default_factory=LedgerMetadata)
-    book: State = field(default_factory=State)
+    state: State = field(default_factory=State)
     pruned: list[tuple[int, int, str]] = field(default_factory=list)
     hashes: dict[int, set[str]] = field(default_factory=dict)  # of the events that were asked for
     left_standing: dict[str, Flaw] = field(default_factory=dict)  # by hash: erased on the record, and not in the file
@@ -331,7 +331,7 @@ def _tell(seen: Survey, reading: Reading, start: Place, end: int, told: Snapshot
                 continue
             _take(seen, reading, Spot(reading.path, number, offset, line.seq), line)
             if told is not None and line.seq == told.place.seq:
-                seen.is_other = not seen.gaps and not says_the_same(told, seen.book)
+                seen.is_other = not seen.gaps and not says_the_same(told, seen.state)
 
 
 def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
@@ -343,7 +343,7 @@ def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
         seen.links.take(Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None), spot)
         return
     try:
-        event = fold_line(line, seen.book, seen.standing)
+        event = fold_line(line, seen.state, seen.standing)
         seen.links.take(event, spot)
         if line.sound:
             _tell_of_itself(seen, line)

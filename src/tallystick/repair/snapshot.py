@@ -7,18 +7,18 @@ from tallystick.state.beliefs import Beliefs
 from tallystick.state.state import State
 
 
-def says_the_same(told: Snapshot, book: Beliefs) -> bool:
-    """Whether a snapshot holds the beliefs that `book` holds. It counts what is told of them, not how it is written."""
-    lines = told.book.partition(b"[\n")[2].rpartition(b"\n],")[0].split(b",\n")
-    if set(lines) == {held.line for held in book.held.values()}:
+def says_the_same(told: Snapshot, state: Beliefs) -> bool:
+    """Whether a snapshot holds the beliefs that `state` holds. It counts what is told of them, not how it is put."""
+    lines = told.state.partition(b"[\n")[2].rpartition(b"\n],")[0].split(b",\n")
+    if set(lines) == {held.line for held in state.held.values()}:
         return True
     other = State()
     try:
-        other.load(told.book)
+        other.load(told.state)
     except (LookupError, TypeError, ValueError, AttributeError):
         return False
-    return _bodies(book) == _bodies(other)
+    return _bodies(state) == _bodies(other)
 
 
-def _bodies(book: Beliefs) -> dict[str, object]:
-    return {ref: held.body() for ref, held in book.held.items()}
+def _bodies(state: Beliefs) -> dict[str, object]:
+    return {ref: held.body() for ref, held in state.held.items()}

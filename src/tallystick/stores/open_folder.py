@@ -1,6 +1,6 @@
 """A memory folder, open: its ledger, what is held, and what was held at any moment before.
 
-`Memory` and `ChronoStore` are two ways of speaking to the same shelf. Every read first takes in what other processes
+`Memory` and `ChronoStore` are two ways of speaking to the same folder. Every read first takes in what other processes
 wrote; what is handed out is a copy.
 """
 
@@ -43,10 +43,10 @@ class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self.book = State()
+        self.state = State()
         self.zone: Callable[[], tzinfo] | None = None
         self.outlet: Any = None  # through which a program gets what it may read; none: a person's gets everything
-        self.ledger = Ledger(folder, self.book, reach=_reach, **options)
+        self.ledger = Ledger(folder, self.state, reach=_reach, **options)
 
     def close(self) -> None:
         self.ledger.close()
@@ -56,7 +56,7 @@ class OpenFolder:
         minute, drawn = self._on_the_clock(self.ledger.now()), set[str]()
 
         def fresh() -> str:
-            name = ids.belief_id(minute, lambda name: name in drawn or self.book.taken(name))
+            name = ids.belief_id(minute, lambda name: name in drawn or self.state.taken(name))
             drawn.add(name)
             return name
 
@@ -72,7 +72,7 @@ class OpenFolder:
         """What is held, or was at that moment."""
         with self.ledger.reading():
             if believed_at is None:
-                yield self.book
+                yield self.state
                 return
             place = self.seq_at(believed_at)
         yield timeline.beliefs_at(self.ledger.events(), place)
@@ -83,15 +83,15 @@ class OpenFolder:
         Doubted times name no place. What was recorded in the memory that this one goes on from has the times it had
         there; what was taken in beside others, the time of that.
         """
-        then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.book.taken_in.zone
+        then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.state.taken_in.zone
         if isinstance(then, int):
             return then
         first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
         place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, chain.dates())
         if place > zone.ended:
             return place
-        there = Times(steps=list(self.book.taken_in.steps))
-        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, self.book.taken_in))
+        there = Times(steps=list(self.state.taken_in.steps))
+        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, self.state.taken_in))
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:

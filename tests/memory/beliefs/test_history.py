@@ -43,11 +43,11 @@ def done(m: Memory, what: str, key: str, number: int) -> None:
 
 def read_whole(m: Memory, name: str, path: str) -> list[Version]:
     """The same from every line there is."""
-    with m._shelf.known() as known:
+    with m._folder.known() as known:
         held = known.get(name, user=m.user, path=path)
         _, before = timeline.begun(known, held)
         names = [*before, *known.ids_of(held)]
-    found = timeline.history(m._shelf.ledger.events(), names)
+    found = timeline.history(m._folder.ledger.events(), names)
     return [each for each in found if each.seq < held.first or each.belief.path == held.path]
 
 

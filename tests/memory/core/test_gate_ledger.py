@@ -258,7 +258,7 @@ class Gate(RuleBasedStateMachine):
         shutil.rmtree(self.root)
 
     def length(self) -> int:
-        ledger = self.human._shelf.ledger
+        ledger = self.human._folder.ledger
         with ledger.reading():
             return ledger.end.seq + 1
 

@@ -132,7 +132,7 @@ class Gate(RuleBasedStateMachine):
         return self.human.beliefs.all()
 
     def length(self) -> int:
-        ledger = self.human._shelf.ledger
+        ledger = self.human._folder.ledger
         with ledger.reading():
             return ledger.end.seq + 1
 

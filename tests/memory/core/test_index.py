@@ -69,7 +69,7 @@ def everything_is_there(root: Path, told: list[str], more: int = 0) -> None:
 def same_as_rebuilt(root: Path) -> None:
     """Row for row, and full text with it."""
     with Memory(root, read_only=True) as m, closing(IndexFile(IN_MEMORY)) as again:
-        again.catch_up(m._shelf.events())
+        again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
             assert text_trouble(index) == ""
@@ -420,7 +420,7 @@ def test_nobody_misses_the_index_in_the_moment_in_which_a_new_one_takes_its_plac
             asking.start()
             time.sleep(0.2)
 
-        maker._shelf.ledger._disk = AtCall("rename", meanwhile)
+        maker._folder.ledger._disk = AtCall("rename", meanwhile)
         maker.rebuild_index()
         asking.join()
     assert (found, told) == ([COUNT + 2], [])
@@ -429,15 +429,15 @@ def test_nobody_misses_the_index_in_the_moment_in_which_a_new_one_takes_its_plac
 def test_whoever_makes_it_while_others_erase_without_end_has_his_turn(folder: Path) -> None:
     with Memory(folder) as m, Memory(folder) as other:
         left = iter(range(3, 30))
-        begin = m._shelf.ledger.folder.new_index
+        begin = m._folder.ledger.folder.new_index
 
         def slow() -> Path:
             path = begin()
-            if not m._shelf.ledger._lock.held:
+            if not m._folder.ledger._lock.held:
                 other.erase(f"k{next(left)}")
             return path
 
-        m._shelf.ledger.folder.new_index = slow  # type: ignore[method-assign]
+        m._folder.ledger.folder.new_index = slow  # type: ignore[method-assign]
         assert m.rebuild_index() > COUNT
         assert len(m.recall("tea", k=500, words=True)) < COUNT
     same_as_rebuilt(folder)
@@ -587,11 +587,11 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
 
     with Memory(folder, tell=told.append) as m, Memory(folder) as other:
 
-        def meanwhile(book: State) -> Iterator[Event]:
-            other._shelf.ledger.then = None
+        def meanwhile(state: State) -> Iterator[Event]:
+            other._folder.ledger.then = None
             other.observe("told meanwhile")
             monkeypatch.setattr(lifecycle, "held_now", real)
-            return real(book)
+            return real(state)
 
         monkeypatch.setattr(lifecycle, "held_now", meanwhile)
         assert {hit.text for hit in m.recall("told", words=True)} == {"told since", "told meanwhile"}
@@ -665,7 +665,7 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
     Memory.restore(copy, folder).close()
     with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
-        other._gated._erased = lambda: None  # it dies before its index is made anew
+        other._gate._erased = lambda: None  # it dies before its index is made anew
         other.erase("k1")
         m.remember("tea once more")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
@@ -755,7 +755,7 @@ def test_where_no_index_can_be_made_questions_are_answered_from_memory_until_one
     (folder / "index.db").unlink()
     with Memory(folder) as m:
         with monkeypatch.context() as full:
-            full.setattr(m._shelf.ledger.disk, "rename", _refuses)
+            full.setattr(m._folder.ledger.disk, "rename", _refuses)
             with pytest.raises(NotWritten, match="index.db could not be written: No space left .* make room"):
                 m.rebuild_index(pages=False)
             m.remember("tea without an index")
@@ -793,17 +793,17 @@ def test_a_mistake_in_the_fold_is_the_readers_trouble_and_not_the_writers(
 
 def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Memory(folder) as m, closing(IndexFile(folder / "index.db")) as index:
-        m._shelf.ledger.then = None
+        m._folder.ledger.then = None
         for number in range(5):
             m.observe(f"tea behind {number}")
         behind = index.bookmark()
         monkeypatch.setattr(lifecycle, "FAR", 3)
-        m._shelf.ledger.then = lambda events: m._index.follow(events)
+        m._folder.ledger.then = lambda events: m._index.follow(events)
         m.remember("tea behind 5")
         assert index.bookmark() == behind
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 7
         m.remember("tea behind 6")
-        assert index.bookmark().seq == m._shelf.ledger.end.seq
+        assert index.bookmark().seq == m._folder.ledger.end.seq
 
 
 # -- a folder that may only be read ------------------------------------------------------------------------------------
@@ -867,7 +867,7 @@ def test_threads_write_and_recall_through_one_memory(folder: Path) -> None:
 def test_recall_inside_a_batch_shows_what_was_recorded_before_it(folder: Path) -> None:
     told: list[str] = []
     with Memory(folder) as m:
-        m._shelf.ledger.then = None
+        m._folder.ledger.then = None
         m.remember("tea that the index has not seen")
     with Memory(folder, tell=told.append) as m, m.batch():
         m.remember("tea not yet recorded")
@@ -1033,7 +1033,7 @@ def _nothing_is_left_half_made(tmp_path: Path) -> Iterator[None]:
 def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_module, "PATIENCE", 0.05)
     with Memory(folder) as m, closing(sqlite3.connect(folder / "index.db", isolation_level=None)) as other:
-        m._shelf.ledger.then = None
+        m._folder.ledger.then = None
         m.remember("tea")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(TallystickError, match="try again") as error:

@@ -122,7 +122,7 @@ def test_questions_and_answers_of_reviews_are_masked(memory, home):
 
 
 def test_what_comes_by_another_way_is_masked_as_it_is_recorded(memory):
-    memory._shelf.ledger.append([Draft("config.set/1", {"key": "note", "value": SAID})])
+    memory._folder.ledger.append([Draft("config.set/1", {"key": "note", "value": SAID})])
     assert leaks_in(memory.folder) == []
 
 

@@ -57,4 +57,4 @@ def test_a_name_that_cannot_come_again_leaves_its_mark_when_it_is_erased_by_its_
 
     memory.erase(episode.source)
 
-    assert memory._book.pages.is_erased(mark_of("me", name))
+    assert memory._state.pages.is_erased(mark_of("me", name))

@@ -77,7 +77,7 @@ def test_every_width_is_read_from_an_index_in_its_order(memory, statement):
     put(memory, "e1")
     memory.episodes.recent("ana", limit=1)
     asked = getattr(sql, statement)
-    with memory._shelf.ledger.reading():
+    with memory._folder.ledger.reading():
         plan = memory._index.read(
             lambda file: file.db.execute(f"EXPLAIN QUERY PLAN {asked}", ("x",) * asked.count("?")).fetchall()
         )
@@ -197,7 +197,7 @@ def test_a_migration_adds_what_may_be_empty_and_nothing_else(memory):
 
 @pytest.mark.parametrize("said", ["", "x", "[]", "{}", '{"version": "x", "columns": 3}', '{"version": 2}'])
 def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(memory, said):
-    memory._shelf.ledger.write(lambda: _config(memory, said))
+    memory._folder.ledger.write(lambda: _config(memory, said))
     assert memory.episodes.columns() == []
     tell(memory, "Ana likes tea")
     assert memory.consolidate(ALL).read == 1
@@ -206,4 +206,4 @@ def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(
 def _config(memory, said):
     from tallystick.decide.sessions import set_config
 
-    return set_config(memory._book.work, "episodes.columns", said)
+    return set_config(memory._state.work, "episodes.columns", said)

@@ -140,7 +140,7 @@ def texts(memory: Memory) -> dict[str, list[tuple[str, str, str]]]:
 
 def held(memory: Memory) -> dict[tuple[str, str], object]:
     """Every belief and whether a person said yes to it, by whose it is and its identity."""
-    book = memory._shelf.book
+    state = memory._folder.state
     return {
-        (held.user, held.ref): (held.line, book.reviews.is_approved(held.belief().id)) for held in book.held.values()
+        (held.user, held.ref): (held.line, state.reviews.is_approved(held.belief().id)) for held in state.held.values()
     }

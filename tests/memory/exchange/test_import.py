@@ -28,14 +28,14 @@ TALK = (
 
 def told(memory: Memory, user: str = "me") -> list[tuple[str, str, str]]:
     """Everything that was told, oldest first: the words, the path, the trust."""
-    with memory._shelf.known() as known:
+    with memory._folder.known() as known:
         found = [memory.episodes.read(each.seq) for each in known.episodes._of.get(user, {}).values()]
     return [(each.content, each.path, each.trust) for each in found]
 
 
 def events(memory: Memory) -> list[dict[str, Any] | None]:
     """What the ledger says, without what it says of itself."""
-    return [event.body for event in memory._shelf.events() if event.op.startswith(("episode.", "belief.", "path."))]
+    return [event.body for event in memory._folder.events() if event.op.startswith(("episode.", "belief.", "path."))]
 
 
 # -- conversations -----------------------------------------------------------------------------------------------------

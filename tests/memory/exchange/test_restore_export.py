@@ -98,10 +98,10 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(m
 def test_times_and_sources_are_those_it_had_and_the_line_itself_says_when_it_came(memory, other, file):
     memory.import_export(file, mine=True)
     [event, *_] = [event for event in memory.log() if event.op == "belief.put/1"]
-    line = memory._shelf.ledger.chain().line(event.seq)
+    line = memory._folder.ledger.chain().line(event.seq)
 
     assert (event.ts, event.by) == (other.history("tea")[0].at, "cli:there")
-    assert (line.by, line.ts) == ("python:local", memory._shelf.ledger.end.ts)
+    assert (line.by, line.ts) == ("python:local", memory._folder.ledger.end.ts)
     assert memory.history("tea")[0].at == other.history("tea")[0].at
     assert memory.get("tea", believed_at=other.history("tea")[0].at).text == "Ana prefers tea"
     assert memory.get("tea", believed_at="2020-01-01") is None
@@ -126,16 +126,16 @@ def test_a_memory_that_was_taken_in_goes_on_and_is_sound(memory, file, tmp_path)
 
 def test_a_time_is_a_place_also_between_events_whose_words_are_gone(memory, file):
     memory.import_export(file, mine=True)
-    zone = memory._shelf.book.taken_in.zone
+    zone = memory._folder.state.taken_in.zone
     memory.erase("tea", "moon", "sun")
     told = [event for event in memory.log() if zone.holds(event.seq)]
     there = [event for event in told if event.body is not None and event.seq < zone.ended]
 
     assert len(there) < len(told) - 5
     for event, after in pairwise(there):
-        assert event.seq <= memory._shelf.seq_at(event.ts) < after.seq, event
-    assert memory._shelf.seq_at("2020-01-01") < there[0].seq
-    assert memory._shelf.seq_at(there[-1].ts) <= zone.ended
+        assert event.seq <= memory._folder.seq_at(event.ts) < after.seq, event
+    assert memory._folder.seq_at("2020-01-01") < there[0].seq
+    assert memory._folder.seq_at(there[-1].ts) <= zone.ended
 
 
 def test_a_second_user_moves_in_whole_beside_the_first(memory, file, home):
@@ -394,7 +394,7 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
 
 
 def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
-    ledger = memory._shelf.ledger
+    ledger = memory._folder.ledger
     monkeypatch.setattr(ledger.disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(TallystickError, match="No space left"):
         memory.import_export(file, mine=True)

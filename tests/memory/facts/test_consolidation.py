@@ -101,7 +101,7 @@ def test_whatever_was_told_running_again_changes_nothing_and_a_refold_knows_the_
         changed = [op for op in told_of(memory)[len(before) :] if op != "delta.noop/1"]
         assert changed in ([], ["rule.found/1"] * len(changed))  # the other rule's findings
         assert memory.facts.query() == facts
-        assert known(memory._shelf.book) == known(refolded(memory))
+        assert known(memory._folder.state) == known(refolded(memory))
         claims = [(fact.agent, *fact.triple[:2]) for fact in facts if fact.triple[1:2] != ("likes",)]
         assert len(claims) == len(set(claims)), "one value holds at a time"
 
@@ -318,7 +318,7 @@ def test_whatever_metadata_says_it_is_a_fact_or_a_finding_and_the_rest_goes_on(t
         before = told_of(memory)
         memory.consolidate(ALL, since_last=False, extractor=Reader())
         assert told_of(memory) == before
-        assert known(memory._shelf.book) == known(refolded(memory))
+        assert known(memory._folder.state) == known(refolded(memory))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def is_gone(memory):
     assert WORD not in str(memory.facts.query()) + str(memory.reviews.all()) + str(memory.rules.findings())
     assert WORD not in str(list(memory.facts.follow("people"))) + str(memory.recall(WORD, quarantined=True))
     assert memory.ledger.verify().ok
-    assert known(memory._shelf.book) == known(refolded(memory))
+    assert known(memory._folder.state) == known(refolded(memory))
     return True
 
 
@@ -72,7 +72,7 @@ def test_also_when_the_fact_was_merged_into_another(memory):
     memory.remember("Ana is employed", key="job")
     tell_it(memory)
     [fact] = memory.consolidate(ALL).facts
-    memory._shelf.ledger.write(lambda: merged(memory, ["job", fact.id]))
+    memory._folder.ledger.write(lambda: merged(memory, ["job", fact.id]))
 
     memory.erase("e1")
 
@@ -82,7 +82,7 @@ def test_also_when_the_fact_was_merged_into_another(memory):
 def merged(memory, names):
     from tallystick.decide.beliefs import merge
 
-    return merge(memory._book, names, {}, memory._shelf.draw())
+    return merge(memory._state, names, {}, memory._folder.draw())
 
 
 @pytest.mark.parametrize("answer", ["wait", "approve", "reject"])

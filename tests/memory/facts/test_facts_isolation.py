@@ -34,7 +34,7 @@ def all_of(memory: Memory, user: str) -> dict:
             delta.model_dump(exclude={"promotion_ts"}) for delta in memory.episodes.consolidate(ALL, user=user)
         ],
         "findings": memory.rules.findings(user=user),
-        "marks": memory._shelf.book.rules.marks(user),
+        "marks": memory._folder.state.rules.marks(user),
     }
 
 

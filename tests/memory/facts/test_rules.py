@@ -116,7 +116,7 @@ def test_what_is_taken_back_or_erased_does_not_wait(memory):
     memory.episodes.retract("e1")
     memory.erase("e2")
     assert (memory.rules.waiting("r"), due(memory)) == (1, [])
-    assert known(memory._shelf.book) == known(refolded(memory))
+    assert known(memory._folder.state) == known(refolded(memory))
     memory.run_due()
     memory.consolidate(memory.rules.get("r"))
     memory.erase("e3")
@@ -215,8 +215,8 @@ def test_rules_marks_and_findings_outlive_a_snapshot(memory):
     memory.consolidate(rule("r"))
     memory.ledger.compact()
     before = (memory.rules.all(), memory.rules.findings(), memory.facts.query())
-    assert known(memory._shelf.book) == known(refolded(memory))
+    assert known(memory._folder.state) == known(refolded(memory))
 
     with Memory(memory.folder, clock=memory._clock) as again:
         assert (again.rules.all(), again.rules.findings(), again.facts.query()) == before
-        assert known(again._shelf.book) == known(refolded(memory))
+        assert known(again._folder.state) == known(refolded(memory))

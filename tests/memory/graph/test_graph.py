@@ -73,7 +73,7 @@ def test_a_graph_that_is_open_follows_every_write(memory):
     memory.forget("knows")
     at = memory.graph._at
 
-    assert at._left.seq == memory._shelf.ledger.end.seq
+    assert at._left.seq == memory._folder.ledger.end.seq
     assert arrows(memory) == ["person-ana -lives_with-> person-bob"]
 
 
@@ -397,7 +397,7 @@ def test_the_paths_of_a_memory_are_shown_beside_those_that_were_saved(memory, mo
             return [own] if user == "me" else []
 
     memory.graph.save_path(saved)
-    monkeypatch.setattr(memory._book, "paths", Known(), raising=False)
+    monkeypatch.setattr(memory._state, "paths", Known(), raising=False)
     memory.graph.save_path(replace(own, abandoned_reason="forged", is_active=False))
 
     assert memory.graph.list_paths() == [own, saved]

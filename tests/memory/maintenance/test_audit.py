@@ -179,8 +179,8 @@ def test_what_another_program_wrote_is_told_too_and_nothing_twice_or_from_the_be
 
 def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypatch):
     memory.remember("one")
-    memory._shelf.ledger.then = None
-    events = memory._shelf.ledger.append([Draft("config.set/1", {"key": "a", "value": "b"})])
+    memory._folder.ledger.then = None
+    events = memory._folder.ledger.append([Draft("config.set/1", {"key": "a", "value": "b"})])
     with Memory(home / "m") as other:
         other.remember("two")
     catch_up, begun = AuditFile._catch_up, []
@@ -286,7 +286,7 @@ def test_after_pruning_what_was_told_stays_told(memory, home):
 
 def test_after_pruning_the_lines_stay_also_where_the_last_of_them_is_not_the_last_event(memory, home):
     memory.remember("one")
-    memory._shelf.ledger.append([Draft("receipt.put/1", {"receipts": []})])
+    memory._folder.ledger.append([Draft("receipt.put/1", {"receipts": []})])
     memory.ledger.compact()
     memory.ledger.prune(home / "away")
     memory.close()
@@ -386,7 +386,7 @@ def test_odd_names_can_begin_no_line_and_hide_nothing(memory):
 
 def test_events_that_do_not_act_leave_no_line_and_cost_no_rereading(memory, monkeypatch):
     memory.remember("one")
-    memory._shelf.ledger.append([Draft("receipt.put/1", {"receipts": []})])
+    memory._folder.ledger.append([Draft("receipt.put/1", {"receipts": []})])
     memory.remember("two")
     monkeypatch.setattr(AuditFile, "_catch_up", lambda *_: pytest.fail("it was read again"))
     memory.remember("three")

@@ -102,7 +102,7 @@ def plant(memory: Memory) -> list[str]:
         agent.remember(word("theirs"), key=word("mine"), path=word("given"), idempotency_key=word("askedkey"))
     with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval):
         agent.forget(word("invalid2"), reason=word("askedreason"))
-    write = memory._shelf.ledger.write  # what a rule, a fold or another program records, in the words of somebody
+    write = memory._folder.ledger.write  # what a rule, a fold or another program records, in the words of somebody
     write(lambda: [
         Draft("rule.ran/1", {"user": "me", "id": word("rule"), "through": 1, "considered": 1, "made": {}}),
         Draft("rule.found/1", {"user": "me", "id": word("rule"), "ids": [told.source], "reason": word("found")}),
@@ -169,7 +169,7 @@ def where(folder: Path) -> list[str]:
 
 def parts_of(memory: Memory) -> dict[str, Any]:
     """All that decisions are made on, but the beliefs themselves, and how far the graph has come: that has no words."""
-    found: dict[str, Any] = orjson.loads(b"{" + memory._shelf.book.dump().rpartition(b"\n],")[2])
+    found: dict[str, Any] = orjson.loads(b"{" + memory._folder.state.dump().rpartition(b"\n],")[2])
     parts = found.pop("parts")
     return {**{name: part for name, part in parts.items() if name != "graph"}, **found}
 

@@ -39,8 +39,8 @@ def memory(home, clock):
 
 
 def tidy_of(memory: Memory, user: str = "me") -> TidyService:
-    use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, user), user)
-    return TidyService(memory._shelf, memory._gated, memory._index, use, user)
+    use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, user), user)
+    return TidyService(memory._folder, memory._gate, memory._index, use, user)
 
 
 @pytest.fixture

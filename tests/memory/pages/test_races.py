@@ -61,7 +61,7 @@ def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch):
 @pytest.mark.parametrize("moment", ["sync", "rename"])
 def test_an_edit_at_the_very_moment_of_our_writing_is_not_lost(m, monkeypatch, how, moment):
     first = m.pages.append("person-ana", "one", ["x"])
-    path, disk, done = page_at(m, "person-ana.md"), m._shelf.ledger.disk, []
+    path, disk, done = page_at(m, "person-ana.md"), m._folder.ledger.disk, []
     real = getattr(disk, moment)
     if how == "by renaming" and moment == "rename":
         pytest.skip("between looking and renaming there is nothing on which a system would let us wait")

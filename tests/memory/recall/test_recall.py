@@ -261,7 +261,7 @@ def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatc
 
 def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
     memory.remember("tea")
-    taken = desk.WriteBatch(memory._index.level().db, memory._shelf.book.work.clock)
+    taken = desk.WriteBatch(memory._index.level().db, memory._folder.state.work.clock)
     whole = "a" * 64
     for name in ("a" * 16, whole):
         more = ("active", None, 0.5, 0, 0.01, 0.0, None, "ana", 1, None)
@@ -298,11 +298,11 @@ def test_believed_at_gives_exactly_what_was_held_then(tmp_path: Path, between: s
             later(lambda: m.erase("e"))
         later(lambda: m.remember("tea last", key="z"))
 
-        events = list(m._shelf.events())
+        events = list(m._folder.events())
         moments = [*range(-1, len(events) + 2), *(event.ts for event in events)]
         moments += [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes) for minutes in range(-5, 130, 7)]
         for moment in moments:
-            then = beliefs_at(events, m._shelf.seq_at(moment)).query(user="me", status="active")
+            then = beliefs_at(events, m._folder.seq_at(moment)).query(user="me", status="active")
             expected = sorted((held.body()["id"], held.body()["text"]) for held in then)
             found = [(name, hit.text) for hit in m.recall("tea", k=50, believed_at=moment) for name in hit.sources]
             assert sorted(found) == expected, moment

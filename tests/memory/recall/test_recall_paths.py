@@ -78,7 +78,7 @@ def test_a_merge_brings_over_what_is_held_and_what_happened_and_abandoning_takes
     m.on("draft").observe("Bob dropped the kettle", session="s1", agent="Bob")
     m.on("draft").revise("kettle", "The kettle is red")
     m.on("other").observe("Cid sold the kettle")
-    before = m._shelf.ledger.end.seq
+    before = m._folder.ledger.end.seq
     m.paths.abandon("deep", "no use")
     m.paths.merge("draft")
     m.paths.abandon("other", "no use")
@@ -104,7 +104,7 @@ def test_at_each_moment_a_path_sees_what_it_saw_then(m: Memory) -> None:
         lambda: m.paths.merge("draft", conflicts="branch"),
     ):
         step()
-        saw.append((m._shelf.ledger.end.seq, [texts(m, path, receipt=False) for path in ("", "draft", "deep")]))
+        saw.append((m._folder.ledger.end.seq, [texts(m, path, receipt=False) for path in ("", "draft", "deep")]))
     m.rebuild_index()
 
     for seq, then in saw:

@@ -24,21 +24,21 @@ def told() -> list[str]:
 
 @pytest.fixture
 def receipts(memory, told) -> ReceiptStore:
-    return ReceiptStore(memory._shelf, memory._gated, memory.user, told.append)
+    return ReceiptStore(memory._folder, memory._gate, memory.user, told.append)
 
 
 @pytest.fixture
 def use(memory, receipts) -> FeedbackService:
-    return FeedbackService(memory._shelf, memory._gated, receipts, memory.user)
+    return FeedbackService(memory._folder, memory._gate, receipts, memory.user)
 
 
 def made(memory: Memory, **more) -> Receipt:
-    end = memory._shelf.ledger.end
-    return Receipt.made(**{"at": memory._shelf.ledger.now(), "head": (end.seq, end.hash), "hits": (), "k": 5, **more})
+    end = memory._folder.ledger.end
+    return Receipt.made(**{"at": memory._folder.ledger.now(), "head": (end.seq, end.hash), "hits": (), "k": 5, **more})
 
 
 def ops(memory: Memory) -> list[str]:
-    return [event.op for event in memory._shelf.events() if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
+    return [event.op for event in memory._folder.events() if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
 
 
 # -- keeping -----------------------------------------------------------------------------------------------------------
@@ -85,11 +85,11 @@ def test_another_program_and_a_later_one_find_what_was_written(memory, receipts,
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptStore(other._shelf, other._gated, "me")
+        found = ReceiptStore(other._folder, other._gate, "me")
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptStore(later._shelf, later._gated, "me").all() == [receipt]
+        assert ReceiptStore(later._folder, later._gate, "me").all() == [receipt]
 
 
 def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
@@ -131,7 +131,7 @@ def test_a_disk_that_refuses_is_told_once_and_never_raised(memory, receipts, tol
     def refuse(*_args):
         raise NotWritten("the disk is full")
 
-    monkeypatch.setattr(memory._shelf.ledger, "write", refuse)
+    monkeypatch.setattr(memory._folder.ledger, "write", refuse)
     for _ in range(GROUP * 3):
         receipts.keep(made(memory))
     receipts.flush()
@@ -144,7 +144,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
     memory.remember("tea")
     told: list[str] = []
     with Memory(read_only=True) as reader:
-        receipts = ReceiptStore(reader._shelf, reader._gated, "me", told.append)
+        receipts = ReceiptStore(reader._folder, reader._gate, "me", told.append)
         receipts.keep(made(memory))
         receipts.flush()
         receipts.keep(made(memory))
@@ -157,7 +157,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
 def test_a_closed_memory_drops_what_comes_too_late(home):
     memory = Memory()
     late, told = made(memory), list[str]()
-    receipts = ReceiptStore(memory._shelf, memory._gated, "me", told.append)
+    receipts = ReceiptStore(memory._folder, memory._gate, "me", told.append)
     memory.close()
     receipts.keep(late)
     receipts.flush()
@@ -168,7 +168,7 @@ def test_a_closed_memory_drops_what_comes_too_late(home):
 @pytest.mark.parametrize("trust", ["tool", "web"])
 def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
     with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._shelf, memory._gated, "me")
+        receipts = ReceiptStore(memory._folder, memory._gate, "me")
         receipts.keep(made(memory))
         receipts.flush()
 
@@ -215,7 +215,7 @@ def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
 
     written = [
         receipt["id"]
-        for event in memory._shelf.events()
+        for event in memory._folder.events()
         if event.op == RECEIPT_PUT
         for receipt in event.body["receipts"]
     ]
@@ -225,7 +225,7 @@ def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
 def test_whoever_holds_the_ledger_is_not_held_up_by_one_who_writes_receipts(memory, receipts):
     for _ in range(GROUP - 1):
         receipts.keep(made(memory))
-    with memory._shelf.ledger.reading():
+    with memory._folder.ledger.reading():
         writer = threading.Thread(target=receipts.keep, args=(made(memory),))
         writer.start()
         time.sleep(0.05)  # it waits for its turn, with the pen in hand
@@ -240,7 +240,7 @@ def test_whoever_holds_the_ledger_is_not_held_up_by_one_who_writes_receipts(memo
 
 def test_an_outcome_by_receipt_counts_for_what_was_served_and_is_still_there(memory, receipts, use):
     tea, rum, hello = memory.remember("tea"), memory.remember("rum"), memory.observe("hello", id="D1")
-    source = memory._shelf.book.episodes.find("me", hello.id)[0].source
+    source = memory._folder.state.episodes.find("me", hello.id)[0].source
     receipt = made(memory, hits=((tea.id, 0.9), (rum.id, 0.5), (source, 0.1)))
     receipts.keep(receipt)
     memory.erase(rum.id)
@@ -252,11 +252,11 @@ def test_an_outcome_by_receipt_counts_for_what_was_served_and_is_still_there(mem
 
 def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
     tea = memory.remember("tea", confidence=0.5)
-    with memory._shelf.ledger.reading():
+    with memory._folder.ledger.reading():
         row = "SELECT confidence FROM blocks"
         before = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
     use.outcome([tea.id], 0)
-    with memory._shelf.ledger.reading():
+    with memory._folder.ledger.reading():
         after = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
 
     assert after < before == 0.5
@@ -272,7 +272,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, "me"), "me")
+        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
         with pytest.raises(Refused, match=trust):
             use.outcome([name])
         assert ops(memory) == []
@@ -281,7 +281,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
 def test_only_a_person_puts_episodes_out_of_recall(home):
     with Memory(trust="agent") as memory:
         memory.observe("hello", id="D1")
-        use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, "me"), "me")
+        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
         with pytest.raises(Refused, match="agent"):
             use.archive(["D1"])
         assert ops(memory) == []
@@ -315,4 +315,4 @@ def test_erasing_a_belief_leaves_no_trace_of_the_question_that_found_it(memory, 
     assert sorted(each.question for each in receipts.all()) == ["", "what does Bob play?"]
     assert memory.ledger.verify().ok
     with Memory(by="mcp:1") as again:
-        assert json.loads(again._book.dump()) == json.loads(memory._book.dump())
+        assert json.loads(again._state.dump()) == json.loads(memory._state.dump())

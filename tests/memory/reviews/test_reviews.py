@@ -426,7 +426,7 @@ def test_reviews_outlive_snapshots_and_compaction(memory: Memory, door: Door) ->
 
 def test_the_old_store_stays_a_persons_door(tmp_path: Path) -> None:
     with ChronoStore(tmp_path) as store:
-        store.shelf.ledger.append([])
+        store.folder.ledger.append([])
     with Memory(tmp_path / ".chronomemory") as memory, Memory(tmp_path / ".chronomemory", trust="agent") as agent:
         agent.remember("tea", key="k")
         memory.remember("milk", key="m")

@@ -71,7 +71,7 @@ def test_a_record_of_a_class_that_nobody_listed_loses_all_its_texts(agent):
         more: dict[str, str] = field(default_factory=lambda: {"a": "b"})
         size: int = 3
 
-    made = agent._shelf.outlet.reader.out([Fresh()])[0]
+    made = agent._folder.outlet.reader.out([Fresh()])[0]
     assert (made.text, made.words, made.more, made.size) == ("", (), {}, 3)
 
 
@@ -172,7 +172,7 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
 def test_events_of_older_programs_are_a_persons_if_a_persons_surface_wrote_them_else_nobody_knows(folder, person):
     person.paths.branch("by hand")
     with Memory(folder, by="mcp:old", trust="agent") as old:
-        old._shelf.ledger.before = None  # as an older program: it does not say who writes
+        old._folder.ledger.before = None  # as an older program: it does not say who writes
         old.paths.branch("by a program")
         said = old.remember("Ana prefers tea")
     with Memory(folder, by="mcp:new", trust="agent") as agent:

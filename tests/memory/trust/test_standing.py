@@ -12,7 +12,7 @@ def memory(home):
 
 
 def rows(memory: Memory, statement: str, *values: object) -> list[tuple[object, ...]]:
-    with memory._shelf.ledger.reading():
+    with memory._folder.ledger.reading():
         return memory._index.read(lambda file: file.db.execute(statement, values).fetchall())
 
 

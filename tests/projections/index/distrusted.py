@@ -31,39 +31,39 @@ class Doubted(MadeUp):
         if number % 2:
             fields["key"] = f"key-{number % 3}"
         echo = {"echo": ["x"]} if number % 5 == 0 else {}
-        drafts = decide.put(self.book, fields, self.draw)
+        drafts = decide.put(self.state, fields, self.draw)
         self.record([Draft(draft.op, {**draft.body, **echo}) for draft in drafts], by)
 
     def _tell(self, text, number, by, agent):
         told = Episode(content=text, timestamp=self.now, id=f"D{number}", agent=agent, metadata={"n": number})
-        self.record(tell(self.book.episodes, told), by)
+        self.record(tell(self.state.episodes, told), by)
 
     def _change(self, text, number, by, status):
         if held := self._known(number, OWNER):
             changes = {"text": text, "status": status}
-            self.record(decide.revise(self.book, held.body()["id"], changes, self.draw), by)
+            self.record(decide.revise(self.state, held.body()["id"], changes, self.draw), by)
 
     def _drop(self, number, by, how):
         held = self._known(number, OWNER)
         if held and how == "forget":
-            self.record(decide.tombstone(self.book, held.body()["id"]), by)
+            self.record(decide.tombstone(self.state, held.body()["id"]), by)
         elif held and how == "invalidate":
-            self.record(decide.invalidate(self.book, held.body()["id"], self.draw, reason="no"), by)
+            self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no"), by)
         elif how == "retract":
-            self.record(take_back(self.book.episodes, [f"D{number}"]), by)
+            self.record(take_back(self.state.episodes, [f"D{number}"]), by)
 
     def _join(self, text, one, other, by):
         first, second = self._known(one, OWNER), self._known(other, OWNER)
         if first and second and first.ref != second.ref:
             names = [first.body()["id"], second.body()["id"]]
-            self.record(decide.merge(self.book, names, {"text": text}, self.draw), by)
+            self.record(decide.merge(self.state, names, {"text": text}, self.draw), by)
 
     def _distrust(self, source, first):
         first = first % (len(self.events) + 1) if first % 3 == 0 else 0
-        self.record(decide_trust.distrust(self.book, source, user=OWNER, since="", first=first, reason=""))
+        self.record(decide_trust.distrust(self.state, source, user=OWNER, since="", first=first, reason=""))
 
     def _again(self, source):
-        self.record(decide_trust.restore_trust(self.book, source, user=OWNER))
+        self.record(decide_trust.restore_trust(self.state, source, user=OWNER))
 
 
 def doubts() -> st.SearchStrategy[list[tuple]]:
@@ -87,10 +87,10 @@ def doubts() -> st.SearchStrategy[list[tuple]]:
 
 def seen_at(events: Sequence[Event]) -> set[str]:
     """The ids that a reader should see after these events: as if those who are not trusted had said nothing."""
-    book = State()
+    state = State()
     for event in events:
-        book.apply(event)
-    against = book.distrusts.of(OWNER)
+        state.apply(event)
+    against = state.distrusts.of(OWNER)
     beliefs, led, told = Beliefs(), dict[str, list[str]](), dict[str, None]()
     for event in events:
         if event.body is None or event.op == TRUST_SET:

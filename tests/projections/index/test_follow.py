@@ -93,9 +93,9 @@ def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story)
         made.say(step)
     for event in made.events:
         anew.apply(event)
-    loaded.load(made.book.dump())
+    loaded.load(made.state.dump())
 
-    assert known(anew) == known(loaded) == known(made.book)
+    assert known(anew) == known(loaded) == known(made.state)
 
 
 @given(steps())
@@ -108,7 +108,7 @@ def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_bef
     open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL AND what = 'belief'"
     for name, trust, quarantined in index.db.execute(open_ones):
         if trust in ("tool", "web"):
-            assert bool(quarantined) is not made.book.reviews.is_approved(name)
+            assert bool(quarantined) is not made.state.reviews.is_approved(name)
         else:
             assert not quarantined
     index.close()
@@ -143,7 +143,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
             " WHERE s.until_seq IS NULL AND s.what = 'belief'"
         )
     }
-    held = [held.belief() for held in made.book.held.values() if held.status == "active"]
+    held = [held.belief() for held in made.state.held.values() if held.status == "active"]
     assert shown == {belief.id: belief.text for belief in held if belief.text}
     index.close()
 
@@ -156,7 +156,7 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
     index = rebuilt(made.events)
 
     for seq in range(0, len(made.events), 5):
-        then = MadeUp().book
+        then = MadeUp().state
         then.clear()
         for event in made.events[: seq + 1]:
             then.apply(event)
@@ -238,7 +238,7 @@ class InAFolder:
 
     def do(self, act: str, which: int, number: int, text: str, user: str, trust: str) -> None:
         m = self.handles[which]
-        held = m._shelf.book.query(user=user)
+        held = m._folder.state.query(user=user)
         name = held[number % len(held)].belief().id if held else ""
         with suppress(TallystickError):
             if act == "put":
@@ -250,8 +250,8 @@ class InAFolder:
                 more = {"reason": "no"} if act == "invalidate" else {}
                 getattr(m, act)(name, user=user, **more)
             elif act in ("approve", "reject"):
-                for review in m._shelf.book.reviews.waiting(user)[:1]:
-                    getattr(m._gated, act)(
+                for review in m._folder.state.reviews.waiting(user)[:1]:
+                    getattr(m._gate, act)(
                         review.id, *([review.action.digest] if act == "approve" else []), user=user, reason="so"
                     )
             else:
@@ -286,8 +286,8 @@ class InAFolder:
 
     def is_as_rebuilt(self) -> None:
         for m in self.handles:
-            with m._shelf.ledger.reading():
-                index, again = m._index.level(), rebuilt(m._shelf.events())
+            with m._folder.ledger.reading():
+                index, again = m._index.level(), rebuilt(m._folder.events())
                 assert list(differences(index, again)) == []
                 assert text_trouble(index) == ""
                 again.close()

@@ -61,7 +61,7 @@ def test_a_reader_sees_at_every_moment_what_those_who_are_trusted_said(story):
 def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
     made = told(story)
     plain = told([step for step in story if step[0] not in ("distrust", "again")])
-    for each in made.book.distrusts.of("me"):
+    for each in made.state.distrusts.of("me"):
         made.say(("again", 1, each.source))
     index, never = rebuilt(made), rebuilt(plain)
 
@@ -96,7 +96,7 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, size, strides
 def test_whoever_asks_for_what_is_kept_out_sees_all_that_is_held(story):
     made = told(story)
     index = rebuilt(made)
-    held = [held.body() for held in made.book.held.values() if held.status == "active"]
+    held = [held.body() for held in made.state.held.values() if held.status == "active"]
     assert shown(index, len(made.events), quarantined=True) >= {body["id"] for body in held if body.get("text")}
     index.close()
 
@@ -116,8 +116,8 @@ def test_a_block_whose_sources_are_all_set_aside_waits_in_the_inbox(story):
 @given(doubts())
 def test_a_snapshot_knows_who_is_set_aside(story):
     made, loaded = told(story), State()
-    loaded.load(made.book.dump())
-    assert loaded.distrusts.dump() == made.book.distrusts.dump()
+    loaded.load(made.state.dump())
+    assert loaded.distrusts.dump() == made.state.distrusts.dump()
     assert {held.by for held in loaded.held.values()} <= {"cli:local", "mcp:a", "mcp:b"}
 
 

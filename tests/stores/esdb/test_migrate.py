@@ -69,7 +69,7 @@ def test_every_version_comes_over_with_its_time_its_status_and_its_confidence(ol
         assert store.get("A", believed_at="2026-01-01T00:00:04Z").label == "the label of A"  # type: ignore[union-attr]
         assert [r.id for r in store.query(believed_at="2026-01-01T00:00:05Z")] == ["A", "B", "C", "D"]
         assert store.chain_valid()
-        first = next(iter(store.shelf.events())).body
+        first = next(iter(store.folder.events())).body
         assert first is not None
         assert first["taken_over"]["sha256"] == hashlib.sha256(content).hexdigest()
 

@@ -102,7 +102,7 @@ def test_a_write_returns_its_event_and_replay_lists_all_of_them_chained(store: C
 
 
 def test_the_events_of_a_batch_are_told_without_hashes_that_are_not_there_yet(store: ChronoStore) -> None:
-    with store.shelf.ledger.batch():
+    with store.folder.ledger.batch():
         one, two = store.upsert(ChronoRecord(id="X")), store.upsert(ChronoRecord(id="Y"))
         assert store.upsert(ChronoRecord(id="X")) == replace(one, prev_hash="")
     assert (one.seq, one.hash, two.seq, two.hash) == (1, "", 2, "")
@@ -512,7 +512,7 @@ def test_what_stands_in_a_segment_that_was_moved_away_is_still_told_of(tmp_path:
     with ChronoStore(tmp_path / "project") as store:
         event = store.upsert(ChronoRecord(id="X"))
         store.compact()
-        store.shelf.ledger.prune(tmp_path / "elsewhere")
+        store.folder.ledger.prune(tmp_path / "elsewhere")
 
         again = store.upsert(ChronoRecord(id="X"))
         assert (again.seq, again.record, again.hash) == (event.seq, event.record, "")

@@ -53,7 +53,7 @@ class StoreModel(RuleBasedStateMachine):
     def batch(self, keys: list[str], label: str, fails: bool) -> None:
         records = [ChronoRecord(id=key, label=f"{label}{number}") for number, key in enumerate(keys)]
         try:
-            with self.store.shelf.ledger.batch():
+            with self.store.folder.ledger.batch():
                 for record in records:
                     self.store.upsert(record)
                 if fails:
@@ -116,7 +116,7 @@ class StoreModel(RuleBasedStateMachine):
     def holds_what_it_was_told(self) -> None:
         if hasattr(self, "store"):
             assert {r.id: r for r in self.store.query(status="")} == self.model
-            assert self.store.shelf.ledger.trouble is None
+            assert self.store.folder.ledger.trouble is None
 
     @invariant()
     def the_chain_is_whole(self) -> None:

@@ -21,7 +21,7 @@ from tallystick.stores.phase.recovery import Turn
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.stores.phase.test_workspace import Workspace, one_step, steps
 
 STEP = 1 if SOAK else 5  # every day, every fifth place at which one can die

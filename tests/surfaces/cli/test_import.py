@@ -89,7 +89,7 @@ def test_what_cannot_be_brought_in_is_one_line_and_nothing_is_written(tallystick
     assert done.status == status
     assert said in done.err
     assert "Traceback" not in done.err
-    assert not folder.exists() or not [event for event in Memory(folder)._shelf.events() if event.seq > 0]
+    assert not folder.exists() or not [event for event in Memory(folder)._folder.events() if event.seq > 0]
 
 
 # -- as a hook ---------------------------------------------------------------------------------------------------------

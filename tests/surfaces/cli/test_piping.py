@@ -134,10 +134,10 @@ def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
 
     with Memory() as memory:
         memory.observe("one")
-        book = memory._shelf.book.episodes
-        [source] = book.standing("me")
-        book._of["me"]["0" * 20 + source[-6:]] = book._of["me"][source]
-        book._owners["0" * 20 + source[-6:]] = ("me", "0" * 20 + source[-6:])
+        state = memory._folder.state.episodes
+        [source] = state.standing("me")
+        state._of["me"]["0" * 20 + source[-6:]] = state._of["me"][source]
+        state._owners["0" * 20 + source[-6:]] = ("me", "0" * 20 + source[-6:])
         with pytest.raises(Refused, match="names 2 episodes"):
             memory.episodes.find(source[-6:])
 

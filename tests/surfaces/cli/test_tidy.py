@@ -164,14 +164,14 @@ def test_the_log_tells_what_was_served_what_came_of_it_and_what_faded(tallystick
 
     with Memory(folder) as memory:
         tea, hello = memory.remember("tea").id, memory.observe("hello", id="D1")
-        ledger, book = memory._shelf.ledger, memory._shelf.book
-        source = book.episodes.find("me", hello.id)[0].source
+        ledger, state = memory._folder.ledger, memory._folder.state
+        source = state.episodes.find("me", hello.id)[0].source
         about = {"at": ledger.now(), "head": (1, "x"), "k": 5, "hits": ((tea, 0.5), (source, 0.4))}
         ledger.write(lambda: decide.receipts([Receipt.made(**about), Receipt.made(**about)]))
         ledger.write(lambda: decide.receipts([Receipt.made(**about, question="what to drink?")]))
         for signal, names in ((1, [tea]), (0, [tea, "D1"]), (0.25, [tea])):
-            ledger.write(lambda signal=signal, names=names: decide.outcome(book, names, signal))
-        ledger.write(lambda: decide.archive(book, ["D1"], reason="small talk"))
+            ledger.write(lambda signal=signal, names=names: decide.outcome(state, names, signal))
+        ledger.write(lambda: decide.archive(state, ["D1"], reason="small talk"))
     told = [line.split("  ", 4)[-1].strip() for line in tallystick("log").out.splitlines()[3:]]
     short = tea[-6:]
 

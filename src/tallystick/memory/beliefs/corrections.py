@@ -23,34 +23,34 @@ _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction
 _USUAL: dict[str, Any] = {"about": "", "tags": (), "kind": "fact", "expires": "", "always": False}
 
 
-def corrected(shelf: OpenFolder, same: Iterable[CurrentVersion], fields: dict[str, Any], trust: str) -> dict[str, Any]:
+def corrected(folder: OpenFolder, same: Iterable[CurrentVersion], fields: dict[str, Any], trust: str) -> dict[str, Any]:
     """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one.
 
     `same` are the beliefs that speak of the same thing and are seen from this path, the newest first.
     """
-    for old in _open_to_it(shelf, same, fields["path"]):
+    for old in _open_to_it(folder, same, fields["path"]):
         if _takes_its_place(fields, old, trust):
             kept = {name: getattr(old, name) for name in _INHERITED if fields[name] == _USUAL[name]}
             return {**fields, **kept, "key": old.key, "reason": f"corrects {old.id}"}
     return fields
 
 
-def _open_to_it(shelf: OpenFolder, same: Iterable[CurrentVersion], path: str) -> Iterator[Belief]:
+def _open_to_it(folder: OpenFolder, same: Iterable[CurrentVersion], path: str) -> Iterator[Belief]:
     for held in same:
-        with shelf.ledger.reading():
-            belief = _as_trusted(shelf, held.belief()) if _is_open_to_it(shelf, held, path) else None
+        with folder.ledger.reading():
+            belief = _as_trusted(folder, held.belief()) if _is_open_to_it(folder, held, path) else None
         if belief is not None:
             yield belief
 
 
-def _is_open_to_it(shelf: OpenFolder, held: CurrentVersion, path: str) -> bool:
+def _is_open_to_it(folder: OpenFolder, held: CurrentVersion, path: str) -> bool:
     """Whether it is seen from there, and nobody gave it a name of their own."""
-    return shelf.book.sees(held, path) and held.key == shelf.book.origin(held).ref
+    return folder.state.sees(held, path) and held.key == folder.state.origin(held).ref
 
 
-def _as_trusted(shelf: OpenFolder, belief: Belief) -> Belief:
+def _as_trusted(folder: OpenFolder, belief: Belief) -> Belief:
     """What a person said yes to is the person's word."""
-    return replace(belief, trust="human") if shelf.book.reviews.is_approved(belief.id) else belief
+    return replace(belief, trust="human") if folder.state.reviews.is_approved(belief.id) else belief
 
 
 def _takes_its_place(fields: dict[str, Any], old: Belief, trust: str) -> bool:

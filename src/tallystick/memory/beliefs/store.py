@@ -20,12 +20,12 @@ _ANY = (None, None, None)
 class BeliefStore:
     """The beliefs of one user, as they are seen from a path."""
 
-    def __init__(self, shelf: OpenFolder, user: str, path: str = "") -> None:
-        self._shelf, self._user, self._path = shelf, user, path
+    def __init__(self, folder: OpenFolder, user: str, path: str = "") -> None:
+        self._folder, self._user, self._path = folder, user, path
 
     def on(self, path: str) -> BeliefStore:
         """The same, as they are seen from another path."""
-        return BeliefStore(self._shelf, self._user, path)
+        return BeliefStore(self._folder, self._user, path)
 
     def query(
         self,
@@ -70,9 +70,9 @@ class BeliefStore:
 
         Only words that the caller may read can fit: nobody finds out by asking what is withheld from them.
         """
-        outlet = self._shelf.outlet
+        outlet = self._folder.outlet
         needle, found = containing.casefold(), list[tuple[int, Belief]]()
-        with self._shelf.known(believed_at) as known:
+        with self._folder.known(believed_at) as known:
             held = known.query(
                 user=self._user if user is None else user, path=self._path if path is None else path, kind=kind,
                 status=status, min_confidence=min_confidence, where=lambda each: each.first > after,

@@ -30,12 +30,12 @@ Decision = Callable[[Draw], list[Draft]]
 class Caller:
     """One program, which has one trust."""
 
-    def __init__(self, shelf: OpenFolder, by: str, trust: str) -> None:
+    def __init__(self, folder: OpenFolder, by: str, trust: str) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
         self.trust, self.by = trust, by
-        self._shelf, self._book = shelf, shelf.book
-        self._file = PolicyFile(shelf.ledger.folder.root / "tallystick.toml")
+        self._folder, self._state = folder, folder.state
+        self._file = PolicyFile(folder.ledger.folder.root / "tallystick.toml")
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # with which trusts this program is never asked anything
         self._attempts: list[dict[str, object]] = []  # what was refused in the batch that is open now
@@ -66,7 +66,7 @@ class Caller:
         action = Action(kind=verb, noun=noun, user=user, path=path, by=self.by, trust=self.trust)
         verdict = gate(self.policy, action, subjects)
         if verdict.kind == REFUSE:
-            refusal.refuse(self._book, action, "refused", message=": ".join(filter(None, (what, verdict.why))))
+            refusal.refuse(self._state, action, "refused", message=": ".join(filter(None, (what, verdict.why))))
         return verdict
 
     def must(self, noun: str, verb: str, *subjects: Subject, user: str = OWNER, path: str = "") -> None:
@@ -89,13 +89,13 @@ class Caller:
         )
         verdict = gate(self.policy, action, [subject])
         if verdict.kind == REFUSE:
-            self.record(lambda _: refusal.refuse(self._book, action, "refused", message=verdict.why))
+            self.record(lambda _: refusal.refuse(self._state, action, "refused", message=verdict.why))
         is_kept_out = verdict.kind == QUARANTINE and episode.trust not in self.policy.quarantined
         return replace(episode, trust=KEPT_OUT) if is_kept_out else episode
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A question for each version in drafts that stays out of recall until a person says yes."""
-        return quarantine(self._book, self.policy, drafts, self.by, draw)
+        return quarantine(self._state, self.policy, drafts, self.by, draw)
 
     # -- with which trust it speaks ----------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Caller:
 
     def borne_out(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts, and what is in doubt and is confirmed by them."""
-        return drafts + worth.borne_out(self._book, drafts, self.by, self.corroborators)
+        return drafts + worth.borne_out(self._state, drafts, self.by, self.corroborators)
 
     def worth(self, asker: str, text: object, grounds: Any, user: str, path: str) -> tuple[str, Echo]:
         """With which trust a program can say this: not above what it rests on or repeats. A person is judged later."""
@@ -124,8 +124,8 @@ class Caller:
         echo = self.echo(text, user, asker)
         trusts = [asker, *filter(None, (echo.trust,))]
         if grounds:
-            with self._shelf.ledger.reading():
-                trusts.append(worth.weakest(self._book, grounds, user, path)[0])
+            with self._folder.ledger.reading():
+                trusts.append(worth.weakest(self._state, grounds, user, path)[0])
         return min(trusts, key=RANK.__getitem__), echo
 
     # -- recording ---------------------------------------------------------------------------------------------------
@@ -133,20 +133,20 @@ class Caller:
     def record(self, decision: Decision) -> list[Event]:
         """Write what a decision comes to. One that is refused leaves that it was asked for."""
         try:
-            return self._shelf.ledger.write(lambda: decision(self._shelf.draw()), by=self.by)
+            return self._folder.ledger.write(lambda: decision(self._folder.draw()), by=self.by)
         except NotApproved as error:
             self.attempted(error)
             raise
 
     def attempted(self, error: NotApproved) -> None:
         """Put on record that something was tried. If a batch is open and is taken back, it is recorded after that."""
-        if self._shelf.ledger.in_batch():
+        if self._folder.ledger.in_batch():
             self._attempts.append(error.attempt)
         self.note(error.attempt)
 
     def note(self, attempt: dict[str, object]) -> None:
-        ledger = self._shelf.ledger
-        ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
+        ledger = self._folder.ledger
+        ledger.write(lambda: refusal.recorded(self._state, attempt, self.by, ledger.now()))
 
 
 def episode_subject(episode: Episode, trust: str) -> Subject:

@@ -35,8 +35,8 @@ class Follower(ABC, Generic[File]):
     called: str
     wrong: tuple[type[Exception], ...]
 
-    def __init__(self, shelf: OpenFolder) -> None:
-        self.shelf, self.ledger, self.book = shelf, shelf.ledger, shelf.book
+    def __init__(self, folder: OpenFolder) -> None:
+        self.folder, self.ledger, self.state = folder, folder.ledger, folder.state
         self._lock = threading.RLock()
         self._db: File | None = None
         self._left = Bookmark()  # where this process stopped reading

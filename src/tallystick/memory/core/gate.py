@@ -47,14 +47,14 @@ from tallystick.stores.open_folder import OpenFolder
 class WriteGate(Caller):
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
-    def __init__(self, shelf: OpenFolder, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
-        super().__init__(shelf, by, trust)
+    def __init__(self, folder: OpenFolder, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
+        super().__init__(folder, by, trust)
         self.masks, self._erased = masks, erased
         self.several: Callable[[], frozenset[str]] = frozenset  # predicates of which more than one object may hold
 
     def as_source(self, by: str, trust: str) -> WriteGate:
         """The same program, where it speaks for another source: what it writes is that source's, with that trust."""
-        other = WriteGate(self._shelf, by=by, trust=trust, erased=self._erased, masks=self.masks)
+        other = WriteGate(self._folder, by=by, trust=trust, erased=self._erased, masks=self.masks)
         other.echoes, other.corroborators = self.echoes, self.corroborators
         return other
 
@@ -76,13 +76,13 @@ class WriteGate(Caller):
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
+            drafts = decide.put(self._state, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
             if elsewhere:
                 drafts = [Draft(op, {**body, ELSEWHERE: dict(elsewhere)}) for op, body in drafts]
-            return _marked(worth.lowered(self._book, drafts), echo)
+            return _marked(worth.lowered(self._state, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
-            return self._shelf.ledger.write(lambda: self._freely(decision), by=self.by)
+            return self._folder.ledger.write(lambda: self._freely(decision), by=self.by)
         asked = {"changes": fields, "idempotency_key": idempotency_key, "user": user, "path": path}
         return self.write("remember", decision, trust=trust, **asked)
 
@@ -95,15 +95,15 @@ class WriteGate(Caller):
         trust, echo = self.worth(self.asker(trust or None), said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
-            drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
-            held = self._book.find(name, user=user, path=path)
+            drafts = decide.revise(self._state, name, changes, draw, reason=reason, user=user, path=path)
+            held = self._state.find(name, user=user, path=path)
             is_persons = trust == "human" and bool(_OWN_WORDS & changes.keys())
-            if is_persons and worth.is_outranked(self._book, held, trust):
+            if is_persons and worth.is_outranked(self._state, held, trust):
                 # nothing of what is in doubt is carried over: these are the words of whoever says them now
                 assert held is not None
                 fields = {"status": held.status, "reason": reason, **changes, "key": held.key, "trust": trust}
-                drafts = decide.put(self._book, {**fields, "user": user, "path": path}, draw)
-            return _marked(worth.lowered(self._book, drafts), echo)
+                drafts = decide.put(self._state, {**fields, "user": user, "path": path}, draw)
+            return _marked(worth.lowered(self._state, drafts), echo)
 
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
@@ -111,7 +111,7 @@ class WriteGate(Caller):
         reason = self.masks.words(reason)
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.forget(self._book, name, draw, reason=reason, user=user, path=path)
+            return decide.forget(self._state, name, draw, reason=reason, user=user, path=path)
 
         return self.write("forget", decision, reason=reason, user=user, path=path)
 
@@ -120,12 +120,12 @@ class WriteGate(Caller):
         reason = self.masks.words(reason)
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
+            return decide.invalidate(self._state, name, draw, reason=reason, user=user, path=path)
 
         events = self.write("invalidate", decision, reason=reason, user=user, path=path)
         said = [event.body["belief"] for event in events if event.body and "belief" in event.body]
         weakened = [belief["id"] for belief in said if belief.get("status", "active") != "invalidated"]
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             return [held.belief() for version in weakened if (held := known.version(version))]
 
     def erase(self, names: Sequence[str], things: Sequence[tuple[str, str]] = (), *, user: str, path: str) -> None:
@@ -139,10 +139,10 @@ class WriteGate(Caller):
         for noun, name in things:
             self.must(erasure.NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
         if things:
-            self._shelf.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
+            self._folder.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
 
     def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[erasure.Words]:
-        return [erasure.words_of(self._book, noun, name, user) for noun, name in things]
+        return [erasure.words_of(self._state, noun, name, user) for noun, name in things]
 
     def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
@@ -152,7 +152,7 @@ class WriteGate(Caller):
             return self._without_distrusted(decision(draw))
 
         if self.is_free(asker):
-            return self._shelf.ledger.write(lambda: self._freely(decided), by=self.by)
+            return self._folder.ledger.write(lambda: self._freely(decided), by=self.by)
         return self._record(lambda draw: self._judge(kind, decided, {**asked, "trust": asker}, draw))
 
     @contextmanager
@@ -160,11 +160,11 @@ class WriteGate(Caller):
         held: Review | None = None
         self._attempts = []
         try:
-            with self._shelf.ledger.batch():
+            with self._folder.ledger.batch():
                 try:
                     yield
                 except NeedsApproval as error:
-                    held = self._book.reviews.find(error.review)
+                    held = self._state.reviews.find(error.review)
                     raise
         except (Refused, Moved) as error:
             for attempt in self._attempts:
@@ -182,15 +182,15 @@ class WriteGate(Caller):
         after `approve`.
         """
         if self._is_anothers(action, approval):
-            return self._record(lambda _: refusal.refuse(self._book, action, "name"))
+            return self._record(lambda _: refusal.refuse(self._state, action, "name"))
         if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
             raise Refused("this action cannot be made by hand; build it with `memory.action`")
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
-            now = self._shelf.ledger.now
+            now = self._folder.ledger.now
             how = {"several": self.several()}
             return self._record(
-                lambda draw: Cleared(review.apply(self._book, self.policy, asked, approval, draw, now(), **how))
+                lambda draw: Cleared(review.apply(self._state, self.policy, asked, approval, draw, now(), **how))
             )
         trust, echo = self.worth(
             asked.trust, asked.changes.get("text", ""), asked.changes.get("rests_on", ()), asked.user, asked.path
@@ -219,22 +219,22 @@ class WriteGate(Caller):
 
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         if action.noun == "path":
-            drafts = path_action.carried_out(self._book, self.policy, action, draw, several=self.several())
+            drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.several())
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
                 raise Refused("something was said on this path whose source is not trusted; a person merges it")
             return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
-        drafts = self._without_distrusted(carried_out(self._book, action, draw, may_be_done=True))
-        drafts = _marked(worth.lowered(self._book, drafts), echo)
+        drafts = self._without_distrusted(carried_out(self._state, action, draw, may_be_done=True))
+        drafts = _marked(worth.lowered(self._state, drafts), echo)
         if action.kind == "trust":
-            drafts = review.trusted(self._book, action, draw)
+            drafts = review.trusted(self._state, action, draw)
         if not drafts and action.kind not in ("erase", "compact"):
             return []
         return self._judged(action, drafts, draw)
 
     def _judged(self, action: Action, drafts: list[Draft], draw: Draw) -> list[Draft]:
-        judged = review.judged(self._book, self.policy, action, drafts, draw, self._shelf.ledger.now())
-        return Cleared(self.borne_out(worth.explained(self._book, judged)))
+        judged = review.judged(self._state, self.policy, action, drafts, draw, self._folder.ledger.now())
+        return Cleared(self.borne_out(worth.explained(self._state, judged)))
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
@@ -244,57 +244,57 @@ class WriteGate(Caller):
 
         def yes(draw: Draw) -> list[Draft]:
             how: dict[str, Any] = {"user": user, "reason": reason, "several": self.several()}
-            return review.approve(self._book, self.policy, name, digest, draw, **how)
+            return review.approve(self._state, self.policy, name, digest, draw, **how)
 
         return self._answer(name, user, yes)
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
         reason = self.masks.words(reason)
-        return self._answer(name, user, lambda _: review.reject(self._book, name, user=user, reason=reason))
+        return self._answer(name, user, lambda _: review.reject(self._state, name, user=user, reason=reason))
 
     def approve_episodes(self, source: str, *, user: str) -> list[Event]:
         """That what a source told may be recalled, all of it that is quarantined now."""
         self.must("review", "answer", user=user)
         if not self.policy.names(self.by):
             raise Refused("a source is approved by a person whom the policy names; answer with `tallystick review`")
-        return self._record(lambda _: worth.approved_episodes(self._book, source, user=user))
+        return self._record(lambda _: worth.approved_episodes(self._state, source, user=user))
 
     def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:
         """That this program no longer asks for what it asked for."""
         reason = self.masks.words(reason)
         return self._record(
-            lambda _: Cleared(review.withdraw(self._book, name, self.by, user=user, reason=reason))
+            lambda _: Cleared(review.withdraw(self._state, name, self.by, user=user, reason=reason))
         )  # fmt: skip
 
     def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
         """The yes alone, to be carried out later."""
 
         def yes(_: Draw) -> list[Draft]:
-            now = self._shelf.ledger.now()
-            return review.grant(self._book, name, digest, marker=marker, expires=expires, now=now, user=user)
+            now = self._folder.ledger.now()
+            return review.grant(self._state, name, digest, marker=marker, expires=expires, now=now, user=user)
 
         return self._answer(name, user, yes)
 
     def _answer(self, name: str, user: str, decision: Decision) -> list[Event]:
         def judged(draw: Draw) -> list[Draft]:
-            asked = self._book.reviews.get(name, user=user)
+            asked = self._state.reviews.get(name, user=user)
             answer = Action(kind="answer", noun="review", user=user, by=self.by, trust=self.trust)
             if gate(self.policy, answer, ()).kind == REFUSE:
                 message = f"a review is answered by a person, and this program has the trust of {self.trust}"
-                refusal.refuse(self._book, asked.action, "approver", asked.id, message)
+                refusal.refuse(self._state, asked.action, "approver", asked.id, message)
             if not self.policy.names(self.by):
-                refusal.refuse(self._book, asked.action, "approver", asked.id)
+                refusal.refuse(self._state, asked.action, "approver", asked.id)
             return Cleared(decision(draw))
 
         return self._record(judged)
 
     def finish_erasing(self, action: Action, *, has_yes: bool = True) -> None:
         """Destroy what an action names, which has its yes or needs none, if it still is what it was when asked."""
-        draw = self._shelf.draw()
+        draw = self._folder.draw()
 
         def check() -> None:
-            carried_out(self._book, action, draw)
-            if not has_yes and review.judged(self._book, self.policy, action, [], draw):
+            carried_out(self._state, action, draw)
+            if not has_yes and review.judged(self._state, self.policy, action, [], draw):
                 raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
         self._destroy(check, action.target, action.user, action.path)
@@ -303,8 +303,8 @@ class WriteGate(Caller):
         """NeedsApproval or NotApproved, if the policy asks for approval of the folding of a page, or forbids it."""
         if self.is_free(self.trust):
             return
-        with self._shelf.ledger.reading():
-            target = on_page(self._book, user, "" if about == NOTES else about)
+        with self._folder.ledger.reading():
+            target = on_page(self._state, user, "" if about == NOTES else about)
         asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
         asked["changes"] = {} if rewrite is None else {"rewrite": rewrite}
         if target:
@@ -317,15 +317,15 @@ class WriteGate(Caller):
         if self.is_free(self.trust):
             return
         self.must("page", "clean", user=user)
-        with self._shelf.ledger.reading():
-            held = [each.body() for each in self._book.held.values() if each.user == user]
+        with self._folder.ledger.reading():
+            held = [each.body() for each in self._state.held.values() if each.user == user]
             held = [body for body in held if body.get("status") != "tombstone"]
-            every = [subject_of(body, standing(self._book, body["id"], user)) for body in held]
+            every = [subject_of(body, standing(self._state, body["id"], user)) for body in held]
         target = tuple(body["id"] for body in held) or ("all",)
         action = Action(kind="forget", user=user, target=target, by=self.by, trust=self.trust)
         if held and gate(self.policy, action, every).kind != ALLOW:
             message = "the policy asks for approval of what would be put away; do it one by one instead"
-            self.record(lambda _: refusal.refuse(self._book, action, "refused", message=message))
+            self.record(lambda _: refusal.refuse(self._state, action, "refused", message=message))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -333,7 +333,7 @@ class WriteGate(Caller):
         """Without what changes a statement of a distrusted source: whoever says it again, even less surely, would free
         its words. Only a person does that, or the source itself. NotFound, if that is what was asked for: the first.
         """
-        if self.trust == "human" or not self._book.distrusts.all():
+        if self.trust == "human" or not self._state.distrusts.all():
             return drafts
         kept = [draft for draft in drafts if not any(map(self._is_distrusted, targets([draft])))]
         if drafts[:1] != kept[:1]:
@@ -341,20 +341,20 @@ class WriteGate(Caller):
         return kept
 
     def _is_distrusted(self, version: str) -> bool:
-        held = self._book.version(version)
-        return held is not None and held.by != self.by and worth.withheld(self._book, held) is not None
+        held = self._state.version(version)
+        return held is not None and held.by != self.by and worth.withheld(self._state, held) is not None
 
     def _record(self, decision: Decision) -> list[Event]:
         return self._passed(self.record(decision))
 
     def _freely(self, decision: Decision) -> list[Draft]:
         """What one who is never asked says, under the policy that was looked at just before."""
-        draw, policy = self._shelf.draw(), self._policy or self.policy
+        draw, policy = self._folder.draw(), self._policy or self.policy
         drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
-                drafts = drafts + quarantine(self._book, policy, drafts, self.by, draw)
-                return Cleared(self.borne_out(worth.explained(self._book, drafts)))
+                drafts = drafts + quarantine(self._state, policy, drafts, self.by, draw)
+                return Cleared(self.borne_out(worth.explained(self._state, drafts)))
         return Cleared(self.borne_out(drafts))
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:
@@ -366,20 +366,20 @@ class WriteGate(Caller):
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str, draw: Draw) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
-        decide.erase(self._book, names, user=user, path=path)  # every name is one of something
-        going, happened = decide.what_goes(self._book, names, user=user, path=path)
+        decide.erase(self._state, names, user=user, path=path)  # every name is one of something
+        going, happened = decide.what_goes(self._state, names, user=user, path=path)
         target = tuple(each.body()["id"] for each in going)
-        if any(self._book.find(name, user=user, path=path) is None for name in names):  # not of beliefs alone
-            told = [each for name in happened for each in self._book.episodes.named(user, name)]
+        if any(self._state.find(name, user=user, path=path) is None for name in names):  # not of beliefs alone
+            told = [each for name in happened for each in self._state.episodes.named(user, name)]
             scopes = [thing("human", user, each.path)._replace(session=each.session, agent=each.agent) for each in told]
             self.may("episode", "erase", *scopes, user=user, path=path)
         if not target:
             return []
         asked: dict[str, Any] = {"user": user, "path": path, "by": self.by, "trust": self.trust}
-        return review.judged(self._book, self.policy, Action(kind="erase", target=target, **asked), [], draw)
+        return review.judged(self._state, self.policy, Action(kind="erase", target=target, **asked), [], draw)
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
-        if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._shelf.draw()):
+        if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._folder.draw()):
             raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
     def _destroy(
@@ -388,7 +388,7 @@ class WriteGate(Caller):
     ) -> None:  # fmt: skip
         def choose() -> Any:
             check()
-            ids, speaks = decide.erase(self._book, names, user=user, path=path)
+            ids, speaks = decide.erase(self._state, names, user=user, path=path)
             words = self._words(things, user)
             if any(each.first for each in words):
                 raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
@@ -399,16 +399,16 @@ class WriteGate(Caller):
 
             return chain(ids, *(each.ids for each in words)), has_words
 
-        self._shelf.ledger.erase(choose)
+        self._folder.ledger.erase(choose)
         self._erased()
 
     def _ask_anew(self, held: Review) -> None:
-        self._record(lambda draw: asking.ask_anew(self._book, held.action, held.why, draw))
+        self._record(lambda draw: asking.ask_anew(self._state, held.action, held.why, draw))
 
     def _passed(self, events: list[Event]) -> list[Event]:
         """A question that is all there is holds up its asker; one that comes with what it is about holds up nobody."""
         if events and events[0].body and all(event.op == REVIEW_ASK for event in events):
-            asked = self._book.reviews.find(events[0].body["review"])
+            asked = self._state.reviews.find(events[0].body["review"])
             if asked is not None and asked.status == "waiting":
                 raise asking.needs_approval(asked)
         return events

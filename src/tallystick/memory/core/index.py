@@ -71,8 +71,8 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 class IndexService:
     """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
 
-    def __init__(self, ledger: Ledger, book: State, tell: Tell | None) -> None:
-        self._ledger, self._book, self.tell = ledger, book, tell or _log
+    def __init__(self, ledger: Ledger, state: State, tell: Tell | None) -> None:
+        self._ledger, self._state, self.tell = ledger, state, tell or _log
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -361,8 +361,8 @@ class IndexService:
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
         kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
         told = (event for event in until_then if event.op in kept)
-        mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
-        held = chain(held_now(self._book), told, related_now(self._book))
+        mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)
+        held = chain(held_now(self._state), told, related_now(self._state))
         return index.plant(held, mark, self._ledger.standing.begun)
 
 

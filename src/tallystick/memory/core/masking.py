@@ -51,9 +51,9 @@ class Masker:
     """Looks at what one program says. `keeps` gives what `tallystick.toml` says."""
 
     def __init__(
-        self, book: State, trust: str, keeps: Callable[[], Keep], tell: Callable[[str], None] | None = None
+        self, state: State, trust: str, keeps: Callable[[], Keep], tell: Callable[[str], None] | None = None
     ) -> None:
-        self._book, self._trust, self._keeps, self._tell = book, trust, keeps, tell or _log
+        self._state, self._trust, self._keeps, self._tell = state, trust, keeps, tell or _log
         self._heard = threading.local()
 
     @property
@@ -145,7 +145,7 @@ class Masker:
     def _before(self, body: Mapping[str, Any]) -> str:
         """Everything that the versions hold which a draft replaces."""
         names = body.get("replaces") or ()
-        held = [self._book.find(name, user=self._book.owner(name) or "", short=False) for name in names]
+        held = [self._state.find(name, user=self._state.owner(name) or "", short=False) for name in names]
         return "\n".join(text for each in held if each for text in texts_in(each.body()))
 
     # -- inside ------------------------------------------------------------------------------------------------------

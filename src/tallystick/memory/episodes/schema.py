@@ -29,8 +29,8 @@ _OWN = {  # the columns that each has from the start
 class EpisodeShape:
     """The shape of `episodes` or of `facts`."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, table: str) -> None:
-        self._shelf, self._gated, self._table = shelf, gated, table
+    def __init__(self, open_folder: OpenFolder, gate: WriteGate, table: str) -> None:
+        self._folder, self._gate, self._table = open_folder, gate, table
         self._key = f"{table}.columns"
 
     def columns(self) -> list[str]:
@@ -38,10 +38,10 @@ class EpisodeShape:
         return self._recorded().columns
 
     def health(self, count: int) -> StoreHealth:
-        folder = self._shelf.ledger.folder
-        warnings = [told for told in (unsafe_place(folder.root), str(self._shelf.ledger.trouble or "")) if told]
+        folder = self._folder.ledger.folder
+        warnings = [told for told in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if told]
         return StoreHealth(
-            ok=self._shelf.ledger.trouble is None, version=self._recorded().version, fragment_count=count,
+            ok=self._folder.ledger.trouble is None, version=self._recorded().version, fragment_count=count,
             fs_type=kind_of(folder.root) or "unknown", lock_state="held" if is_held(folder.lock) else "free",
             warnings=warnings,
         )  # fmt: skip
@@ -49,7 +49,7 @@ class EpisodeShape:
     def migrate(self, plan: MigrationPlan) -> None:
         """Record the columns that a plan adds. The same plan again changes nothing; going back is not supported."""
         added = [column.name for column in columns_of(plan, table=self._table)]
-        self._gated.must("config", "set")
+        self._gate.must("config", "set")
 
         def decision() -> list[Draft]:
             before = self._recorded()
@@ -65,14 +65,14 @@ class EpisodeShape:
                     raise MigrationNotSupported(f"there is a column {name!r} already", ADD_COLUMN_ONLY)
                 there.add(name.lower())
             said = orjson.dumps({"version": plan.target_version, "columns": [*before.columns, *added]}).decode()
-            return decide.set_config(self._shelf.book.work, self._key, said)
+            return decide.set_config(self._folder.state.work, self._key, said)
 
-        self._shelf.ledger.write(decision)
+        self._folder.ledger.write(decision)
 
     def _recorded(self) -> _Recorded:
         """What was recorded last. A value that somebody set by hand and that says nothing is passed over."""
-        with self._shelf.ledger.reading():
-            said = self._shelf.book.work.config.get(self._key, "")
+        with self._folder.ledger.reading():
+            said = self._folder.state.work.config.get(self._key, "")
         try:
             known = orjson.loads(said)
             return _Recorded(int(known["version"]), [str(name) for name in known["columns"]])

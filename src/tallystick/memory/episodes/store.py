@@ -61,17 +61,17 @@ class EpisodeStore:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, user: str, index: Callable[[], IndexService],
+        self, folder: OpenFolder, gate: WriteGate, user: str, index: Callable[[], IndexService],
         propose: Callable[..., Deltas]
     ) -> None:
-        self._shelf, self._gated, self._user = shelf, gated, user
+        self._folder, self._gate, self._user = folder, gate, user
         self._index, self._propose = index, propose
 
     @cached_property
     def _shape(self) -> EpisodeShape:
         from tallystick.memory.episodes.schema import EpisodeShape
 
-        return EpisodeShape(self._shelf, self._gated, "episodes")
+        return EpisodeShape(self._folder, self._gate, "episodes")
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -80,8 +80,8 @@ class EpisodeStore:
 
     def health(self) -> StoreHealth:
         """How the memory stands; `fragment_count` is how many episodes there are."""
-        with self._shelf.ledger.reading():
-            count = self._shelf.book.episodes.held(self._user)
+        with self._folder.ledger.reading():
+            count = self._folder.state.episodes.held(self._user)
         return self._shape.health(count)
 
     def migrate(self, plan: MigrationPlan) -> None:
@@ -110,7 +110,7 @@ class EpisodeStore:
 
     def _lower(self, trust: str) -> str:
         """An episode is no more trusted than the program that tells it."""
-        return self._gated.trust if is_above(trust, self._gated.trust) else trust
+        return self._gate.trust if is_above(trust, self._gate.trust) else trust
 
     def observe(
         self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
@@ -118,14 +118,14 @@ class EpisodeStore:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):
             timestamp = datetime.fromisoformat(parse_moment(timestamp))
-        happened = timestamp or datetime.fromisoformat(self._shelf.ledger.now())
-        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said), keep_secrets)
+        happened = timestamp or datetime.fromisoformat(self._folder.ledger.now())
+        return self._tell(Episode(timestamp=happened, trust=self._gate.asker(trust), **said), keep_secrets)
 
     def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
-        episode = self._gated.as_told(self._gated.masks.episode(episode, keep_secrets=keep_secrets))
-        known, echo = self._shelf.book, NO_ECHO
+        episode = self._gate.as_told(self._gate.masks.episode(episode, keep_secrets=keep_secrets))
+        known, echo = self._folder.state, NO_ECHO
         if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
-            echo = self._gated.echo(episode.content, episode.user, episode.trust)
+            echo = self._gate.echo(episode.content, episode.user, episode.trust)
             if echo.trust and is_above(episode.trust, echo.trust):
                 episode = replace(episode, trust=echo.trust)
 
@@ -133,33 +133,33 @@ class EpisodeStore:
             drafts = decide.put(known.episodes, episode, echo.ids)
             if drafts:
                 known.writable(episode.user, episode.path)
-            return Cleared(self._gated.borne_out(drafts))
+            return Cleared(self._gate.borne_out(drafts))
 
-        events = self._shelf.ledger.write(decision)
+        events = self._folder.ledger.write(decision)
         return Episode.of(events[0]) if events else self._same(episode)
 
     def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
         """Why an episode is left out of recall, if that is because its source is not trusted. Of several, the first."""
         whose = self._of(user)
-        with self._shelf.ledger.reading():
-            known = self._shelf.book
+        with self._folder.ledger.reading():
+            known = self._folder.state
             if not known.distrusts.of(whose):
                 return None
             told = known.episodes.named(whose, name)
-            events = (event for each in told for event in self._shelf.ledger.events(each.seq, each.seq + 1))
+            events = (event for each in told for event in self._folder.ledger.events(each.seq, each.seq + 1))
             return next((why for event in events if (why := self._against(event, whose))), None)
 
     def _against(self, event: Event, user: str) -> Distrust | None:
         said = (event.body or {}).get("episode", {})
-        return self._shelf.book.distrusts.against(
+        return self._folder.state.distrusts.against(
             user, by=event.by, seq=event.seq, agent=said.get("agent", ""), session=said.get("session", ""),
             trust=said.get("trust", "human"),
         )  # fmt: skip
 
     def _same(self, episode: Episode) -> Episode:
         """The one that was told before under its name, in its scope."""
-        with self._shelf.ledger.reading():
-            for told in self._shelf.book.episodes.find(episode.user, episode.id):
+        with self._folder.ledger.reading():
+            for told in self._folder.state.episodes.find(episode.user, episode.id):
                 if (told.session, told.agent) == (episode.session, episode.agent):
                     return self.read(told.seq)
         raise NotFound(f"nothing was told as {episode.id!r}")
@@ -172,27 +172,27 @@ class EpisodeStore:
         """
         whose = self._of(user)
         found = self._all_of(names, whose)
-        if not self._gated.is_free(self._gated.trust):
+        if not self._gate.is_free(self._gate.trust):
             told = [episode_subject(episode, episode.trust) for episode in found]
-            self._gated.must("episode", "forget", *told, user=whose)
-        with nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch():
+            self._gate.must("episode", "forget", *told, user=whose)
+        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():
             resting, shared = self._dependents(found, whose)
-            self._shelf.ledger.write(
-                lambda: decide.retract(self._shelf.book.episodes, names, user=whose, reason=reason)
+            self._folder.ledger.write(
+                lambda: decide.retract(self._folder.state.episodes, names, user=whose, reason=reason)
             )
             why = reason or "its episodes were taken back"
-            for held in [self._shelf.book.version(fact.version) for fact in resting if withdraw]:
-                if held is not None and self._shelf.book.is_open(whose, held.path):
-                    self._gated.forget(held.body()["id"], reason=why, user=whose, path=held.path)
+            for held in [self._folder.state.version(fact.version) for fact in resting if withdraw]:
+                if held is not None and self._folder.state.is_open(whose, held.path):
+                    self._gate.forget(held.body()["id"], reason=why, user=whose, path=held.path)
         return Retraction(tuple(found), tuple(resting), tuple(shared), withdraw and bool(resting))
 
     def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
         if not names:
             raise Refused("say which episode is taken back")
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             told = dict[str, int]()
             for name in names:
-                found = self._shelf.book.episodes.named(user, name)
+                found = self._folder.state.episodes.named(user, name)
                 if not found:
                     raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
                 told.update({each.source: each.seq for each in found})
@@ -200,20 +200,20 @@ class EpisodeStore:
 
     def _dependents(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
         """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
-        book = self._shelf.book
+        state = self._folder.state
         gone = {episode.source for episode in episodes}
-        facts = {held.ref: held for source in gone for held in book.coming_from(user, source)}
+        facts = {held.ref: held for source in gone for held in state.coming_from(user, source)}
         alone, shared = list[Fact](), list[Fact]()
         for held in facts.values():
             if held.status == "active":
                 sources = set(sources_in(held.body().get("views"))) - gone
-                standing = any(book.episodes.of(name) and not book.episodes.is_retracted(name) for name in sources)
+                standing = any(state.episodes.of(name) and not state.episodes.is_retracted(name) for name in sources)
                 (shared if standing else alone).append(fact_of(held.belief()))
         return alone, shared
 
     def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
         """The facts that are held and come from an episode, among others or alone."""
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             resting, shared = self._dependents([self.get(name, user=user)], self._of(user))
             return [*resting, *shared]
 
@@ -257,7 +257,7 @@ class EpisodeStore:
         check_names(path=path)
         if not can_be_written(path):
             return []
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
             return self._read_all(seqs)
 
@@ -266,7 +266,7 @@ class EpisodeStore:
         found: dict[int, Episode] = {}
         wanted = set(seqs)
         for start, stop in _runs(sorted(seqs)):
-            for event in self._shelf.ledger.events(start, stop):
+            for event in self._folder.ledger.events(start, stop):
                 if event.seq in wanted and event.op == EPISODE_PUT and event.body is not None:
                     found[event.seq] = Episode.of(event)
         return [found[seq] for seq in seqs if seq in found]
@@ -275,12 +275,12 @@ class EpisodeStore:
         self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int,
         after: tuple[str, int] | None,
     ) -> list[int]:  # fmt: skip
-        heard = self._shelf.book.paths.heard(user, path)
+        heard = self._folder.state.paths.heard(user, path)
         one = len(heard) == 1
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first, told = list[int](), self._shelf.ledger.chain().first, self._shelf.book.episodes
+        found, first, told = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
         for source, seq, at in file.db.execute(statement, (user, where, *more)):
             if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
                 found.append(seq)
@@ -293,8 +293,8 @@ class EpisodeStore:
 
         The last six characters of an id that was drawn for it are enough, if no other ends so.
         """
-        with self._shelf.ledger.reading():
-            told = self._shelf.book.episodes.named(self._of(user), name)
+        with self._folder.ledger.reading():
+            told = self._folder.state.episodes.named(self._of(user), name)
             return self.read(told[-1].seq) if told else None
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
@@ -310,8 +310,8 @@ class EpisodeStore:
         Those of a path that was merged are told as where it was merged into; of what was given up or closed, none. One
         that a wrong clock dated has the time of what came before it.
         """
-        known, paths = self._shelf.book.episodes, self._shelf.book.paths
-        for event in self._shelf.events_of(user, seq):
+        known, paths = self._folder.state.episodes, self._folder.state.paths
+        for event in self._folder.events_of(user, seq):
             if event.op != EPISODE_PUT or event.body is None or known.is_retracted(event.id):
                 continue
             if self._against(event, user) is None:
@@ -321,7 +321,7 @@ class EpisodeStore:
                     yield episode if home == episode.path else replace(episode, path=home)
 
     def _dated(self, episode: Episode) -> Episode:
-        times, seq = self._shelf.ledger.standing.times, episode.seq
+        times, seq = self._folder.ledger.standing.times, episode.seq
         if not times.doubts(seq):
             return episode
         happened = datetime.fromisoformat(times.happened(seq, stamp(episode.timestamp)))
@@ -329,7 +329,7 @@ class EpisodeStore:
 
     def read(self, seq: int) -> Episode:
         """The episode that an event recorded."""
-        for event in self._shelf.ledger.events(seq, seq + 1):
+        for event in self._folder.ledger.events(seq, seq + 1):
             if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)
         raise NotFound(f"the words of event {seq} are gone")

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 class Lines:
     """The lines of one export, counted as they are asked for."""
 
-    def __init__(self, shelf: OpenFolder, graph: GraphService, user: str, *, history: bool = True) -> None:
-        self._shelf, self._graph, self._user, self._history = shelf, graph, user, history
+    def __init__(self, folder: OpenFolder, graph: GraphService, user: str, *, history: bool = True) -> None:
+        self._folder, self._graph, self._user, self._history = folder, graph, user, history
         self.counts: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[bytes]:
         self.counts = {}
-        with self._shelf.ledger.reading():
-            end = self._shelf.ledger.end
+        with self._folder.ledger.reading():
+            end = self._folder.ledger.end
             beliefs, rest = self._beliefs(), list(self._rest())
         self._must_be_here()
         yield self._header(end).line()
@@ -56,17 +56,17 @@ class Lines:
         yield ndjson.end_line(records, self.counts.get("event", 0))
 
     def _header(self, end: Place) -> ndjson.Header:
-        standing, origin = self._shelf.ledger.standing, self._shelf.book.taken_in.zone
+        standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
         return ndjson.Header(
             user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
-            made=self._shelf.ledger.now(), program=_program(), through=end.seq, head=end.hash,
+            made=self._folder.ledger.now(), program=_program(), through=end.seq, head=end.hash,
             history=self._history,
         )  # fmt: skip
 
     def _must_be_here(self) -> None:
-        first = self._shelf.ledger.chain().first
+        first = self._folder.ledger.chain().first
         if first:
-            place = self._shelf.ledger.folder.sealed
+            place = self._folder.ledger.folder.sealed
             raise Missing(
                 f"events 0 to {first - 1} were moved away, and what happened stands in them: put their files back into"
                 f" {place} first (tallystick log --op ledger.prune says where they went)"
@@ -75,36 +75,36 @@ class Lines:
     # -- what is there now -------------------------------------------------------------------------------------------
 
     def _beliefs(self) -> list[CurrentVersion]:
-        mine = (held for held in self._shelf.book.held.values() if held.user == self._user)
+        mine = (held for held in self._folder.state.held.values() if held.user == self._user)
         return sorted(mine, key=lambda held: held.first)
 
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
-        ids = self._shelf.book.ids_of(held) if held.ref in self._shelf.book.held else [held.ref]
+        ids = self._folder.state.ids_of(held) if held.ref in self._folder.state.held else [held.ref]
         return "belief", {**_without_seq(held.belief().to_dict()), "by": held.by, "versions": ids}
 
     def _episodes(self, end: Place) -> Iterator[tuple[str, dict[str, Any]]]:
-        book = self._shelf.book
+        state = self._folder.state
         for event in self._mine(end):
             if event.op == EPISODE_PUT:
-                fate = {"retracted": book.episodes.is_retracted(event.id), "faded": book.uses.is_faded(event.id)}
+                fate = {"retracted": state.episodes.is_retracted(event.id), "faded": state.uses.is_faded(event.id)}
                 yield "episode", {**_without_seq(Episode.of(event).to_dict()), "by": event.by, **fate}
 
     def _rest(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What is few, and changes while one looks: gathered under the lock."""
-        book, user = self._shelf.book, self._user
-        for path in book.paths.all(user):
+        state, user = self._folder.state, self._user
+        for path in state.paths.all(user):
             yield "path", path.to_dict()
-        for (whose, about), front in sorted(book.pages.fronts().items()):
+        for (whose, about), front in sorted(state.pages.fronts().items()):
             if whose == user:
                 yield "page", {"about": about, "front": dict(front)}
-        for review in book.reviews.all(user):
+        for review in state.reviews.all(user):
             yield "review", _without_seq(review.to_dict())
-        for distrust in book.distrusts.of(user):
+        for distrust in state.distrusts.of(user):
             told = distrust.to_dict()
             yield "trust", {name: value for name, value in told.items() if name not in ("seq", "first")}
-        for _, kept in book.rules.kept(user):
+        for _, kept in state.rules.kept(user):
             yield "rule", {"rule": kept.body, "at": kept.at}
-        for _, frame in sorted(book.work.frames.items()):
+        for _, frame in sorted(state.work.frames.items()):
             yield "frame", dict(frame)
 
     def _graph_records(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -126,7 +126,7 @@ class Lines:
     def _mine(self, end: Place) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
         imports: list[bool] = []  # those under way, and whether each is told of
-        for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._shelf.ledger, 0)):
+        for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
             if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
                 is_told = imports[-1]
@@ -136,7 +136,7 @@ class Lines:
                 yield event
 
     def _is_mine(self, event: Event) -> bool:
-        return event.op in OF_ALL or self._shelf.owner(event) == self._user
+        return event.op in OF_ALL or self._folder.owner(event) == self._user
 
 
 def _program() -> str:

@@ -54,13 +54,13 @@ class _Sitting:
 class Folder:
     """The files, one after the other; the index comes last."""
 
-    def __init__(self, shelf: OpenFolder, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
-        self._shelf, self._at, self._user, self._zone, self._history = shelf, at, user, zone, history
+    def __init__(self, folder: OpenFolder, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
+        self._folder, self._at, self._user, self._zone, self._history = folder, at, user, zone, history
         self.counts = {"pages": 0, "episodes": 0}
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
-        with self._shelf.ledger.reading():
-            end, now = self._shelf.ledger.end.seq, self._shelf.ledger.now()
+        with self._folder.ledger.reading():
+            end, now = self._folder.ledger.end.seq, self._folder.ledger.now()
         index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n"]
         index.append("\n## Pages\n\n")
         for file in self._files():
@@ -97,7 +97,7 @@ class Folder:
 
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}
-        for event in takewhile(lambda event: event.seq <= end, events_from(self._shelf.ledger, 0)):
+        for event in takewhile(lambda event: event.seq <= end, events_from(self._folder.ledger, 0)):
             if event.op == EPISODE_PUT and self._is_shown(event):
                 episode = Episode.of(event)
                 key = (self._clock(episode.timestamp)[:10], episode.session)
@@ -109,20 +109,20 @@ class Folder:
         return on_the_clock(at, self._zone if 1 < at.year < 9999 else UTC)
 
     def _is_shown(self, event: Event) -> bool:
-        if event.body is None or self._shelf.owner(event) != self._user:
+        if event.body is None or self._folder.owner(event) != self._user:
             return False
         return self._history or not self._fate(event.id)
 
     def _fate(self, source: str) -> str:
-        if self._shelf.book.episodes.is_retracted(source):
+        if self._folder.state.episodes.is_retracted(source):
             return "taken back"
-        return "faded" if self._shelf.book.uses.is_faded(source) else ""
+        return "faded" if self._folder.state.uses.is_faded(source) else ""
 
     def _told(self, sitting: _Sitting) -> str:
         title = f"{sitting.day}, {_prose(sitting.session)}" if sitting.session else sitting.day
         parts = [f"# {title}\n"]
         for seq in sitting.seqs:
-            for event in self._shelf.ledger.events(seq, seq + 1):
+            for event in self._folder.ledger.events(seq, seq + 1):
                 if event.body is not None:  # erased meanwhile
                     parts.append(self._episode(event))
         return "".join(parts)

@@ -1,7 +1,7 @@
 """What every way of taking in a file needs: its events one by one, looked at whole, and written as they were.
 
 A file is untrusted. An event that is not what its kind should be, that speaks of another user, or that this program
-does not know, refuses the file; so does one of which the book makes no sense.
+does not know, refuses the file; so does one of which the state makes no sense.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ExportReader:
     that memory is a source of its own here (`speaker`), with its own trust."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
+        self, folder: OpenFolder, gate: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
     ) -> None:  # fmt: skip
-        self.shelf, self.book, self.gated, self.user, self.mine = shelf, shelf.book, gated, user, mine
-        self.speaker = gated  # until it is known whose file it is
+        self.folder, self.state, self.gate, self.user, self.mine = folder, folder.state, gate, user, mine
+        self.speaker = gate  # until it is known whose file it is
         self._keeps = keep_secrets and mine
         self._ids = set[str]()  # of the events of the file
         self._pieces = events.Pieces()
@@ -49,7 +49,7 @@ class ExportReader:
 
     def speak_for(self, ledger: str) -> None:
         """What is taken in from now on was recorded in that memory."""
-        self.speaker = self.gated.as_source(source_of(ledger), self.gated.trust if self.mine else FOREIGN)
+        self.speaker = self.gate.as_source(source_of(ledger), self.gate.trust if self.mine else FOREIGN)
 
     def begin(self, reader: Reader, *, is_first: bool = False) -> int:
         """Record that a file is taken in; return by which event."""
@@ -58,18 +58,18 @@ class ExportReader:
             "user": self.user, "ledger": header.ledger[:64], "begun": header.begun, "made": header.made,
             "whole": is_first,
         }  # fmt: skip
-        return self.shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])[0].seq
+        return self.folder.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])[0].seq
 
     def seen(self, reader: Reader) -> str:
         """Up to when all of that memory has been looked at here: always, of what was recorded here itself."""
         header = reader.header
-        is_known = 0 <= header.through <= self.shelf.ledger.end.seq
-        if is_known and self.shelf.ledger.chain().hash_at(header.through) == header.head:
+        is_known = 0 <= header.through <= self.folder.ledger.end.seq
+        if is_known and self.folder.ledger.chain().hash_at(header.through) == header.head:
             return header.made
-        return self.book.taken_in.through(self.user, header.ledger)
+        return self.state.taken_in.through(self.user, header.ledger)
 
     def end(self, count: int) -> None:
-        self.shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self.user, "events": count})])
+        self.folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self.user, "events": count})])
 
     def events(self, reader: Reader) -> Iterator[tuple[int, Event]]:
         """The events of the file, each with its line, as far as they are what they should be."""
@@ -81,7 +81,7 @@ class ExportReader:
                     if event.op == RULE_PUT:
                         Cadence.of(told["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
-                    if event.id in self._ids or self.book.episodes.owner(event.id) not in (None, self.user):
+                    if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} stands there twice, or is another's here")
                 self._ids.add(event.id)
                 with self.at(number):
@@ -102,9 +102,9 @@ class ExportReader:
         comes from, unless this one goes on from that."""
         told = {"id": event.id, "ts": event.ts, "by": event.by} | ({"source": source} if source else {})
         if source:
-            body = {**body, WRITER_TRUST: self.gated.trust if self.mine else FOREIGN}
+            body = {**body, WRITER_TRUST: self.gate.trust if self.mine else FOREIGN}
         drafts = [Draft(event.op, {**body, ELSEWHERE: told}), *more]
-        return self.shelf.ledger.write(lambda: Cleared(drafts) if self._keeps else drafts)[0]
+        return self.folder.ledger.write(lambda: Cleared(drafts) if self._keeps else drafts)[0]
 
     # -- what is said by the ordinary doors --------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class ExportReader:
         return {**fields, "keep_secrets": self._keeps}
 
     def masked(self, episode: Episode, *, trust: str) -> Episode:
-        return self.gated.masks.episode(replace(episode, trust=trust), keep_secrets=self._keeps)
+        return self.gate.masks.episode(replace(episode, trust=trust), keep_secrets=self._keeps)
 
     @staticmethod
     @contextmanager

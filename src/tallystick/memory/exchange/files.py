@@ -62,30 +62,30 @@ class _Here(NamedTuple):
 class FileStore:
     """The files of one user."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
-        self._shelf, self._gated, self._user = shelf, gated, user
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+        self._folder, self._gate, self._user = folder, gate, user
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def sizes(self) -> dict[str, int]:
         """The bytes of every file that may be shown, by its path, in the order of the paths."""
-        with self._shelf.known():
+        with self._folder.known():
             files = [file for file in self._all() if self._may_show(file)]
             return {file.path: len(self._text(file).encode()) for file in sorted(files, key=lambda file: file.path)}
 
     def paths(self) -> list[str]:
         """Where there are files; a person is also told of those that are pending."""
-        with self._shelf.known():
-            is_person = self._gated.trust == "human"
+        with self._folder.known():
+            is_person = self._gate.trust == "human"
             return sorted(file.path for file in self._all() if is_person or self._may_show(file) or self._is_own(file))
 
     def read(self, path: str) -> str:
         """The text of a file."""
         checked_path(path)
-        with self._shelf.known():
+        with self._folder.known():
             file = self._file(path)
             if not self._may_show(file):
-                if self._gated.trust != "human" and not self._is_own(file):
+                if self._gate.trust != "human" and not self._is_own(file):
                     raise NotFound(f"there is no file {path}")
                 raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits")
             return self._text(file)
@@ -96,7 +96,7 @@ class FileStore:
         """Make a file, or let it say something else: what it says as before is left as it is."""
         checked_path(path)
         _must_fit(text)
-        text = self._gated.masks.words(text)
+        text = self._gate.masks.words(text)
         with self._batch():
             files = {file.path: file for file in self._all()}
             _must_be_free(path, files.keys())
@@ -109,7 +109,7 @@ class FileStore:
             if file is None or is_outranked:
                 label = file.held.key if file else self._label(path)
                 with _asked_whole(False):
-                    self._gated.put({**said, "kind": FILE, "data": told, "key": label}, "")
+                    self._gate.put({**said, "kind": FILE, "data": told, "key": label}, "")
             elif told != _told(path, file.parts, file.end):
                 self._revise(file.id, {"data": told})
 
@@ -134,32 +134,32 @@ class FileStore:
             files = self._below(path)
             for file in files:
                 for name in (*(here.key for here in self._here(file)), file.id):
-                    self._gated.forget(name, reason=f"{path} was deleted", user=self._user, path="")
+                    self._gate.forget(name, reason=f"{path} was deleted", user=self._user, path="")
         return len(files)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _all(self) -> list[_File]:
-        held = self._shelf.book.query(user=self._user, kind=FILE)
+        held = self._folder.state.query(user=self._user, kind=FILE)
         return [file for each in held if (file := _file_in(each)) is not None]
 
     def _may_show(self, file: _File) -> bool:
         """Whether no part of it waits for a yes, or comes from somebody who is not relied on."""
-        book, now = self._shelf.book, self._shelf.ledger.now()
+        state, now = self._folder.state, self._folder.ledger.now()
         parts = [held for _, key in file.parts if (held := self._part(key))]
-        return all(is_shown(book, held, held.body(), now) for held in (file.held, *parts))
+        return all(is_shown(state, held, held.body(), now) for held in (file.held, *parts))
 
     def _is_outranked(self, file: _File) -> bool:
         """Whether a part of it is in doubt, and this program is above its source: then it writes all of it itself."""
         parts = [self._part(key) for _, key in file.parts]
-        return any(worth.is_outranked(self._shelf.book, held, self._gated.trust) for held in (file.held, *parts))
+        return any(worth.is_outranked(self._folder.state, held, self._gate.trust) for held in (file.held, *parts))
 
     def _is_own(self, file: _File) -> bool:
         """Whether this program said that it is there."""
-        return (file.held.by, file.held.body().get("trust", "human")) == (self._gated.by, self._gated.trust)
+        return (file.held.by, file.held.body().get("trust", "human")) == (self._gate.by, self._gate.trust)
 
     def _part(self, key: str) -> CurrentVersion | None:
-        held = self._shelf.book.find(key, user=self._user, short=False)
+        held = self._folder.state.find(key, user=self._user, short=False)
         return held if held is not None and held.status == "active" else None
 
     def _find(self, path: str) -> _File | None:
@@ -202,10 +202,10 @@ class FileStore:
     def _change(self, before: _Here | None, part: Part | None, fields: dict[str, Any]) -> str:
         """Let a part say something else, come or go; by which name it is known, if it is there."""
         if before is None:
-            [event, *_] = self._gated.put({**fields, "text": part.text if part else ""}, "")
+            [event, *_] = self._gate.put({**fields, "text": part.text if part else ""}, "")
             return str((event.body or {})["belief"]["key"])
         if part is None:
-            self._gated.forget(before.key, reason="it is no longer in its file", user=self._user, path="")
+            self._gate.forget(before.key, reason="it is no longer in its file", user=self._user, path="")
             return ""
         self._revise(before.id, {"text": part.text})
         return before.key
@@ -213,7 +213,7 @@ class FileStore:
     def _label(self, path: str, file: _File | None = None) -> str:
         """By what people see the belief of a file called. Another file may have gone by it before it was moved."""
         label, number = f"{FILE}:{path}", 1
-        while (held := self._shelf.book.find(label, user=self._user, short=False)) is not None:
+        while (held := self._folder.state.find(label, user=self._user, short=False)) is not None:
             if held.ref == file.held.ref if file else held.status == "tombstone":
                 break
             number += 1
@@ -221,10 +221,10 @@ class FileStore:
         return label
 
     def _revise(self, name: str, changes: dict[str, Any]) -> None:
-        self._gated.revise(name, changes, reason="", user=self._user, path="")
+        self._gate.revise(name, changes, reason="", user=self._user, path="")
 
     def _batch(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
 
 def _file_in(held: CurrentVersion) -> _File | None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def bring(bringing: ImportRun, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
-    taking = ExportReader(bringing.shelf, bringing.gated, bringing.user, mine=bringing.mine)
+    taking = ExportReader(bringing.folder, bringing.gate, bringing.user, mine=bringing.mine)
     lines = source.every_line(LONGEST)
-    with bringing.gated.masks.counted() as masked:
+    with bringing.gate.masks.counted() as masked:
         done = take_in(taking, lines, dry_run=bringing.dry_run)
     tell(bringing, done, source.name, masked)
 

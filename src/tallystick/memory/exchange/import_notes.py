@@ -22,8 +22,8 @@ _CATEGORY = re.compile(r"\w[\w -]{0,39}")
 class Noting(Naming):
     """States the notes of one source, each once. `masked` are the kinds of secrets in the last one."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, source: str) -> None:
-        super().__init__(shelf, gated, user)
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, source: str) -> None:
+        super().__init__(folder, gate, user)
         self._source, self._key, self._stated, self._names_all = source, "", 0, False
         self.masked: tuple[str, ...] = ()
 
@@ -57,16 +57,16 @@ class Noting(Naming):
 
     def kept(self, text: str) -> str:
         found = super().kept(text)
-        self.masked += self._gated.masks.last
+        self.masked += self._gate.masks.last
         return found
 
     def _put(self, **fields: Any) -> None:
-        self._gated.put({**self._said, **fields}, self._key, source=imported_with(fields.get("trust", "human")))
+        self._gate.put({**self._said, **fields}, self._key, source=imported_with(fields.get("trust", "human")))
         self._stated += bool(fields["text"])
-        self.masked += self._gated.masks.last
+        self.masked += self._gate.masks.last
 
     def _is_stated(self, key: str, trust: str) -> bool:
-        return self._book.said(self._user, imported_with(trust), key) is not None
+        return self._state.said(self._user, imported_with(trust), key) is not None
 
     def _key_of(self, *words: str) -> str:
         return f"{self._source}:{named_after(*words)}"

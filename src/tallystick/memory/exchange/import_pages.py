@@ -39,8 +39,8 @@ def bring(bringing: ImportRun, source: Source) -> None:
     """Bring in one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
-    gated = bringing.gated if bringing.mine else bringing.gated.as_source(bringing.other, FOREIGN)
-    entries, trust = _Entries(gated, bringing.shelf.book, bringing.user, about, page), gated.trust
+    gate = bringing.gate if bringing.mine else bringing.gate.as_source(bringing.other, FOREIGN)
+    entries, trust = _Entries(gate, bringing.folder.state, bringing.user, about, page), gate.trust
     for problem in page.problems:
         bringing.skip(f"{source.name}, line {problem.line}", problem.reason)
     for some in bringing.in_groups(page.entries):
@@ -50,7 +50,7 @@ def bring(bringing: ImportRun, source: Source) -> None:
             for entry in some:
                 with bringing.told_if_refused(f"{source.name}, line {entry.line}"):
                     is_new = entries.state(entry, trust)
-                    bringing.count("beliefs" if is_new else "known", trust, masked=gated.masks.last)
+                    bringing.count("beliefs" if is_new else "known", trust, masked=gate.masks.last)
                     bringing.note_source(bringing.other if is_new and not bringing.mine else "")
 
 
@@ -68,28 +68,28 @@ def _about(name: str, page: Page) -> str:
 class _Entries:
     """The entries of one page, each to be stated once, in the order in which they came to be."""
 
-    def __init__(self, gated: WriteGate, book: State, user: str, about: str, page: Page) -> None:
-        self._gated, self._book, self._user, self._about, self._page = gated, book, user, about, page
+    def __init__(self, gate: WriteGate, state: State, user: str, about: str, page: Page) -> None:
+        self._gate, self._state, self._user, self._about, self._page = gate, state, user, about, page
         self._before = {entry.superseded_by: entry for entry in page.entries if entry.superseded_by}
 
     def state(self, entry: Entry, trust: str) -> bool:
         """Hold true what an entry says, in the place of what it superseded; False, if it is known."""
         key = f"pages:{entry.id or named_after(self._about, entry.body)}"
         source = imported_with(trust)
-        if self._book.said(self._user, source, key) or self._is_known(entry.id):
+        if self._state.said(self._user, source, key) or self._is_known(entry.id):
             return False
         tags = () if entry.tags == _NO_TAGS else entry.tags
         said: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": tags, "trust": trust}
         if first := self._first(entry).id:
             said["key"] = first
-        self._gated.put({**said, "user": self._user, "path": ""}, key, source=source)
-        stated = self._book.said(self._user, source, key)
+        self._gate.put({**said, "user": self._user, "path": ""}, key, source=source)
+        stated = self._state.said(self._user, source, key)
         if stated and (entry.is_retracted or (entry.is_struck and self._before.get(entry.superseded_by) is not entry)):
-            self._gated.forget(stated[0].body()["id"], reason="it was struck on its page", user=self._user, path="")
+            self._gate.forget(stated[0].body()["id"], reason="it was struck on its page", user=self._user, path="")
         return True
 
     def _is_known(self, name: str) -> bool:
-        return bool(name) and self._book.find(name, user=self._user, short=False) is not None
+        return bool(name) and self._state.find(name, user=self._user, short=False) is not None
 
     def _first(self, entry: Entry) -> Entry:
         """The first of those that one superseded after the other."""
@@ -104,5 +104,5 @@ class _Entries:
         about, own = self._about or NOTES, self._page.front
         said = {"title": self._page.title[:200], "description": own.description[:200], "tags": list(own.tags)}
         front = {name: value for name, value in said.items() if value}
-        if front and not self._book.pages.front(self._user, about):
-            self._gated.record(lambda _: decide.put(self._book, self._user, about, front))
+        if front and not self._state.pages.front(self._user, about):
+            self._gate.record(lambda _: decide.put(self._state, self._user, about, front))

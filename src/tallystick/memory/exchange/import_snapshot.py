@@ -31,7 +31,7 @@ class SnapshotImporter:
     """One file, record by record."""
 
     def __init__(self, taking: ExportReader) -> None:
-        self._taking, self._book, self._user = taking, taking.book, taking.user
+        self._taking, self._state, self._user = taking, taking.state, taking.user
         self._counts = {"belief": 0, "episode": 0, "known": 0, "events": 0, "quarantined": 0}
         self._kept: list[tuple[str, str]] = []
         self._left: list[tuple[str, str]] = []
@@ -56,7 +56,7 @@ class SnapshotImporter:
 
     def _belief(self, told: dict[str, Any]) -> None:
         belief = Belief.from_body({name: value for name, value in told.items() if name in _BELIEF})
-        if self._book.taken(belief.id):
+        if self._state.taken(belief.id):
             self._counts["known"] += 1
             return
         if not belief.is_held or not belief.text:
@@ -65,15 +65,15 @@ class SnapshotImporter:
         if belief.path and not self._taking.mine:
             self._left.append((belief.id, BRANCHED))
             return
-        if not self._book.is_open(self._user, belief.path):
+        if not self._state.is_open(self._user, belief.path):
             self._left.append((belief.key, f"its path {belief.path!r:.60} has ended here"))
             return
         fields = {name: getattr(belief, name) for name in _BELIEF if name not in _THERE}
         fields["trust"] = self._trust(belief.trust)
-        fields["rests_on"] = tuple(name for name in belief.rests_on if self._book.owner(name) == self._user)
+        fields["rests_on"] = tuple(name for name in belief.rests_on if self._state.owner(name) == self._user)
         if not self._taking.mine:
             fields["key"] = belief.id
-        elif self._book.find(belief.key, user=self._user, path=belief.path, short=False):
+        elif self._state.find(belief.key, user=self._user, path=belief.path, short=False):
             self._kept.append((belief.key, f"names another belief here; it came in as {belief.id}"))
             fields["key"] = belief.id
         try:
@@ -92,11 +92,11 @@ class SnapshotImporter:
             self._left.append((episode.id, "it was taken back, or had faded"))
         elif episode.path and not self._taking.mine:
             self._left.append((episode.id, BRANCHED))
-        elif not self._book.is_open(self._user, episode.path):
+        elif not self._state.is_open(self._user, episode.path):
             self._left.append((episode.id, f"its path {episode.path!r:.60} has ended here"))
         else:
-            known = self._book.episodes
-            write = self._taking.shelf.ledger.write
+            known = self._state.episodes
+            write = self._taking.folder.ledger.write
             events = write(lambda: Cleared(decide_episode.put(known, episode)), by=self._taking.source)
             self._took("episode", events)
 

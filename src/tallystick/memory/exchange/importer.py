@@ -59,10 +59,10 @@ class ImportRun:
     def __init__(
         self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool, tick: Tick | None
     ) -> None:  # fmt: skip
-        self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
+        self.folder, self.gate, self._episodes = memory._folder, memory._gate, memory._episodes
         self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
         self.other = ""  # the source that another memory is here, where its files do not name it
-        self._book, self.tick = self.shelf.book, tick or (lambda _: None)
+        self._state, self.tick = self.folder.state, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
         self._times: dict[str, str] = {}
@@ -132,8 +132,8 @@ class ImportRun:
     @contextmanager
     def written(self) -> Iterator[None]:
         """One group of events; none of it, in a dry run."""
-        ledger = self.shelf.ledger
-        with suppress(_NotReally), self.gated.masks.unheard(), self.gated.batch():
+        ledger = self.folder.ledger
+        with suppress(_NotReally), self.gate.masks.unheard(), self.gate.batch():
             if ledger.end.seq != self._end:
                 self._noting = None
             yield
@@ -188,7 +188,7 @@ class ImportRun:
         self._episodes.observe(
             content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
         )  # fmt: skip
-        self.count("episodes", trust, masked=self.gated.masks.last)
+        self.count("episodes", trust, masked=self.gate.masks.last)
 
     def _last_known(self, began: ConversationStart) -> int:
         """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
@@ -200,7 +200,7 @@ class ImportRun:
     def _is_here(self, name: str) -> bool:
         """Whether it is, or was and had its words erased."""
         mark = mark_of(self.user, name)
-        return bool(self._book.episodes.find(self.user, name)) or bool(mark and self._book.pages.is_erased(mark))
+        return bool(self._state.episodes.find(self.user, name)) or bool(mark and self._state.pages.is_erased(mark))
 
     def _name(self, conversation: str, turn: str) -> str:
         return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
@@ -228,11 +228,11 @@ class ImportRun:
         return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * (branch in began.asides)}{mark}"
 
     def _branched(self, name: str, above: str) -> str:
-        paths = self._book.paths
+        paths = self._state.paths
         if not paths.is_known(self.user, name):
             line = paths.lineage(self.user, above)
             parent = above if len(line) < walk.DEEPEST else line[1]
-            self.gated.record(lambda _: walk.branch(self._book, self.user, name, parent))
+            self.gate.record(lambda _: walk.branch(self._state, self.user, name, parent))
             self._paths[name] = None
         return name
 
@@ -249,7 +249,7 @@ class ImportRun:
 
     def _names(self) -> Noting:
         if self._noting is None:
-            self._noting = Noting(self.shelf, self.gated, self.user, self._format)
+            self._noting = Noting(self.folder, self.gate, self.user, self._format)
         return self._noting
 
     def _document(self, note: Note) -> None:
@@ -265,14 +265,14 @@ class ImportRun:
 
     def trust(self, role: str = PERSON) -> str:
         """How far it is trusted who said it; never more than the program that brings it."""
-        wanted, own = "tool" if self.quarantine else _TRUST[role], self.gated.trust
+        wanted, own = "tool" if self.quarantine else _TRUST[role], self.gate.trust
         return own if is_above(wanted, own) else wanted
 
     def count(self, what: str, trust: str, number: int = 1, masked: Iterable[str] = ()) -> None:
         """Something of that trust came in, or is known."""
         self._counts[what] += number
         if what != "known":
-            self._counts["quarantined"] += number * (trust in self.gated.policy.quarantined)
+            self._counts["quarantined"] += number * (trust in self.gate.policy.quarantined)
             for kind in masked:
                 self._masked[kind] = self._masked.get(kind, 0) + 1
 

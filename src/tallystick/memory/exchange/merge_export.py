@@ -61,7 +61,7 @@ class ExportMerger:
     """One file that is being joined."""
 
     def __init__(self, taking: ExportReader) -> None:
-        self._taking, self._book, self._user = taking, taking.book, taking.user
+        self._taking, self._state, self._user = taking, taking.state, taking.user
         self._mine = set[str]()  # ids of versions and episodes that came in with this file
         self._paths = set[str]()  # paths that did
         self._related = set[tuple[str, frozenset[str]]]()  # pairs whose relation did, by path
@@ -105,7 +105,7 @@ class ExportMerger:
         speaker, draft = self._taking.speaker, Draft(event.op, body)
         if "belief" not in body or body["belief"].get("trust", "human") not in speaker.policy.quarantined:
             return []
-        asked = speaker.kept_out([draft], self._taking.shelf.draw())
+        asked = speaker.kept_out([draft], self._taking.folder.draw())
         body.update(draft.body)
         return asked
 
@@ -124,16 +124,16 @@ class ExportMerger:
 
     # -- beliefs -----------------------------------------------------------------------------------------------------
 
-    def _state(self, _: Event, body: dict[str, Any]) -> dict[str, Any] | None:
+    def _put_belief(self, _: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         belief = dict(body["belief"])
         name, path = belief["id"], belief.get("path", "")
         if not self._taking.mine:
             body.pop("merged", None)  # the branch that it was merged from stays there
         before = [*body.get("replaces", ()), *body.get("over", ()), *body.get("merged", ())]
-        if self._book.pages.is_erased(name):
+        if self._state.pages.is_erased(name):
             self._left.append((name, "its words were erased here"))
             return None
-        if self._book.taken(name):
+        if self._state.taken(name):
             self._told["known"] += not before
             self._compare(name, belief)
             return None
@@ -142,7 +142,7 @@ class ExportMerger:
         if any(each not in self._mine for each in before):
             self._left.append((name, "a version of what is here already, which stays as it is"))
             return None
-        if not self._book.is_open(self._user, path):
+        if not self._state.is_open(self._user, path):
             self._left.append((name, f"its path {path!r:.60} has ended here"))
             return None
         self._see(path)
@@ -156,7 +156,7 @@ class ExportMerger:
         return {**{each: said for each, said in body.items() if each not in names}, "belief": belief}
 
     def _is_here(self, name: str) -> bool:
-        return name in self._mine or self._user in (self._book.owner(name), self._book.episodes.owner(name))
+        return name in self._mine or self._user in (self._state.owner(name), self._state.episodes.owner(name))
 
     def _key(self, belief: dict[str, Any], path: str) -> str:
         """The key under which it comes in. One that was changed is changed on every path: it is one belief's."""
@@ -164,7 +164,7 @@ class ExportMerger:
         if not self._taking.mine:
             return self._keys.setdefault(key, name)
         if key not in self._keys:
-            other = self._book.find(key, user=self._user, path=path, short=False)
+            other = self._state.find(key, user=self._user, path=path, short=False)
             if other is None or other.ref in self._mine:
                 return str(key)
             self._keys[key] = name
@@ -173,7 +173,7 @@ class ExportMerger:
 
     def _compare(self, name: str, belief: dict[str, Any]) -> None:
         """Say so, if what is here under that id has other words."""
-        held = self._book.version(name)
+        held = self._state.version(name)
         if held is not None and held.user != self._user:
             self._left.append((name, "another user has something of that id here"))
         elif held is not None and held.body()["id"] == name and held.body().get("text") != belief.get("text"):
@@ -190,22 +190,22 @@ class ExportMerger:
     def _observe(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         episode = dict(body["episode"])
         name, path = episode.get("id", event.id), episode.get("path", "")
-        if self._book.episodes.owner(event.id) == self._user:
+        if self._state.episodes.owner(event.id) == self._user:
             self._told["known"] += 1
             return None
-        if self._book.pages.is_erased(event.id):
+        if self._state.pages.is_erased(event.id):
             self._left.append((name, "its words were erased here"))
             return None
         if not self._comes_in(episode):
             return None
         scope = (episode.get("session", ""), episode.get("agent", ""))
-        same = [told for told in self._book.episodes.find(self._user, name) if (told.session, told.agent) == scope]
+        same = [told for told in self._state.episodes.find(self._user, name) if (told.session, told.agent) == scope]
         if same:
             self._told["known"] += same[0].gist == gist_of(episode)
             if same[0].gist != gist_of(episode):
                 self._left.append((name, "it was told here otherwise, and what happened stays"))
             return None
-        if not self._book.is_open(self._user, path):
+        if not self._state.is_open(self._user, path):
             self._left.append((name, f"its path {path!r:.60} has ended here"))
             return None
         self._see(path)
@@ -222,7 +222,7 @@ class ExportMerger:
         path, ids = body.get("path", ""), frozenset(body["ids"])
         is_told = (path, ids) in self._related
         is_there = self._taking.mine and (not path or path in self._paths) and all(map(self._is_here, ids))
-        if not is_there or not (is_told or self._book.relations.find(self._user, path, *ids) is None):
+        if not is_there or not (is_told or self._state.relations.find(self._user, path, *ids) is None):
             self._stays(event)
             return None
         self._related.add((path, ids))
@@ -231,11 +231,11 @@ class ExportMerger:
     # -- paths and pages ---------------------------------------------------------------------------------------------
 
     def _see(self, path: str) -> None:
-        if path and not self._book.paths.is_known(self._user, path):
+        if path and not self._state.paths.is_known(self._user, path):
             self._paths.add(path)
 
     def _branch(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
-        if self._book.paths.is_known(self._user, body["path"]) and body["path"] not in self._paths:
+        if self._state.paths.is_known(self._user, body["path"]) and body["path"] not in self._paths:
             self._stays(event)
             return None
         self._paths.add(body["path"])
@@ -251,7 +251,7 @@ class ExportMerger:
         return body
 
     def _page(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
-        if self._book.pages.front(self._user, body["about"]):
+        if self._state.pages.front(self._user, body["about"]):
             self._stays(event)
             return None
         return body
@@ -273,8 +273,8 @@ _SEEN_ONCE = (  # what has no id
     RELATION_PUT,
 )  # fmt: skip
 _ACTS = {
-    BELIEF_PUT: ExportMerger._state, BELIEF_SUPERSEDE: ExportMerger._state, BELIEF_TOMBSTONE: ExportMerger._withdraw,
-    BELIEF_INVALIDATE: ExportMerger._withdraw,
+    BELIEF_PUT: ExportMerger._put_belief, BELIEF_SUPERSEDE: ExportMerger._put_belief,
+    BELIEF_TOMBSTONE: ExportMerger._withdraw, BELIEF_INVALIDATE: ExportMerger._withdraw,
     EPISODE_PUT: ExportMerger._observe, EPISODE_RETRACT: ExportMerger._of_ids, EPISODE_FADE: ExportMerger._of_ids,
     PATH_BRANCH: ExportMerger._branch,
     PATH_MERGE: ExportMerger._end_path,

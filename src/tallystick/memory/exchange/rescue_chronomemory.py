@@ -90,14 +90,14 @@ class _Records:
 
     def __init__(self, bringing: ImportRun, file: str, digest: str) -> None:
         self._bringing, self._file, self._digest = bringing, file, digest
-        self._book, self._shelf, self._user = bringing.shelf.book, bringing.shelf, bringing.user
-        self._gated = bringing.gated.as_source(bringing.other, bringing.trust(DOCUMENT))
+        self._state, self._folder, self._user = bringing.folder.state, bringing.folder, bringing.user
+        self._gate = bringing.gate.as_source(bringing.other, bringing.trust(DOCUMENT))
         self._keys: dict[str, str] = {}  # by the record's id there
         self._changed, self._events, self._is_begun = dict[str, None](), 0, False
 
     def take(self, steps: Sequence[Step]) -> None:
         marks: dict[str, list[str]] = {}
-        times, remarks = chronomemory.times(steps, self._shelf.ledger.now())
+        times, remarks = chronomemory.times(steps, self._folder.ledger.now())
         records = [fitted(step.record, f"no-id-{self._digest[:12]}") for step in steps]
         for step, (record, _) in zip(steps, records, strict=True):
             marks.setdefault(record.id, []).append(step.mark)
@@ -111,23 +111,23 @@ class _Records:
                     for note in filter(None, [*notes, remark]):
                         self._bringing.skip(place, f"taken, but {note}")
         if self._is_begun:
-            self._shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self._user, "events": self._events})])
-        trust = self._gated.trust
+            self._folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self._user, "events": self._events})])
+        trust = self._gate.trust
         self._bringing.count("beliefs", trust, len(self._changed))
         self._bringing.count("known", trust, len(marks) - len(self._changed))
 
     def _put(self, id: str, fields: dict[str, Any], mark: str, ts: str) -> bool:
-        version = ids.belief_id(ts, self._book.taken)
+        version = ids.belief_id(ts, self._state.taken)
         key = self._keys.setdefault(id, version)
         if not self._is_begun:
             body = {"user": self._user, "ledger": self._digest, "begun": ts, "made": ts, "whole": False}
-            self._shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
+            self._folder.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
             self._is_begun = True
-        told = {"id": ids.event_id(ts), "ts": ts, "by": self._gated.by, "source": self._gated.by}
+        told = {"id": ids.event_id(ts), "ts": ts, "by": self._gate.by, "source": self._gate.by}
         stated = {**fields, "id": version, "key": key, "user": self._user, "path": "", "trust": None}
-        with self._gated.masks.counted() as masked:
-            events = self._gated.put(stated, f"{NAME}:{mark}", source=imported_with(self._gated.trust), elsewhere=told)
-        self._bringing.count("beliefs", self._gated.trust, 0, masked)
+        with self._gate.masks.counted() as masked:
+            events = self._gate.put(stated, f"{NAME}:{mark}", source=imported_with(self._gate.trust), elsewhere=told)
+        self._bringing.count("beliefs", self._gate.trust, 0, masked)
         self._events += len(events)
         if events:
             self._changed[id] = None
@@ -143,7 +143,7 @@ class _Records:
         """Whether a record's next version may be stated: under its name here, unless that is another's."""
         if id not in self._keys:
             known = next((held for mark in marks if (held := self._said(mark))), None)
-            other = self._book.find(id, user=self._user, short=False)
+            other = self._state.find(id, user=self._user, short=False)
             if known is not None:
                 self._keys[id] = known.key
             elif other is None:
@@ -159,8 +159,8 @@ class _Records:
 
     def _held(self, id: str) -> CurrentVersion | None:
         key = self._keys.get(id)
-        return self._book.find(key, user=self._user, short=False) if key else None
+        return self._state.find(key, user=self._user, short=False) if key else None
 
     def _said(self, mark: str) -> CurrentVersion | None:
-        said = self._book.said(self._user, imported_with(self._gated.trust), f"{NAME}:{mark}")
+        said = self._state.said(self._user, imported_with(self._gate.trust), f"{NAME}:{mark}")
         return said[0] if said else None

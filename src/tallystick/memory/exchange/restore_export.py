@@ -43,13 +43,13 @@ class _NotReally(Exception):
 
 def take_in(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
-    trust = taking.gated.trust
-    taking.gated.must("memory", "import", user=taking.user)
+    trust = taking.gate.trust
+    taking.gate.must("memory", "import", user=taking.user)
     reader = Reader(lines)
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
-    if taking.mine and not taking.gated.is_free(trust):
+    if taking.mine and not taking.gate.is_free(trust):
         raise Refused("the policy asks for approval of what a person says, and a file has none; leave out --mine")
     taking.speak_for(reader.header.ledger)
     with suppress(_NotReally), taking.speaker.batch():
@@ -75,12 +75,12 @@ def _is_judged(taking: ExportReader) -> bool:
 
 def _look(taking: ExportReader) -> tuple[bool, bool]:
     """Whether nobody has said anything here yet; and whether this user has not."""
-    shelf, is_nobodys = taking.shelf, True
-    if shelf.ledger.chain().first or shelf.ledger.standing.erasures:
+    folder, is_nobodys = taking.folder, True
+    if folder.ledger.chain().first or folder.ledger.standing.erasures:
         return False, False  # what is not here any more may be in the file
-    for event in shelf.events():
+    for event in folder.events():
         is_nobodys = is_nobodys and event.op in HOUSEKEEPING
-        if shelf.owner(event) == taking.user:
+        if folder.owner(event) == taking.user:
             return False, False
     return is_nobodys, True
 
@@ -104,10 +104,10 @@ def _whole(taking: ExportReader, reader: Reader, *, is_first: bool) -> TakenIn:
 
 def _must_be_free(taking: ExportReader, event: Event) -> None:
     """Refused, if an event names anything of somebody else's who is here too."""
-    book = taking.book
+    state = taking.state
     for text in events.texts_in(event.body):
-        asked = book.reviews.find(text) if text in book.reviews else None
-        owners = (book.owner(text), book.episodes.owner(text), asked.action.user if asked else None)
+        asked = state.reviews.find(text) if text in state.reviews else None
+        owners = (state.owner(text), state.episodes.owner(text), asked.action.user if asked else None)
         if any(owner not in (None, taking.user) for owner in owners):
             raise Refused(f"it names {text!r:.60}, which is another user's here")
 

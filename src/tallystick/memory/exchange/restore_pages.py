@@ -36,13 +36,13 @@ class TakingPages:
         source = folder / "pages" if (folder / "pages").is_dir() else folder
         before = self._at.ledger.end.seq
         self._pages.sync()
-        held = self._at.book.records()
+        held = self._at.state.records()
         put = [self._put(source, name) for name in self._names(source)]
         if any(put):
             self._left += [(told.path, told.what) for told in self._pages.sync().problems]
         return TakenIn(
             user=self._user, is_whole=False, events=self._at.ledger.end.seq - before,
-            beliefs=self._at.book.records() - held, known=self._known, left=tuple(self._left),
+            beliefs=self._at.state.records() - held, known=self._known, left=tuple(self._left),
         )  # fmt: skip
 
     def _names(self, source: Path) -> Iterator[str]:
@@ -76,7 +76,7 @@ class TakingPages:
         there = self._at.folder.read(path)
         here = parse(there.data, self._at.zone) if there else None
         if here is None or not here.entries:
-            self._known += sum(self._at.book.taken(entry.id) for entry in page.entries)
+            self._known += sum(self._at.state.taken(entry.id) for entry in page.entries)
             data = given.data
         else:
             fresh = [entry for entry in page.entries if not self._is_known(entry.id, here)]
@@ -89,4 +89,4 @@ class TakingPages:
         return True
 
     def _is_known(self, name: str, here: Page) -> bool:
-        return bool(name) and (self._at.book.taken(name) or any(entry.id == name for entry in here.entries))
+        return bool(name) and (self._at.state.taken(name) or any(entry.id == name for entry in here.entries))

@@ -45,14 +45,14 @@ class ConsolidationService:
 
     def __init__(
         self,
-        shelf: OpenFolder,
-        gated: WriteGate,
+        folder: OpenFolder,
+        gate: WriteGate,
         episodes: EpisodeStore,
         facts: FactService,
         index: IndexService,
         several: frozenset[str],
     ) -> None:
-        self._shelf, self._gated, self._episodes, self._facts = shelf, gated, episodes, facts
+        self._folder, self._gate, self._episodes, self._facts = folder, gate, episodes, facts
         self._index, self._several = index, several
 
     def propose(
@@ -86,11 +86,11 @@ class ConsolidationService:
 
         What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
         """
-        if self._shelf.ledger.in_batch():
+        if self._folder.ledger.in_batch():
             raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
-        self._gated.must("rule", "run", user=user)
+        self._gate.must("rule", "run", user=user)
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
-        with self._shelf.in_steps():
+        with self._folder.in_steps():
             while True:
                 mark = self._mark(rule, user)
                 start = max(start, mark.through + 1) if since_last else start
@@ -114,12 +114,12 @@ class ConsolidationService:
 
         What was taken back or erased since it was read is left out.
         """
-        book, write, found = self._shelf.book, self._shelf.ledger.write, list[tuple[str, str]]()
-        with self._gated.batch():
-            if book.rules.mark(user, into.rule) != mark:
+        state, write, found = self._folder.state, self._folder.ledger.write, list[tuple[str, str]]()
+        with self._gate.batch():
+            if state.rules.mark(user, into.rule) != mark:
                 return False
             for episode in selected:
-                if not book.episodes.stands(episode.source):
+                if not state.episodes.stands(episode.source):
                     continue
                 known = len(into.findings)
                 is_new = episode.seq > mark.through
@@ -144,7 +144,7 @@ class ConsolidationService:
             return
         else:
             into.facts += facts
-            asked = (self._shelf.book.reviews.in_question(fact.version) for fact in facts)
+            asked = (self._folder.state.reviews.in_question(fact.version) for fact in facts)
             into.waiting += [review for review in asked if review]
         into.deltas.append(delta)
 
@@ -154,8 +154,8 @@ class ConsolidationService:
         return parse(rule.when_filter, columns=self._episodes.columns())
 
     def _mark(self, rule: ConsolidationRule, user: str) -> Mark:
-        with self._shelf.ledger.reading():
-            return self._shelf.book.rules.mark(user, rule.id)
+        with self._folder.ledger.reading():
+            return self._folder.state.rules.mark(user, rule.id)
 
     def _weigher_of(
         self,
@@ -176,15 +176,15 @@ class ConsolidationService:
         )  # fmt: skip
 
     def _now(self) -> datetime:
-        return datetime.fromisoformat(self._shelf.ledger.now())
+        return datetime.fromisoformat(self._folder.ledger.now())
 
     def _not_worth(
         self, rule: ConsolidationRule, selected: list[Episode], scorer: SalienceScorer, user: str
     ) -> frozenset[int]:
         """Which of the episodes that the rule selects are not worth promoting."""
-        kept = [each.rule for _, each in self._shelf.book.rules.kept(user)]
+        kept = [each.rule for _, each in self._folder.state.rules.kept(user)]
         now, poor, others = self._now(), set(), [self._filter(each) for each in kept if each.id != rule.id]
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             for episode in selected:
                 row = _row(episode)
                 matches = 1 + sum(each.fits(row) for each in others)
@@ -203,8 +203,8 @@ class ConsolidationService:
 
     def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[CurrentFact]:
         """The facts of a subject and predicate that are held and have not ended."""
-        held = self._shelf.book.claiming(scope.user, scope.path, scope.agent, subject, predicate)
-        now = self._shelf.ledger.now()
+        held = self._folder.state.claiming(scope.user, scope.path, scope.agent, subject, predicate)
+        now = self._folder.ledger.now()
         found = [(each.key, each.body()) for each in held if each.status == "active"]
         return [
             _standing(key, body) for key, body in found

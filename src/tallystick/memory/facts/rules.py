@@ -33,41 +33,41 @@ class RuleStore:
     """The rules of one user."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
+        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
     ) -> None:  # fmt: skip
-        self._shelf, self._gated, self._episodes = shelf, gated, episodes
+        self._folder, self._gate, self._episodes = folder, gate, episodes
         self._at_work, self._user = at_work, user
 
     def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
         """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
-        self._gated.must("rule", "set", user=self._of(user))
+        self._gate.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
         parse(rule.when_filter, columns=self._episodes.columns())
-        self._shelf.ledger.write(lambda: decide.put(self._shelf.book.rules, rule, self._of(user)))
+        self._folder.ledger.write(lambda: decide.put(self._folder.state.rules, rule, self._of(user)))
         return rule
 
     def drop(self, name: str, *, user: str | None = None) -> None:
         """Give up a rule. What it made stands."""
-        self._gated.must("rule", "drop", user=self._of(user))
-        self._shelf.ledger.write(lambda: decide.drop(self._shelf.book.rules, name, self._of(user)))
+        self._gate.must("rule", "drop", user=self._of(user))
+        self._folder.ledger.write(lambda: decide.drop(self._folder.state.rules, name, self._of(user)))
 
     def get(self, name: str, *, user: str | None = None) -> ConsolidationRule:
-        with self._shelf.ledger.reading():
-            kept = self._shelf.book.rules.find(self._of(user), name)
+        with self._folder.ledger.reading():
+            kept = self._folder.state.rules.find(self._of(user), name)
         if kept is None:
             raise NotFound(f"there is no rule {name!r}; `tallystick consolidate --list` shows those that there are")
         return kept.rule
 
     def all(self, *, user: str | None = None, everyone: bool = False) -> list[RuleStatus]:
         """The rules, in the order of their ids, and how far each has come; `everyone`'s, for whoever runs them all."""
-        now = datetime.fromisoformat(self._shelf.ledger.now())
-        with self._shelf.ledger.reading():
-            book = self._shelf.book
-            kept = book.rules.kept(None if everyone else self._of(user))
-            marks = [book.rules.mark(whose, each.body["id"]) for whose, each in kept]
-            waiting = [_waiting(book, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
+        now = datetime.fromisoformat(self._folder.ledger.now())
+        with self._folder.ledger.reading():
+            state = self._folder.state
+            kept = state.rules.kept(None if everyone else self._of(user))
+            marks = [state.rules.mark(whose, each.body["id"]) for whose, each in kept]
+            waiting = [_waiting(state, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
         found = zip(kept, marks, waiting, strict=True)
-        times = self._shelf.ledger.standing.times
+        times = self._folder.ledger.standing.times
         return [_status(each, whose, mark, many, now, self._oldest, times) for (whose, each), mark, many in found]
 
     def _oldest(self, user: str, mark: Mark) -> str:
@@ -77,14 +77,14 @@ class RuleStore:
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
         """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
-        with self._shelf.ledger.reading():
-            book, whose = self._shelf.book, self._of(user)
-            return _waiting(book, whose, book.rules.mark(whose, name))
+        with self._folder.ledger.reading():
+            state, whose = self._folder.state, self._of(user)
+            return _waiting(state, whose, state.rules.mark(whose, name))
 
     def findings(self, *, user: str | None = None) -> list[Finding]:
         """The episodes that rules could make nothing of, and why, oldest first."""
-        with self._shelf.ledger.reading():
-            return list(self._shelf.book.rules.findings(self._of(user)))
+        with self._folder.ledger.reading():
+            return list(self._folder.state.rules.findings(self._of(user)))
 
     def run_due(
         self, *, everyone: bool = False, told: Callable[[Consolidated], None] | None = None, **how: Any
@@ -132,6 +132,6 @@ def _status(
     )  # fmt: skip
 
 
-def _waiting(book: State, user: str, mark: Mark) -> int:
+def _waiting(state: State, user: str, mark: Mark) -> int:
     """How many episodes wait for a rule, on every path that goes on."""
-    return book.episodes.waiting(user, mark.through, lambda path: book.paths.home(user, path) is not None)
+    return state.episodes.waiting(user, mark.through, lambda path: state.paths.home(user, path) is not None)

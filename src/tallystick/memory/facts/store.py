@@ -55,16 +55,16 @@ class FactService:
     """
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
+        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
         index: Callable[[], IndexService], path: str = "",
     ) -> None:  # fmt: skip
-        self._shelf, self._gated, self._episodes, self._user, self._path = shelf, gated, episodes, user, path
+        self._folder, self._gate, self._episodes, self._user, self._path = folder, gate, episodes, user, path
         self._index = index
-        self._several, self._shape = several, EpisodeShape(shelf, gated, "facts")
+        self._several, self._shape = several, EpisodeShape(folder, gate, "facts")
 
     def on(self, path: str) -> FactService:
         """The same, as they are seen from another path, and pinned there."""
-        return FactService(self._shelf, self._gated, self._episodes, self._user, self._several, self._index, path)
+        return FactService(self._folder, self._gate, self._episodes, self._user, self._several, self._index, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class FactService:
 
     def health(self) -> StoreHealth:
         """How the memory stands; `fragment_count` is how many facts are held."""
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             count = sum(held.status == "active" for held in self._seen(known, known.facts(self._user)))
         return self._shape.health(count)
 
@@ -92,7 +92,7 @@ class FactService:
             "valid_to": fact.valid_to, "source_type": "pinned", "trust": None, "keep_secrets": keep_secrets,
             "views": {"fact": {"payload": fact.payload, "lineage": fact.lineage, "metadata": fact.metadata}},
         }  # fmt: skip
-        self._gated.put(fields, "")
+        self._gate.put(fields, "")
         return self.get(fact.id, user=fact.user)
 
     def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
@@ -100,10 +100,10 @@ class FactService:
 
         An id that the user has no fact by changes nothing.
         """
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             found = known.find(fact_id, user=self._of(user), path=self._path)
         if found is not None:
-            self._gated.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
+            self._gate.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
 
     def apply_delta(self, delta: Delta) -> list[Fact]:
         """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
@@ -116,22 +116,22 @@ class FactService:
 
         check_provenance(delta)
         with self.together():
-            book, path = self._shelf.book, self._path
-            delta = decide.placed(delta, self._user, lambda name: decide.holders(book, name, self._user, path), path)
+            state, path = self._folder.state, self._path
+            delta = decide.placed(delta, self._user, lambda name: decide.holders(state, name, self._user, path), path)
             return self.apply(delta, self.evidence(delta))
 
     def together(self) -> AbstractContextManager[None]:
         """All that is applied in the block becomes one, as part of a batch that is open already if one is."""
-        return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
     def apply(self, delta: Delta, evidence: Evidence, *, notes: bool = True) -> list[Fact]:
         """The same, inside a block, with the evidence at hand. Without `notes`, what changes nothing is not recorded.
 
         What needs a person's yes comes first: until it has one, nothing of the delta is done.
         """
-        planned = decide.plans(self._shelf.book, delta, evidence, self._several)
+        planned = decide.plans(self._folder.state, delta, evidence, self._several)
         planned = [plan for plan in planned if notes or plan.act != "note"]
-        planned.sort(key=lambda plan: not decide.is_above_its_asker(self._shelf.book, plan, delta, evidence))
+        planned.sort(key=lambda plan: not decide.is_above_its_asker(self._folder.state, plan, delta, evidence))
         done = (self._carry_out(plan, delta, evidence) for plan in planned)
         return [fact for fact in done if fact is not None]
 
@@ -139,31 +139,31 @@ class FactService:
         assert delta.scope is not None  # or there would be no plan
         user, path = delta.scope.user, delta.scope.path
         if plan.act == "note":
-            self._gated.must("fact", "note", user=user, path=path)
-            self._shelf.ledger.write(lambda: [Draft(DELTA_NOOP, plan.fields)])
+            self._gate.must("fact", "note", user=user, path=path)
+            self._folder.ledger.write(lambda: [Draft(DELTA_NOOP, plan.fields)])
             return None
-        if (asked := decide.asked_before(self._shelf.book, plan, evidence, user)) is not None:
+        if (asked := decide.asked_before(self._folder.state, plan, evidence, user)) is not None:
             if asked.status == "waiting":
                 raise needs_approval(asked)
             return None
         if plan.act == "put":
             keys = f"rules as {plan.fields.get('trust') or 'human'}"  # one for all programs: a fact is made once
-            events = self._gated.put(plan.fields, decide.once(plan, delta, evidence), source=keys)
+            events = self._gate.put(plan.fields, decide.once(plan, delta, evidence), source=keys)
         else:
-            events = self._gated.revise(
+            events = self._gate.revise(
                 plan.name, plan.fields, reason=plan.reason, user=user, path=path, trust=evidence.trust
             )
         if not events or events[0].body is None:
             return None
-        return fact_of(self._shelf.book.get(events[0].body["belief"]["id"], user=user, path=path).belief())
+        return fact_of(self._folder.state.get(events[0].body["belief"]["id"], user=user, path=path).belief())
 
     def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
         """What stands behind a delta. The episodes are read, unless they are at hand."""
         read = episodes or tuple(self._read(told) for told in self._told(delta))
-        trusts = [self._gated.trust, *map(self._worth, read)]
+        trusts = [self._gate.trust, *map(self._worth, read)]
         trust = min(trusts, key=RANK.__getitem__)
         happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
-        known = self._shelf.book.episodes
+        known = self._folder.state.episodes
         told = tuple(each for episode in read if (each := known.of(episode.source)))
 
         def sure(witnesses: int) -> float:
@@ -178,7 +178,7 @@ class FactService:
 
     def _told(self, delta: Delta) -> Iterator[EpisodeRef]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
-        scope, known = delta.scope, self._shelf.book.episodes
+        scope, known = delta.scope, self._folder.state.episodes
         for name in delta.source_episode_ids if scope else ():
             found = known.find(scope.user, name) if scope else ()
             yield from [told for told in found if scope and told.agent == scope.agent] or found
@@ -213,11 +213,11 @@ class FactService:
         checked(user=whose)
         then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
         if as_of is None:
-            with self._shelf.known(believed_at) as known:
+            with self._folder.known(believed_at) as known:
                 every = self._seen(known, self._candidates(known, whose, wanted))
                 found = [fact_of(each.belief()) for each in every if each.status == "active"]
-                if believed_at is None and not quarantined and self._shelf.book.distrusts.of(whose):
-                    found += map(fact_of, brought_back(self._shelf, self._index(), (each.ref for each in every)))
+                if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
+                    found += map(fact_of, brought_back(self._folder, self._index(), (each.ref for each in every)))
         else:
             found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
@@ -225,26 +225,26 @@ class FactService:
 
     def _heard(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
         """Those that recall may serve: their tellers are trusted, or a person, or enough others, said yes to them."""
-        known = self._shelf.book
+        known = self._folder.state
         found = [
             fact for fact in facts
             if fact.trust not in DEFAULT.quarantined
             or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
         ]  # fmt: skip
-        with self._shelf.ledger.reading():
-            out = withheld_among(self._shelf, self._index(), (fact.version for fact in found), user)
-            at = None if believed_at is None else self._shelf.seq_at(believed_at)
+        with self._folder.ledger.reading():
+            out = withheld_among(self._folder, self._index(), (fact.version for fact in found), user)
+            at = None if believed_at is None else self._folder.seq_at(believed_at)
         return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             return fact_of(known.get(fact_id, user=self._of(user), path=self._path).belief())
 
     def history(self, fact_id: str, *, user: str | None = None) -> list[Fact]:
         """Every version, oldest first; those that were replaced say since when, and by which."""
         whose = self._of(user)
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             names = set(known.ids_of(known.get(fact_id, user=whose, path=self._path)))
         found = [each for ref, each in self._versions(whose).items() if ref in names]
         return versions.chained([belief for each in found for belief in each])
@@ -260,7 +260,7 @@ class FactService:
     def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
         """The same, for whoever waits in their own way: None, where there is nothing new."""
         while True:
-            for event in self._shelf.events_of(self._user, start):
+            for event in self._folder.events_of(self._user, start):
                 start = event.seq + 1
                 delta = channels.delta_in(event, channel)
                 if delta is not None:
@@ -276,9 +276,9 @@ class FactService:
 
         A branch's own begins with those of the ancestor's that it was made from.
         """
-        last = None if believed_at is None else self._shelf.seq_at(believed_at)
-        found = versions.of_facts(self._shelf.events_of(user), user, last)
-        with self._shelf.known(believed_at) as known:
+        last = None if believed_at is None else self._folder.seq_at(believed_at)
+        found = versions.of_facts(self._folder.events_of(user), user, last)
+        with self._folder.known(believed_at) as known:
             if believed_at is None:
                 for held in known.facts(user):
                     if found.keys().isdisjoint(known.ids_of(held)):
@@ -297,7 +297,7 @@ class FactService:
         return self._user if user is None else user
 
     def _now(self) -> datetime:
-        return datetime.fromisoformat(self._shelf.ledger.now())
+        return datetime.fromisoformat(self._folder.ledger.now())
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.query())

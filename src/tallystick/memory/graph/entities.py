@@ -26,19 +26,19 @@ _SHOWN = 200  # characters of a name in a message
 class EntityStore:
     """The entities of one user."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
-        self._shelf, self._gated, self._user = shelf, gated, user
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+        self._folder, self._gate, self._user = folder, gate, user
 
     def all(self) -> Known:
         """Everyone that is known and may be shown, with what is observed of them, and how they are related."""
-        with self._shelf.known():
-            names = Everyone(self._shelf, self._user)
+        with self._folder.known():
+            names = Everyone(self._folder, self._user)
         return Known(list(names.entities()), list(dict.fromkeys(relation for relation, _ in names.relations())))
 
     def names_of(self, ids: Iterable[str]) -> list[str]:
         """The names of those that beliefs are about, in the order of the beliefs, which are named by their ids."""
-        with self._shelf.known():
-            about = {told.body["id"]: told.name for told in Everyone(self._shelf, self._user).told}
+        with self._folder.known():
+            about = {told.body["id"]: told.name for told in Everyone(self._folder, self._user).told}
         return list(dict.fromkeys(about[name] for name in ids if name in about))
 
     def create(self, entities: Iterable[NamedEntity], *, session: str = "", agent: str = "") -> list[NamedEntity]:
@@ -84,7 +84,7 @@ class EntityStore:
     def forget(self, *names: str, reason: str = "") -> list[str]:
         """Put entities out of sight, with all that is held about them and leads to them. Returns those that were."""
         with self._batch():
-            known = Everyone(self._shelf, self._user)
+            known = Everyone(self._folder, self._user)
             gone = {known.name_of(page): name for name in names if (page := known.find(name)) is not None}
             leading = [told for relation, told in known.relations() if {relation.source, relation.target} & gone.keys()]
             self._forget([*(told for told in known.told if told.name in gone), *leading], reason)
@@ -93,7 +93,7 @@ class EntityStore:
     def take_back(self, name: str, observations: Iterable[str], *, reason: str = "") -> int | None:
         """Put observations of an entity out of sight. Returns how many; None, if there is no such entity."""
         with self._batch():
-            known = Everyone(self._shelf, self._user)
+            known = Everyone(self._folder, self._user)
             if (page := known.find(name)) is None:
                 return None
             wanted = set(texts(observations, "observations"))
@@ -106,20 +106,20 @@ class EntityStore:
         """Put relations out of sight. Returns how many of them there were."""
         wanted = set(relations)
         with self._batch():
-            known = Everyone(self._shelf, self._user)
+            known = Everyone(self._folder, self._user)
             going = [(relation, told) for relation, told in known.relations() if relation in wanted]
             self._forget([told for _, told in going], reason)
         return len({relation for relation, _ in going})
 
     def _forget(self, going: Iterable[EntityStatement], reason: str) -> None:
         for name in dict.fromkeys(told.body["id"] for told in going):
-            self._gated.forget(name, reason=reason, user=self._user, path="")
+            self._gate.forget(name, reason=reason, user=self._user, path="")
 
     def _naming(self, session: str, agent: str) -> Naming:
-        return Naming(self._shelf, self._gated, self._user, session=session, agent=agent)
+        return Naming(self._folder, self._gate, self._user, session=session, agent=agent)
 
     def _batch(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
 
 def _must_know(names: Names, name: str) -> None:

@@ -82,8 +82,8 @@ class Names:
     approval takes its name nonetheless, but not from a program of more `trust` than its source has.
     """
 
-    def __init__(self, shelf: OpenFolder, user: str, trust: str = "web") -> None:
-        self._book, self._user, self._now, self._trust = shelf.book, user, shelf.ledger.now(), trust
+    def __init__(self, folder: OpenFolder, user: str, trust: str = "web") -> None:
+        self._state, self._user, self._now, self._trust = folder.state, user, folder.ledger.now(), trust
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
         self._numbers: dict[str, int] = {}  # the last that was given to a page of those letters
@@ -91,14 +91,14 @@ class Names:
         self.kinds: dict[str, str] = {}  # by name
         self._said: dict[str, set[str] | None] = {}  # by page: the texts that may be shown; None: there is nothing
         self._is_whole = False  # whether that is all there is
-        for held in self._book.query(user=user, kind=ENTITY):
+        for held in self._state.query(user=user, kind=ENTITY):
             body = held.body()
             found, page = entity_in(body), _page(body)
-            if is_outranked(self._book, held, trust):
+            if is_outranked(self._state, held, trust):
                 continue
             if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
                 self.take(found["name"], found["kind"], page)
-                if not is_shown(self._book, held, body, self._now):
+                if not is_shown(self._state, held, body, self._now):
                     self._unread[page] = found["name"]
 
     def take(self, name: str, kind: str, page: str) -> None:
@@ -140,17 +140,17 @@ class Names:
                 self._note_all(self._all())
             else:
                 mark = b'"about":' + orjson.dumps(page)  # a text that holds this has its quotes escaped
-                held = self._book.query(user=self._user, where=lambda each: mark in each.line)
+                held = self._state.query(user=self._user, where=lambda each: mark in each.line)
                 found = [pair for pair in self._with_words(held) if _page(pair[1]) == page]
                 self._said[page] = self._shown_texts(found) if found else None
         return self._said.get(page)
 
     def _all(self) -> list[tuple[CurrentVersion, dict[str, Any]]]:
         """All that says something of somebody, oldest first."""
-        return self._with_words(self._book.query(user=self._user))
+        return self._with_words(self._state.query(user=self._user))
 
     def _with_words(self, held: Iterable[CurrentVersion]) -> list[tuple[CurrentVersion, dict[str, Any]]]:
-        pairs = ((each, each.body()) for each in held if not is_outranked(self._book, each, self._trust))
+        pairs = ((each, each.body()) for each in held if not is_outranked(self._state, each, self._trust))
         return [(each, body) for each, body in pairs if body.get("text") or body.get("triple") or entity_in(body)]
 
     def _note_all(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> None:
@@ -163,16 +163,16 @@ class Names:
         self._is_whole = True
 
     def _shown_texts(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> set[str]:
-        return {body.get("text", "") for each, body in pairs if is_shown(self._book, each, body, self._now)}
+        return {body.get("text", "") for each, body in pairs if is_shown(self._state, each, body, self._now)}
 
 
 class Everyone(Names):
     """The same, with all that may be shown of everyone: `told`, oldest first."""
 
-    def __init__(self, shelf: OpenFolder, user: str) -> None:
-        super().__init__(shelf, user)
+    def __init__(self, folder: OpenFolder, user: str) -> None:
+        super().__init__(folder, user)
         pairs = self._all()
-        shown = [(each, body) for each, body in pairs if is_shown(self._book, each, body, self._now)]
+        shown = [(each, body) for each, body in pairs if is_shown(self._state, each, body, self._now)]
         self.told = [EntityStatement(each, body, self.name_of(_page(body))) for each, body in shown]
         self._said = {_page(body): set() for _, body in pairs}
         self._is_whole = True
@@ -214,10 +214,10 @@ class Naming:
     To be made and used inside one batch. `said` are fields that every belief gets, such as its session.
     """
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, **said: Any) -> None:
-        self._book, self._now, self._user = shelf.book, shelf.ledger.now(), user
-        self._gated, self._said = gated, {"user": user, "path": "", "trust": None, **said}
-        self.names = Names(shelf, user, gated.trust)
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, **said: Any) -> None:
+        self._state, self._now, self._user = folder.state, folder.ledger.now(), user
+        self._gate, self._said = gate, {"user": user, "path": "", "trust": None, **said}
+        self.names = Names(folder, user, gate.trust)
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
         """Let somebody or something be known by a name; False, if it is."""
@@ -235,7 +235,7 @@ class Naming:
     def kept(self, text: str) -> str:
         """An observation as it is kept: without secrets. Refused, if it says nothing."""
         must_say_something(text)
-        return self._gated.masks.words(text)
+        return self._gate.masks.words(text)
 
     def observation(self, name: str, text: str, **fields: Any) -> bool:
         """Note something of whoever goes by a name, which becomes known if need be; False, if it is noted already."""
@@ -261,10 +261,10 @@ class Naming:
         return True
 
     def _is_related(self, relation: Relation) -> bool:
-        pairs = ((held, held.body()) for held in self._book.facts(self._user, relation.source))
+        pairs = ((held, held.body()) for held in self._state.facts(self._user, relation.source))
         return any(
             tuple(body["triple"]) == relation.triple and held.status == "active" and not held.path
-            and is_shown(self._book, held, body, self._now)
+            and is_shown(self._state, held, body, self._now)
             for held, body in pairs if body.get("triple")
         )  # fmt: skip
 
@@ -277,7 +277,7 @@ class Naming:
             self._said = said
 
     def _put(self, **fields: Any) -> None:
-        self._gated.put({**self._said, **fields}, "")
+        self._gate.put({**self._said, **fields}, "")
 
 
 def _page(body: dict[str, Any]) -> str:

@@ -44,8 +44,8 @@ _FEW = 5  # that are named in a message
 class GraphService(GraphStore):
     """One user's graph. It is a `MemoryGraphStore`."""
 
-    def __init__(self, at: GraphAt, gated: WriteGate, user: str, erased: Callable[[], None]) -> None:
-        super().__init__(at, gated, user)
+    def __init__(self, at: GraphAt, gate: WriteGate, user: str, erased: Callable[[], None]) -> None:
+        super().__init__(at, gate, user)
         self._erased = erased
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class GraphService(GraphStore):
 
     def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
         """Write the envelope to a file, whole or not at all. One that is there is kept unless `replace` is said."""
-        place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._shelf.outlet
+        place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._folder.outlet
         envelope = envelope if outlet is None else outlet.reader.out(envelope)
         if place.exists() and not replace:
             raise Refused(f"{place} is there already; choose another name, or replace it with --force")
@@ -131,7 +131,7 @@ class GraphService(GraphStore):
             rows = GraphRows(db, self._user)
             gone, kept = (self._its_node(rows, name) for name in (node, into))
             alike = merging.likeness(rows.store(), kept.id, gone.id)
-            may_merge = self._gated.may("graph", "merge", user=self._user).kind == ALLOW
+            may_merge = self._gate.may("graph", "merge", user=self._user).kind == ALLOW
             is_done = may_merge and (sure or alike.is_sure)
             outcome[:] = [Outcome(alike, is_done)]
             told = {"score": alike.score, "reasons": alike.reasons}
@@ -151,7 +151,7 @@ class GraphService(GraphStore):
 
     def unmerge(self, node: str) -> MemoryNode:
         """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
-        self._gated.must("graph", "unmerge", user=self._user)
+        self._gate.must("graph", "unmerge", user=self._user)
         if self._at.read(lambda db: db.merge_of(self._user, node)) is None and self.load_node(node).merged:
             return merging.unmerge(self, node)  # it came so, in an envelope
 
@@ -164,7 +164,7 @@ class GraphService(GraphStore):
 
     def dismiss(self, node: str, into: str) -> None:
         """They are two: what was proposed of them waits no longer."""
-        self._gated.must("graph", "dismiss", user=self._user)
+        self._gate.must("graph", "dismiss", user=self._user)
         self._write(lambda db: decide.dismiss(self._user, node, into, db.proposals(self._user, node, into)))
 
     # -- erasing -----------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class GraphService(GraphStore):
 
         What stood in one event with them is recorded anew. What follows from beliefs goes when these are erased.
         """
-        self._gated.must("graph", "erase", user=self._user)
+        self._gate.must("graph", "erase", user=self._user)
         for name in names:
             self._must_be_saved(name)
         going, ledger = frozenset(names), self._at.ledger

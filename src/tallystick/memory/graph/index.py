@@ -45,7 +45,7 @@ class GraphAt(Follower[GraphFile]):
     @property
     def ledger_id(self) -> str:
         """The name that derived records carry: where a memory goes on from another, they are the same as there."""
-        return self.book.taken_in.zone.ledger or self.ledger.standing.ledger
+        return self.state.taken_in.zone.ledger or self.ledger.standing.ledger
 
     def read(self, question: Callable[[GraphFile], Answer]) -> Answer:
         """Put a question to the rows, with everything in them that the ledger has. Damage is mended on the way."""
@@ -97,12 +97,12 @@ class GraphAt(Follower[GraphFile]):
         return db.ledger == self.ledger_id and super()._is_mine(db)
 
     def _level_with(self, db: GraphFile) -> GraphFile:
-        db.distrust(self.book.distrusts.all())
+        db.distrust(self.state.distrusts.all())
         return super()._level_with(db)
 
     def _read_on(self, db: GraphFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
-        end, first, needed = self.ledger.end, self.ledger.chain().first, self.book.graph.first()
+        end, first, needed = self.ledger.end, self.ledger.chain().first, self.state.graph.first()
         if mark.seq + 1 >= first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         if 0 <= needed < first:
@@ -112,4 +112,4 @@ class GraphAt(Follower[GraphFile]):
             )
         db.empty()
         told = (event for event in events_from(self.ledger, first) if event.op.startswith(GRAPH))
-        return db.catch_up(chain(held_now(self.book), told), mark=Bookmark(end.seq, end.hash))
+        return db.catch_up(chain(held_now(self.state), told), mark=Bookmark(end.seq, end.hash))

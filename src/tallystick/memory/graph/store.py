@@ -55,8 +55,8 @@ class _Behind(Exception):
 class GraphStore:
     """Profiles, nodes, edges and paths of one user, in the ledger."""
 
-    def __init__(self, at: GraphAt, gated: WriteGate, user: str) -> None:
-        self._at, self._shelf, self._gated, self._user = at, at.shelf, gated, user
+    def __init__(self, at: GraphAt, gate: WriteGate, user: str) -> None:
+        self._at, self._folder, self._gate, self._user = at, at.folder, gate, user
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class GraphStore:
 
     def _own_paths(self) -> dict[str, MemoryPath]:
         """The paths on which things were remembered here. What was saved under the same name gives way."""
-        known = getattr(self._at.book, "paths", None)
+        known = getattr(self._at.state, "paths", None)
         return {path.path_id: path for path in known.all(self._user)} if known else {}
 
     def _path_lines(self, db: GraphFile) -> list[bytes]:
@@ -142,7 +142,7 @@ class GraphStore:
                 raise Refused(f"{part} holds {KINDS[part].__name__} records, not {type(record).__name__}")
             told = record.to_dict()
             given[key_of(part, told)] = Saved(part, line_of(told), orjson.loads(line_of(told)))
-        self._gated.must("graph", "put", user=self._user)
+        self._gate.must("graph", "put", user=self._user)
         self._write(lambda db: self._put(self._fresh(db, given.values())))
 
     # -- envelopes ---------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class GraphStore:
     def import_envelope(self, envelope: GraphEnvelope) -> None:
         """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
         given, head = _given(envelope)
-        self._gated.must("graph", "put", user=self._user)
+        self._gate.must("graph", "put", user=self._user)
         self._write(lambda db: self._put(self._fresh(db, given, is_import=True), self._news(db, head)))
 
     def would_import(self, envelope: GraphEnvelope) -> dict[str, dict[str, int]]:
@@ -192,7 +192,7 @@ class GraphStore:
     # -- how ---------------------------------------------------------------------------------------------------------
 
     def _put(self, records: Iterable[Saved], head: RecordFields | None = None) -> list[Draft]:
-        return decide.put(self._user, records, head, trust=self._gated.trust, is_belief=self._at.book.taken)
+        return decide.put(self._user, records, head, trust=self._gate.trust, is_belief=self._at.state.taken)
 
     def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
         """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
@@ -205,7 +205,7 @@ class GraphStore:
                     with suppress(_Behind):
                         return self._record(*self._at.read(lambda db: (make(db), self._last())))
         except NotApproved as error:
-            self._gated.attempted(error)
+            self._gate.attempted(error)
             raise
         raise Busy("others keep writing to the graph; try again in a moment")
 
@@ -213,7 +213,7 @@ class GraphStore:
         return self._at.ledger.write(lambda: self._unless_behind(drafts, seen)) if drafts else []
 
     def _last(self) -> int:
-        return self._at.book.graph.last(self._user)
+        return self._at.state.graph.last(self._user)
 
     def _unless_behind(self, drafts: list[Draft], seen: int) -> list[Draft]:
         if self._last() != seen:
@@ -243,7 +243,7 @@ class GraphStore:
 
     def _may_put(self, db: GraphFile, part: str, name: str, is_known: bool) -> None:
         """NotApproved, if the policy does not let this program say that, or say otherwise what a person said."""
-        if self._gated.is_free(self._gated.trust):
+        if self._gate.is_free(self._gate.trust):
             return
         user, what = self._user, f"{part.removesuffix('s')} {ascii(name)[:60]}"
         if is_known and db.is_persons(user, part, name):
@@ -252,18 +252,18 @@ class GraphStore:
             why = f"{what} follows from what a person said"
         else:
             why = ""
-        stated = "human" if why else self._gated.trust if is_known else ""
-        self._gated.may("graph", "put", thing(stated, user), user=user, what=why)
+        stated = "human" if why else self._gate.trust if is_known else ""
+        self._gate.may("graph", "put", thing(stated, user), user=user, what=why)
 
     def _is_persons_belief(self, name: str) -> bool:
-        held = self._at.book.version(name)
+        held = self._at.state.version(name)
         return held is not None and held.user == self._user and held.body().get("trust", "human") == "human"
 
     def _may_merge(self, name: str) -> None:
         """Refused, if a record says that it is merged, and this program may not merge."""
-        if self._gated.is_free(self._gated.trust):
+        if self._gate.is_free(self._gate.trust):
             return
-        if self._gated.may("graph", "merge", user=self._user).kind != ALLOW:
+        if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
             raise Refused(f"node {ascii(name)[:60]} is merged by a person; propose it with `graph.merge`")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:

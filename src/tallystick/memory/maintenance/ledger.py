@@ -166,11 +166,11 @@ class LedgerService:
         from tallystick.ledger.checkpoint import take
         from tallystick.stores.open_folder import OpenFolder
 
-        shelf = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
+        open_folder = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
         try:
-            note = take(shelf.ledger, self._keyring, anew=True)
+            note = take(open_folder.ledger, self._keyring, anew=True)
         finally:
-            shelf.close()
+            open_folder.close()
         self._ledger.refresh()
         return note
 

@@ -49,18 +49,18 @@ class Sought:
 
 
 def log_page(
-    shelf: OpenFolder, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
+    folder: OpenFolder, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
 ) -> LogPage:  # fmt: skip
     """One page of a user's events. After a number there may be fewer than a page: then it is the newest page."""
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:
         raise Refused("a page holds at least one event, and numbers of events begin at 0")
-    with shelf.ledger.reading():
-        first, end = shelf.ledger.chain().first, shelf.ledger.end.seq + 1
+    with folder.ledger.reading():
+        first, end = folder.ledger.chain().first, folder.ledger.end.seq + 1
     having = sought.needles()
 
     def read(start: int, stop: int) -> Iterator[Event]:
-        for event in shelf.ledger.events(start, stop, having=having):
-            if sought.fits(event) and shelf.owner(event) in (None, user):
+        for event in folder.ledger.events(start, stop, having=having):
+            if sought.fits(event) and folder.owner(event) in (None, user):
                 yield event
 
     if after is not None and before is None:

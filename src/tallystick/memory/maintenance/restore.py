@@ -23,11 +23,11 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
     if name and ring.pin(name):
         try:
-            shelf = OpenFolder(folder, by=by, clock=clock)
+            open_folder = OpenFolder(folder, by=by, clock=clock)
             try:
-                take(shelf.ledger, ring, anew=True)
+                take(open_folder.ledger, ring, anew=True)
             finally:
-                shelf.close()
+                open_folder.close()
         except (OSError, Busy) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Unfinished(

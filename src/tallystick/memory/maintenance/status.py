@@ -28,20 +28,20 @@ _NAMED = 3  # reviews that are named
 _LOOKED_AT = 64  # events, for the last one that somebody wrote
 
 
-def status_of(shelf: OpenFolder, ring: Keyring, user: str) -> Status:
+def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
     """How the memory of one user stands. What it costs does not grow with the ledger, once that is open."""
-    with shelf.known():
-        book, ledger, folder = shelf.book, shelf.ledger, shelf.ledger.folder
+    with open_folder.known():
+        state, ledger, folder = open_folder.state, open_folder.ledger, open_folder.ledger.folder
         pin = ring.pin(ledger.standing.ledger)
-        asked = book.reviews.waiting(user, ledger.now())
+        asked = state.reviews.waiting(user, ledger.now())
         return Status(
-            str(folder.root), book.count(user, "active"), book.count(user, "tombstone"), ledger.end.seq + 1,
+            str(folder.root), state.count(user, "active"), state.count(user, "tombstone"), ledger.end.seq + 1,
             ledger.standing.ledger, ledger.end.ts, os.access(folder.wal, os.W_OK), str(ledger.trouble or ""),
             settings.unsafe_place(folder.root), pin.size if pin else None,
             checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
-            by=_last_door(shelf, user), learned=_learned(shelf, user), episodes=book.episodes.held(user),
+            by=_last_door(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
             pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
-            paths=len(book.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
+            paths=len(state.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
             reviews=tuple(Asked(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
             size=_size(folder.root), times=_times(ledger),
         )  # fmt: skip
@@ -55,21 +55,22 @@ def _times(ledger: Ledger) -> str:
     return "; ".join(filter(None, (ahead, times.report())))
 
 
-def _learned(shelf: OpenFolder, user: str) -> int:
+def _learned(open_folder: OpenFolder, user: str) -> int:
     """What was first stated this week. Of what was moved away, or is damaged, nobody knows when."""
     try:
-        before = shelf.seq_at(datetime.fromisoformat(shelf.ledger.now()) - WEEK)
+        before = open_folder.seq_at(datetime.fromisoformat(open_folder.ledger.now()) - WEEK)
     except Damaged:
         return 0
-    return shelf.book.learned_since(user, before)
+    return open_folder.state.learned_since(user, before)
 
 
-def _last_door(shelf: OpenFolder, user: str) -> str:
+def _last_door(open_folder: OpenFolder, user: str) -> str:
     """Through which door the last of the user's events came, if it is among the last."""
-    end = shelf.ledger.end.seq
-    start = max(end - _LOOKED_AT + 1, shelf.ledger.chain().first)
+    end = open_folder.ledger.end.seq
+    start = max(end - _LOOKED_AT + 1, open_folder.ledger.chain().first)
     try:
-        return next((each.by for each in reversed(list(shelf.events_of(user, start))) if shelf.owner(each)), "")
+        events = reversed(list(open_folder.events_of(user, start)))
+        return next((each.by for each in events if open_folder.owner(each)), "")
     except Damaged:
         return ""
 
@@ -106,19 +107,21 @@ def _size(folder: Path) -> int:
     return found
 
 
-def preview_erase(shelf: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
+def preview_erase(
+    open_folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str
+) -> Erasure:  # fmt: skip
     """What an erasure of these names would destroy. NotFound, if one of them names nothing that has words."""
-    plain, things = split_names(shelf, names, user)
-    with shelf.ledger.reading():
-        book = shelf.book
-        _, speaks = erase(book, plain, user=user, path=path)
-        held, of_episodes = what_goes(book, plain, user=user, path=path)
-        words = [words_of(book, noun, name, user) for noun, name in things]
-        on_paths = [each for noun, name in things if noun == "path" for each in _on_path(book, user, name)]
+    plain, things = split_names(open_folder, names, user)
+    with open_folder.ledger.reading():
+        state = open_folder.state
+        _, speaks = erase(state, plain, user=user, path=path)
+        held, of_episodes = what_goes(state, plain, user=user, path=path)
+        words = [words_of(state, noun, name, user) for noun, name in things]
+        on_paths = [each for noun, name in things if noun == "path" for each in _on_path(state, user, name)]
         found = tuple(each.belief() for each in dict.fromkeys([*held, *on_paths]))
     told = [episodes.get(name, user=user) for name in of_episodes]
-    events, has_words, ledger = 0, set[int](), shelf.ledger
-    for event in shelf.events():
+    events, has_words, ledger = 0, set[int](), open_folder.ledger
+    for event in open_folder.events():
         those = {number for number, each in enumerate(words) if each.speak(event)}
         events += bool(speaks(event) or those)
         has_words |= those
@@ -130,12 +133,12 @@ def preview_erase(shelf: OpenFolder, episodes: EpisodeStore, names: Sequence[str
     return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told), labels)
 
 
-def _on_path(book: State, user: str, path: str) -> list[CurrentVersion]:
-    return [each for each in book.held.values() if (each.user, each.path) == (user, path)]
+def _on_path(state: State, user: str, path: str) -> list[CurrentVersion]:
+    return [each for each in state.held.values() if (each.user, each.path) == (user, path)]
 
 
-def split_names(shelf: OpenFolder, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
+def split_names(open_folder: OpenFolder, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The names of beliefs and episodes, and of other things, each of those with what it is."""
-    with shelf.ledger.reading():
-        nouns = [(name, noun_in(shelf.book, name, user)) for name in names]
+    with open_folder.ledger.reading():
+        nouns = [(name, noun_in(open_folder.state, name, user)) for name in names]
     return [name for name, noun in nouns if noun is None], [noun for _, noun in nouns if noun is not None]

@@ -45,12 +45,12 @@ class TidyService:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, index: IndexService, use: FeedbackService, user: str,
+        self, folder: OpenFolder, gate: WriteGate, index: IndexService, use: FeedbackService, user: str,
         pages: Dormancy | None = None
     ) -> None:
-        self._shelf, self._gated, self._index, self._use, self._user = shelf, gated, index, use, user
+        self._folder, self._gate, self._index, self._use, self._user = folder, gate, index, use, user
         self._pages = pages
-        self._config, self._frames = ConfigStore(shelf, gated), FrameStore(shelf, gated)
+        self._config, self._frames = ConfigStore(folder, gate), FrameStore(folder, gate)
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ class TidyService:
         if not can_be_written(whose):
             return []
         threshold = self._threshold()
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             found = self._index.read(lambda file: self._proposals(file, whose, threshold, limit))
             return found + (self._pages.proposals(whose) if self._pages else [])[: limit - len(found)]
 
@@ -82,9 +82,9 @@ class TidyService:
         return found
 
     def _proposals(self, file: IndexFile, user: str, threshold: float, limit: int) -> list[Proposal]:
-        now, found = self._shelf.ledger.now(), list[Proposal]()
+        now, found = self._folder.ledger.now(), list[Proposal]()
         gone, kept = set[str](), set[str]()
-        known, room = self._shelf.book, limit * 2
+        known, room = self._folder.state, limit * 2
         for each in chain(
             self._expired(file, user, now, room),
             contradictions(tidying.sharing_a_claim(file, user, now), user),
@@ -121,17 +121,17 @@ class TidyService:
             raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
         if proposal.action == REST:
             return self._rest(proposal, reason)
-        because = self._gated.masks.words(reason) or _reason(proposal)
+        because = self._gate.masks.words(reason) or _reason(proposal)
         if proposal.action == PUT_OUT:
             return self._use.archive(proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
-            self._gated.write("merge", lambda _: self._merge(proposal, because), **said)
+            self._gate.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)
         with self._together():
             self._refuse_moved(proposal)
             for name in proposal.goes:
-                self._gated.forget(name, reason=because, user=proposal.user, path="")
+                self._gate.forget(name, reason=because, user=proposal.user, path="")
         return list(proposal.goes)
 
     def _rest(self, proposal: Proposal, reason: str) -> list[str]:
@@ -141,23 +141,23 @@ class TidyService:
 
     def _together(self) -> AbstractContextManager[None]:
         """What is looked at is what is changed: nobody writes in between."""
-        return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
     def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
         self._refuse_moved(proposal)
-        known, names, user = self._shelf.book, list(proposal.ids), proposal.user
+        known, names, user = self._folder.state, list(proposal.ids), proposal.user
         together = [known.get(name, user=user) for name in names]
         if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
             raise Refused("they are not trusted alike: one belief in their place would be as weak as the weakest")
-        return decide.merge(known, names, self._joined(proposal), self._shelf.draw(), reason=reason, user=user)
+        return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
 
     def _joined(self, proposal: Proposal) -> dict[str, Any]:
         """What the first takes over from the others."""
-        known = self._shelf.book
+        known = self._folder.state
         return merged([known.get(name, user=proposal.user) for name in proposal.ids])
 
     def _refuse_moved(self, proposal: Proposal) -> None:
-        known = self._shelf.book
+        known = self._folder.state
         for name in proposal.ids:
             held = known.get(name, user=proposal.user)
             if held.status != "active" or known.read_before(name, held):

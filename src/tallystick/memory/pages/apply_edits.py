@@ -59,7 +59,7 @@ class EditApplier:
     def __init__(
         self, at: PagesAt, path: str, user: str, about: str, base: Base, rows: Sequence[Entry], into: Adopted
     ) -> None:  # fmt: skip
-        self._ledger, self._book, self._draw, self._masks = at.ledger, at.book, at.draw, at.masks
+        self._ledger, self._state, self._draw, self._masks = at.ledger, at.state, at.draw, at.masks
         self._path, self._user, self._base, self._rows, self._into = path, user, base, rows, into
         self._page_about = about
         self._about = "" if about == NOTES else about
@@ -75,7 +75,7 @@ class EditApplier:
             said = found.front.items()
             front = {name: stamp(value) if isinstance(value, datetime) else value for name, value in said}
             if front or is_new:
-                events = self._write(lambda: decide_page.put(self._book, self._user, self._page_about, front))
+                events = self._write(lambda: decide_page.put(self._state, self._user, self._page_about, front))
                 if events and not is_new:
                     self._tell(0, f"its {', '.join(front)} changed")
             for change in _in_order(found.changes):
@@ -127,9 +127,9 @@ class EditApplier:
             self._into.moved.remove(entry.id)  # a second one of that id is a copy
             self._moved(entry)
             return
-        name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
+        name = entry.id if entry.id and is_id(entry.id) and not self._state.taken(entry.id) else ""
         key = "" if name else self._key(entry)
-        if key and (said := self._book.said(self._user, PAGE_EDIT, key)):
+        if key and (said := self._state.said(self._user, PAGE_EDIT, key)):
             self._known(entry, said[0])
             return
         name = name or self._drawn(entry)
@@ -139,7 +139,7 @@ class EditApplier:
             self._write(lambda: self._in_place_of(before, fields, name))
         else:
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
-            self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key, source=PAGE_EDIT))
+            self._write(lambda: decide.put(self._state, given, lambda: name, idempotency_key=key, source=PAGE_EDIT))
         self._named.append((entry, name))
         self._rewrite(entry, name)
         self._tell(entry.line, f"added {name}")
@@ -148,7 +148,7 @@ class EditApplier:
 
     def _known(self, entry: Written, held: CurrentVersion) -> None:
         """It was recorded before, and the page did not get its heading: it gets that of the version with its words."""
-        ids = set(self._book.ids_of(held))
+        ids = set(self._state.ids_of(held))
         row = next((row for row in self._rows if row.id in ids and row.content == entry.body), None)
         name = row.id if row else held.belief().id
         self._complete(entry, name, row.timestamp if row else held.at)
@@ -156,7 +156,7 @@ class EditApplier:
 
     def _drawn(self, entry: Written) -> str:
         """A fresh id, with the minute that stands in the heading."""
-        return ids.belief_id(entry.at.isoformat(), self._book.taken) if entry.at else self._draw()()
+        return ids.belief_id(entry.at.isoformat(), self._state.taken) if entry.at else self._draw()()
 
     def _rewrite(self, entry: Written, name: str) -> None:
         """What was masked is masked in the file too."""
@@ -173,7 +173,7 @@ class EditApplier:
         ]  # fmt: skip
 
     def _moved(self, entry: Written) -> None:
-        held = self._book.get(entry.id, user=self._user).belief()
+        held = self._state.get(entry.id, user=self._user).belief()
         changes: dict[str, Any] = {"about": self._about}
         if entry.at is not None:
             changes["views"] = {**held.views, "entry": {"at": stamp(entry.at)}}
@@ -182,7 +182,7 @@ class EditApplier:
         if entry.tags and tags_shown(entry.tags, "") != tags_shown(held.tags, held.kind):
             changes["tags"] = entry.tags
         self._revise(entry, entry.id, changes, "moved to another page")
-        name = self._book.get(entry.id, user=self._user).belief().id
+        name = self._state.get(entry.id, user=self._user).belief().id
         self._named.append((entry, name))
         self._complete(entry, name)
 
@@ -204,8 +204,8 @@ class EditApplier:
     def _in_place_of(self, before: Sequence[str], fields: dict[str, Any], name: str) -> list[Draft]:
         said: dict[str, Any] = {"reason": _EDITED, "user": self._user}
         if len(before) == 1:
-            return decide.revise(self._book, before[0], fields, lambda: name, **said)
-        return decide.merge(self._book, list(before), fields, lambda: name, **said)
+            return decide.revise(self._state, before[0], fields, lambda: name, **said)
+        return decide.merge(self._state, list(before), fields, lambda: name, **said)
 
     def _key(self, entry: Written) -> str:
         """By what an entry without an id is recognised, should it be found again before it has one."""
@@ -217,7 +217,7 @@ class EditApplier:
         return f"page:{said.hex()}:{number}"
 
     def _complete(self, entry: Written, name: str, at_first: str = "") -> None:
-        at = entry.at or datetime.fromisoformat(at_first or self._book.get(name, user=self._user).at)
+        at = entry.at or datetime.fromisoformat(at_first or self._state.get(name, user=self._user).at)
         self._into.completions.append(Completion(entry, name, at, tags_shown(entry.tags, "fact")))
 
     # -- what was changed --------------------------------------------------------------------------------------------
@@ -238,23 +238,23 @@ class EditApplier:
 
     def _tagged_late(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         """Tags that the belief never had were written by hand; others are those that the page lags behind with."""
-        before = self._versions(self._book.get(row.id, user=self._user))
+        before = self._versions(self._state.get(row.id, user=self._user))
         if all(tags_shown(each.belief.tags, each.belief.kind) != tags_shown(entry.tags, "") for each in before):
             self._tagged(entry, row, _)
 
     def _dated(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         assert entry.at is not None
-        views = {**self._book.get(row.id, user=self._user).belief().views, "entry": {"at": stamp(entry.at)}}
+        views = {**self._state.get(row.id, user=self._user).belief().views, "entry": {"at": stamp(entry.at)}}
         self._revise(entry, row.id, {"views": views}, "dated on the page")
 
     def _versions(self, held: CurrentVersion) -> list[Version]:
         """A belief as it was, version by version."""
         first = max(held.first, self._ledger.chain().first)
-        return list(timeline.history(self._ledger.events(first), self._book.ids_of(held)))
+        return list(timeline.history(self._ledger.events(first), self._state.ids_of(held)))
 
     def _tags(self, entry: Written, row: Entry) -> tuple[str, ...]:
         """The tags on the page, and those of the belief that the page has no room for."""
-        held = self._book.get(row.id, user=self._user).belief().tags
+        held = self._state.get(row.id, user=self._user).belief().tags
         return (*entry.tags, *(tag for tag in held if tag not in entry.tags and not {tag} & {*row.tag_list}))
 
     def _struck(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
@@ -267,20 +267,20 @@ class EditApplier:
             self._named.append((entry, row.id))
             return
         other = self._current(entry.superseded_by)
-        if other is None or other == self._book.find(row.id, user=self._user, short=False):
+        if other is None or other == self._state.find(row.id, user=self._user, short=False):
             self._struck(entry, row, changes)
             return
         names = [entry.superseded_by, row.id]
         why = "superseded on the page"
-        self._write(lambda: decide.merge(self._book, names, {}, self._draw(), reason=why, user=self._user))
+        self._write(lambda: decide.merge(self._state, names, {}, self._draw(), reason=why, user=self._user))
         self._tell(entry.line, f"{entry.superseded_by} takes the place of {row.id}")
 
     def _revived(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         self._revise(entry, row.id, {"status": "active"}, "taken up again on the page")
 
     def _removed(self, _: Written | None, row: Entry, __: Sequence[Change]) -> None:
-        held = self._book.get(row.id, user=self._user)
-        if self._book.read_before(row.id, held):
+        held = self._state.get(row.id, user=self._user)
+        if self._state.read_before(row.id, held):
             self._raced_removal(None, row, ())
             return
         self._take_back(row.id, "removed from the page")
@@ -288,7 +288,7 @@ class EditApplier:
 
     def _revise(self, entry: Written, name: str, changes: dict[str, Any], reason: str) -> None:
         draw = self._draw()
-        drafts = self._write(lambda: decide.revise(self._book, name, changes, draw, reason=reason, user=self._user))
+        drafts = self._write(lambda: decide.revise(self._state, name, changes, draw, reason=reason, user=self._user))
         if drafts:
             self._tell(entry.line, f"{reason.partition(' ')[0]} {name}")
 
@@ -296,7 +296,7 @@ class EditApplier:
 
     def _raced(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         """The person's words wait in a question; the page shows what is held."""
-        held = self._book.find(row.id, user=self._user, short=False)
+        held = self._state.find(row.id, user=self._user, short=False)
         if held is None or same_words(held.belief().text, entry.body):
             return
         belief, versions, changes = held.belief(), self._versions(held), {"text": entry.body, "trust": "human"}
@@ -315,7 +315,7 @@ class EditApplier:
         self._ask(self._action("revise", (belief.id,), changes), why)
 
     def _raced_removal(self, _: Written | None, row: Entry, __: Sequence[Change]) -> None:
-        held = self._book.find(row.id, user=self._user, short=False)
+        held = self._state.find(row.id, user=self._user, short=False)
         if held is not None and held.status == "active":
             action = self._action("forget", (held.belief().id,), {})
             self._ask(action, f"{row.id} was removed from the page while it was changed elsewhere")
@@ -326,7 +326,7 @@ class EditApplier:
         )  # fmt: skip
 
     def _ask(self, action: Action, why: str) -> None:
-        events = self._write(lambda: asking.ask(self._book, action, why, self._draw()))
+        events = self._write(lambda: asking.ask(self._state, action, why, self._draw()))
         self._into.reviews += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
 
     # -- inside ------------------------------------------------------------------------------------------------------
@@ -335,11 +335,11 @@ class EditApplier:
         return self._ledger.write(decision, by=PAGE_EDIT)
 
     def _take_back(self, name: str, reason: str) -> None:
-        self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user))
+        self._write(lambda: decide.tombstone(self._state, name, reason=reason, user=self._user))
 
     def _current(self, name: str) -> CurrentVersion | None:
-        held = self._book.find(name, user=self._user, short=False)
-        return held if held and held.status == "active" and not self._book.read_before(name, held) else None
+        held = self._state.find(name, user=self._user, short=False)
+        return held if held and held.status == "active" and not self._state.read_before(name, held) else None
 
     def _tell(self, line: int, what: str) -> None:
         self._into.told.append(SyncNote(self._path, line, what))

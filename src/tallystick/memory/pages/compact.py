@@ -76,8 +76,8 @@ class _Plan:
 class Compactor:
     """The folding of one folder's pages. `sync` takes in what was edited and writes the files that are named."""
 
-    def __init__(self, shelf: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
-        self._shelf, self._at, self._settings, self._sync = shelf, at, settings, sync
+    def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
+        self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
@@ -89,11 +89,11 @@ class Compactor:
         why = "" if file.is_gone else self._why(file)
         if not why:
             return None
-        state = self._state(db, file)
-        return self._folding(state, self._our_plan(state), why)
+        current = self._current(db, file)
+        return self._folding(current, self._our_plan(current), why)
 
     def _why(self, file: File) -> str:
-        said = self._shelf.book.pages.front(file.user, file.about)
+        said = self._folder.state.pages.front(file.user, file.about)
         if said.get("needs_compact"):
             return f"flagged: {said['reason']}" if said.get("reason") else "flagged"
         if file.needs_compact:
@@ -101,15 +101,15 @@ class Compactor:
         limit = self._settings.soft_limit_tokens
         return f"above {limit:,} tokens" if file.tokens > limit else ""
 
-    def _state(self, db: PagesFile, file: File) -> _Page:
+    def _current(self, db: PagesFile, file: File) -> _Page:
         rows = db.entries(file.path)
         page = self._standing(db, file, rows)
         shown = [row for row in rows if not row.folded_into]
         before, kinds = list[Statement](), dict[str, bytes]()
         for row in shown:
-            held = self._shelf.book.find(row.id, user=file.user, short=False)
+            held = self._folder.state.find(row.id, user=file.user, short=False)
             body = held.body() if held and not row.is_struck else {}
-            before.append(_statement(row, page, is_fixed=_is_fixed(row, held, body, self._shelf.book)))
+            before.append(_statement(row, page, is_fixed=_is_fixed(row, held, body, self._folder.state)))
             if body:
                 kinds[row.id] = _kind(body)
         return _Page(file, shown, page, before, kinds)
@@ -126,13 +126,13 @@ class Compactor:
         due = db.entries(file.path, due=True)
         return parse(render.changed(page, file, due).data, page.zone) if due or file.is_due else page
 
-    def _our_plan(self, state: _Page) -> _Plan:
-        today = moment(self._shelf.ledger.now()).astimezone(state.page.zone).date()
-        return _plan(state, proposed(state.before, state.kinds, today))
+    def _our_plan(self, current: _Page) -> _Plan:
+        today = moment(self._folder.ledger.now()).astimezone(current.page.zone).date()
+        return _plan(current, proposed(current.before, current.kinds, today))
 
-    def _folding(self, state: _Page, plan: _Plan, why: str) -> Compaction:
-        page = _rewritten(state, plan) if plan.takes and not plan.losses else state.page
-        return _folding(state, plan, why, page, _names(state, plan.takes, {}))
+    def _folding(self, current: _Page, plan: _Plan, why: str) -> Compaction:
+        page = _rewritten(current, plan) if plan.takes and not plan.losses else current.page
+        return _folding(current, plan, why, page, _names(current, plan.takes, {}))
 
     # -- carrying out ------------------------------------------------------------------------------------------------
 
@@ -145,28 +145,28 @@ class Compactor:
             self._sync({path})
             seen = self._look(user, about)
             plan = self._decided(seen, rewrite, shown)
-            with self._shelf.ledger.batch():  # from here on nobody else writes, so it takes no longer than it must
-                state = self._look(user, about)
-                if not state.says_the_same(seen):
-                    plan = self._decided(state, rewrite, shown)
-                why, names = self._why(state.file) or "asked for", dict[int, str]()
+            with self._folder.ledger.batch():  # from here on nobody else writes, so it takes no longer than it must
+                current = self._look(user, about)
+                if not current.says_the_same(seen):
+                    plan = self._decided(current, rewrite, shown)
+                why, names = self._why(current.file) or "asked for", dict[int, str]()
                 if plan.losses:
-                    self._record(self._flag(state.file, plan.losses))
+                    self._record(self._flag(current.file, plan.losses))
                 elif plan.takes or rewrite is not None:
-                    self._record(self._drafts(state, plan.takes, reason, names))
+                    self._record(self._drafts(current, plan.takes, reason, names))
             self._sync({path})
             if plan.losses:
                 raise Refused(_refusal(path, plan.losses))
-            return _folding(state, plan, why, self._look(user, about).page, _names(state, plan.takes, names))
+            return _folding(current, plan, why, self._look(user, about).page, _names(current, plan.takes, names))
 
     def _look(self, user: str, about: str) -> _Page:
         db = self._at.level()
-        return self._state(db, self._file(db, user, about))
+        return self._current(db, self._file(db, user, about))
 
-    def _decided(self, state: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
-        if shown is not None and self._folding(state, self._our_plan(state), "").text != shown.text:
+    def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
+        if shown is not None and self._folding(current, self._our_plan(current), "").text != shown.text:
             raise Moved(f"{shown.path} is not what it was when this was proposed; look at the compactions again")
-        return self._our_plan(state) if rewrite is None else _rewrite_plan(state, rewrite)
+        return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:
         file = db.about(user, about)
@@ -175,7 +175,7 @@ class Compactor:
         return file
 
     def _record(self, drafts: list[Draft]) -> None:
-        self._shelf.ledger.write(lambda: drafts)
+        self._folder.ledger.write(lambda: drafts)
 
     def _flag(self, file: File, losses: Sequence[Loss]) -> list[Draft]:
         """The reason names entries and repeats no words: an erasure would not reach them there."""
@@ -183,21 +183,21 @@ class Compactor:
         reason = f"a rewrite was refused: {', '.join(told)}"
         reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 1] + "…"
         front = {"needs_compact": True, "reason": reason}
-        return decide_page.put(self._shelf.book, file.user, file.about, front)
+        return decide_page.put(self._folder.state, file.user, file.about, front)
 
-    def _drafts(self, state: _Page, takes: Sequence[Take], reason: str, names: dict[int, str]) -> list[Draft]:
+    def _drafts(self, current: _Page, takes: Sequence[Take], reason: str, names: dict[int, str]) -> list[Draft]:
         """All of it; `names` are given the new ids, by the place of the entry that got one."""
-        book, draw, file = self._shelf.book, self._shelf.draw(), state.file
+        state, draw, file = self._folder.state, self._folder.draw(), current.file
         drafts: list[Draft] = []
         for take in takes:
-            made = _version(book, state, take, draw, reason or "folded")
+            made = _version(state, current, take, draw, reason or "folded")
             drafts += made
             if take.is_reworded and made:
                 names[take.standing] = made[0].body["belief"]["id"]
-        for into in _in_parts(_names(state, takes, names)):
+        for into in _in_parts(_names(current, takes, names)):
             drafts += decide_page.fold(file.user, file.about, into)
-        if book.pages.front(file.user, file.about).get("needs_compact"):
-            drafts += decide_page.put(book, file.user, file.about, {"needs_compact": False, "reason": ""})
+        if state.pages.front(file.user, file.about).get("needs_compact"):
+            drafts += decide_page.put(state, file.user, file.about, {"needs_compact": False, "reason": ""})
         return drafts
 
 
@@ -211,13 +211,13 @@ def _statement(row: Entry, page: Page, *, is_fixed: bool) -> Statement:
     )  # fmt: skip
 
 
-def _is_fixed(row: Entry, held: CurrentVersion | None, body: Mapping[str, Any], book: State) -> bool:
+def _is_fixed(row: Entry, held: CurrentVersion | None, body: Mapping[str, Any], state: State) -> bool:
     """Whether the belief behind an entry is to be left alone: it has a key, or is not what the entry shows."""
     if held is None or row.has_key or not is_id(held.key):
         return True
     if row.is_struck:
         return False
-    is_doubtful = body.get("trust") in DEFAULT.quarantined and not book.reviews.is_approved(body["id"])
+    is_doubtful = body.get("trust") in DEFAULT.quarantined and not state.reviews.is_approved(body["id"])
     return is_doubtful or held.status != "active" or body.get("text") != row.content
 
 
@@ -228,40 +228,40 @@ def _kind(body: Mapping[str, Any]) -> bytes:
     return orjson.dumps([rest, views], option=orjson.OPT_SORT_KEYS)
 
 
-def _plan(state: _Page, after: list[Statement]) -> _Plan:
-    takes = planned(state.before, after)
-    return _Plan(after, takes, [*preserved(state.before, after), *unfit(state.before, takes, state.kinds)])
+def _plan(current: _Page, after: list[Statement]) -> _Plan:
+    takes = planned(current.before, after)
+    return _Plan(after, takes, [*preserved(current.before, after), *unfit(current.before, takes, current.kinds)])
 
 
-def _rewrite_plan(state: _Page, rewrite: str) -> _Plan:
-    page = read_rewrite(rewrite, state.page)
-    plan = _plan(state, statements(page, state.page, state.before))
-    return _Plan(plan.after, plan.takes, [*around(state.page, page), *plan.losses])
+def _rewrite_plan(current: _Page, rewrite: str) -> _Plan:
+    page = read_rewrite(rewrite, current.page)
+    plan = _plan(current, statements(page, current.page, current.before))
+    return _Plan(plan.after, plan.takes, [*around(current.page, page), *plan.losses])
 
 
-def _rewritten(state: _Page, plan: _Plan) -> Page:
+def _rewritten(current: _Page, plan: _Plan) -> Page:
     """The page as it would be. An entry with other words will get another id, which nobody knows yet."""
     made, gone = dict[str, Entry](), set[str]()
     for take in plan.takes:
-        row = state.rows[take.standing]
-        names = folded_ids(state.before, replace(take, is_reworded=False))
+        row = current.rows[take.standing]
+        names = folded_ids(current.before, replace(take, is_reworded=False))
         made[row.id] = row._replace(
             content=take.text, tags=orjson.dumps(take.tags).decode(), supersedes=orjson.dumps(names).decode()
         )
-        gone |= {state.rows[at].id for at in take.taken}
-    page = parse(render.rewritten(state.page, made, gone), state.page.zone)
-    edit = Edit(page).stamp(moment(state.file.updated))
-    if state.file.needs_compact and not page.front.fault:
+        gone |= {current.rows[at].id for at in take.taken}
+    page = parse(render.rewritten(current.page, made, gone), current.page.zone)
+    edit = Edit(page).stamp(moment(current.file.updated))
+    if current.file.needs_compact and not page.front.fault:
         edit.front(needs_compact=False)
     return parse(edit.text, page.zone)
 
 
-def _folding(state: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Compaction:
-    after = state.before if plan.losses else plan.after
+def _folding(current: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Compaction:
+    after = current.before if plan.losses else plan.after
     return Compaction(
-        path=state.file.path, user=state.file.user, why=why, entries_before=len(state.before),
-        entries_after=len(after), tokens_before=_tokens(state.before), tokens_after=_tokens(after), text=page.text,
-        diff=unified(state.file.path, state.page, page), losses=tuple(map(str, plan.losses)),
+        path=current.file.path, user=current.file.user, why=why, entries_before=len(current.before),
+        entries_after=len(after), tokens_before=_tokens(current.before), tokens_after=_tokens(after), text=page.text,
+        diff=unified(current.file.path, current.page, page), losses=tuple(map(str, plan.losses)),
         changes=tuple(names.items()),
     )  # fmt: skip
 
@@ -279,13 +279,13 @@ def _refusal(path: str, losses: Sequence[Loss]) -> str:
 # -- what is recorded --------------------------------------------------------------------------------------------------
 
 
-def _names(state: _Page, takes: Sequence[Take], names: Mapping[int, str]) -> dict[str, str]:
+def _names(current: _Page, takes: Sequence[Take], names: Mapping[int, str]) -> dict[str, str]:
     """Which entries leave the page for which; `names` are the new ids of those that got one."""
     into: dict[str, str] = {}
     for take in takes:
-        own = state.rows[take.standing].id
+        own = current.rows[take.standing].id
         target = names.get(take.standing, own)
-        into |= {state.rows[at].id: target for at in take.taken}
+        into |= {current.rows[at].id: target for at in take.taken}
         if target != own:
             into[own] = target
     return into
@@ -304,21 +304,21 @@ def _in_parts(into: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield part
 
 
-def _version(book: State, state: _Page, take: Take, draw: decide.Draw, reason: str) -> list[Draft]:
+def _version(state: State, current: _Page, take: Take, draw: decide.Draw, reason: str) -> list[Draft]:
     """The belief of an entry with what it says now; those that go into it become a part of it."""
-    row, user = state.rows[take.standing], state.file.user
-    found = {held.ref: held for at in take.places for held in [book.get(state.rows[at].id, user=user)]}
-    first = book.get(row.id, user=user)
+    row, user = current.rows[take.standing], current.file.user
+    found = {held.ref: held for at in take.places for held in [state.get(current.rows[at].id, user=user)]}
+    first = state.get(row.id, user=user)
     together = [first, *(held for ref, held in found.items() if ref != first.ref)]
     belief, joined = first.belief(), merged(together)
     views = {name: view for name, view in belief.views.items() if name != "entry"}
-    seen = {"at": row.timestamp, "folds": folded_ids(state.before, take)}
+    seen = {"at": row.timestamp, "folds": folded_ids(current.before, take)}
     changes: dict[str, Any] = {"text": take.text, "views": {**views, "entry": seen}}
     tags = _tags(take, row, joined["tags"])
     if len(together) == 1:
-        return decide.revise(book, belief.id, {**changes, "tags": tags}, draw, reason=reason, user=user)
+        return decide.revise(state, belief.id, {**changes, "tags": tags}, draw, reason=reason, user=user)
     ids = [held.body()["id"] for held in together]
-    return decide.merge(book, ids, {**joined, **changes, "tags": tags}, draw, reason=reason, user=user)
+    return decide.merge(state, ids, {**joined, **changes, "tags": tags}, draw, reason=reason, user=user)
 
 
 def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:

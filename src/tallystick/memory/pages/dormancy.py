@@ -27,15 +27,15 @@ from tallystick.stores.open_folder import OpenFolder
 class Dormancy:
     """The dormancy of one folder's pages."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, at: PagesAt, settings: Settings) -> None:
-        self._shelf, self._gated, self._at, self._days = shelf, gated, at, settings.auto_dormant_days
+    def __init__(self, folder: OpenFolder, gate: WriteGate, at: PagesAt, settings: Settings) -> None:
+        self._folder, self._gate, self._at, self._days = folder, gate, at, settings.auto_dormant_days
 
     def proposals(self, user: str) -> list[Proposal]:
         """The pages of a user that nobody touched for longer than `auto_dormant_days`, the longest first."""
         return self._at.read(lambda db: list(self._proposals(db, user)))
 
     def _proposals(self, db: PagesFile, user: str) -> Iterator[Proposal]:
-        now = datetime.fromisoformat(self._shelf.ledger.now())
+        now = datetime.fromisoformat(self._folder.ledger.now())
         for file in sorted(db.files(user), key=lambda file: (file.updated, file.path)):
             if self._may_rest(file, now):
                 yield _proposal(file, now)
@@ -47,11 +47,11 @@ class Dormancy:
 
     def apply(self, proposal: Proposal, reason: str) -> list[str]:
         """Put pages to rest. Moved, if one of them was touched since, or is not active any more."""
-        self._gated.must("page", "describe", user=proposal.user)
+        self._gate.must("page", "describe", user=proposal.user)
         with self._at.working():
             Sync(self._at).run(proposal.ids)
-            with self._shelf.ledger.batch():
-                db, now = self._at.level(), datetime.fromisoformat(self._shelf.ledger.now())
+            with self._folder.ledger.batch():
+                db, now = self._at.level(), datetime.fromisoformat(self._folder.ledger.now())
                 for path in proposal.ids:
                     file = db.file(path)
                     if file is None or file.user != proposal.user or not self._may_rest(file, now):
@@ -63,11 +63,11 @@ class Dormancy:
 
     def _rest(self, file: File, reason: str) -> None:
         """An entry takes a dormant page up without a word; where one did, that is said before it rests again."""
-        book, ledger, whose = self._shelf.book, self._shelf.ledger, (file.user, file.about)
-        if book.pages.front(*whose).get("status") == DORMANT:
-            ledger.write(lambda: decide.put(book, *whose, {"status": "active"}))
+        state, ledger, whose = self._folder.state, self._folder.ledger, (file.user, file.about)
+        if state.pages.front(*whose).get("status") == DORMANT:
+            ledger.write(lambda: decide.put(state, *whose, {"status": "active"}))
         because = {"reason": reason} if reason and not file.needs_compact else {}  # a flag has its own reason
-        ledger.write(lambda: decide.put(book, *whose, {"status": DORMANT, **because}))
+        ledger.write(lambda: decide.put(state, *whose, {"status": DORMANT, **because}))
 
 
 def _proposal(file: File, now: datetime) -> Proposal:

@@ -53,10 +53,10 @@ class PagesAt(Follower[PagesFile]):
     wrong = (sqlite3.DatabaseError, Stale)
 
     def __init__(
-        self, shelf: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
+        self, folder: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
     ) -> None:
-        super().__init__(shelf)
-        self.draw, self.masks = shelf.draw, masks
+        super().__init__(folder)
+        self.draw, self.masks = folder.draw, masks
         self._zone_of, self._hard_limit = zone, hard_limit
         self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
         self._paused, self._is_working = 0, False
@@ -155,18 +155,18 @@ class PagesAt(Follower[PagesFile]):
         if mark.seq + 1 >= self.ledger.chain().first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         db.empty()
-        told = (event for event in held_now(self.book) if not self._is_cleaned(event))
+        told = (event for event in held_now(self.state) if not self._is_cleaned(event))
         return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
 
     def _is_cleaned(self, event: Event) -> bool:
         """Whether what a belief was last told of is from before its user cleaned all of it away."""
         belief = (event.body or {}).get("belief", {})
-        return bool(belief) and event.seq < self.book.pages.cleaned(belief.get("user", OWNER))
+        return bool(belief) and event.seq < self.state.pages.cleaned(belief.get("user", OWNER))
 
     def _fronts(self) -> Iterator[Event]:
-        if self.book.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
+        if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
             yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
-        for (user, about), front in self.book.pages.fronts().items():
+        for (user, about), front in self.state.pages.fronts().items():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
 

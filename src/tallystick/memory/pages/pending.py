@@ -23,7 +23,7 @@ class Holds:
     """The questions about pages as a whole."""
 
     def __init__(self, at: PagesAt) -> None:
-        self._at, self._ledger, self._book = at, at.ledger, at.book
+        self._at, self._ledger, self._state = at, at.ledger, at.state
         self.asked: list[str] = []  # reviews that are new
 
     def answer(
@@ -43,9 +43,9 @@ class Holds:
             if review.status == WAITING and review.digest == action.digest:
                 return review
             self._take_back(review)
-        events = self._ledger.write(lambda: asking.ask(self._book, action, why, self._at.draw()), by=PAGE_EDIT)
+        events = self._ledger.write(lambda: asking.ask(self._state, action, why, self._at.draw()), by=PAGE_EDIT)
         self.asked += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
-        return self._book.reviews.get(self.asked[-1], user=user)
+        return self._state.reviews.get(self.asked[-1], user=user)
 
     def known(self, path: str, user: str, digest: bytes) -> Review | None:
         """What was asked of this very file, answered or not."""
@@ -59,14 +59,14 @@ class Holds:
 
     def _about(self, path: str, user: str) -> list[Review]:
         """What was asked of a page, the last first, but what became stale."""
-        found = (each for each in reversed(self._book.reviews.all(user)) if each.action.by == PAGE_EDIT)
+        found = (each for each in reversed(self._state.reviews.all(user)) if each.action.by == PAGE_EDIT)
         return [each for each in found if each.action.reason.startswith(_place(path)) and each.status != "stale"]
 
     def _take_back(self, review: Review) -> None:
         if review.status == WAITING:
             why, user = "the page was saved otherwise since", review.action.user
             self._ledger.write(
-                lambda: decide.withdraw(self._book, review.id, PAGE_EDIT, user=user, reason=why), by=PAGE_EDIT
+                lambda: decide.withdraw(self._state, review.id, PAGE_EDIT, user=user, reason=why), by=PAGE_EDIT
             )
 
 

@@ -63,7 +63,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
         at.ledger.write(lambda: decide_page.rename(file.user, file.about, to), by=PAGE_EDIT)
         for row in rows:
             if row.is_current:
-                _revise(at, partial(decide.revise, at.book, row.id, {"about": about}, draw, **said))
+                _revise(at, partial(decide.revise, at.state, row.id, {"about": about}, draw, **said))
     after = at.level()
     if (now := after.about(file.user, to)) is not None:
         with after.writing():

@@ -52,8 +52,8 @@ Moment = date | str | None
 class PageStore(Recents):
     """The pages of one user."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
-        self._shelf, self._gated, self._at, self._user, self._settings = shelf, gated, at, user, settings
+    def __init__(self, open_folder: OpenFolder, gate: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
+        self._folder, self._gate, self._at, self._user, self._settings = open_folder, gate, at, user, settings
 
     @property
     def folder(self) -> Path:
@@ -66,7 +66,7 @@ class PageStore(Recents):
         """Make a page before there is anything to put on it."""
         about = self._about(path)
         front = self._front(description=description, tags=list(texts(tags, "tags")), title=title)
-        self._gated.must("page", "create", user=self._user)
+        self._gate.must("page", "create", user=self._user)
         with self._at.paused():
             if (file := self._file(about)) and not file.is_gone:
                 raise Refused(f"{file.path} is there already; append to it")
@@ -91,7 +91,7 @@ class PageStore(Recents):
             "path": "", "trust": None, **fields,
         }  # fmt: skip
         with self._at.paused():
-            events = self._gated.put(said, idempotency_key)
+            events = self._gate.put(said, idempotency_key)
             name = next((event.body["belief"]["id"] for event in events if event.body and "belief" in event.body), "")
             belief = self._belief(name or said.get("key", ""), idempotency_key)
             with suppress(OSError, Busy, NotFound, sqlite3.Error):
@@ -113,7 +113,7 @@ class PageStore(Recents):
                 raise Refused("there is nothing to say instead; `forget` takes an entry back")
             if tags is not None:
                 changes["tags"] = texts(tags, "tags")
-            self._gated.revise(old_id, changes, reason=reason, user=self._user, path="")
+            self._gate.revise(old_id, changes, reason=reason, user=self._user, path="")
             belief = self._belief(old_id)
             with suppress(OSError, Busy, NotFound, sqlite3.Error):
                 self._follow(about)
@@ -155,14 +155,14 @@ class PageStore(Recents):
             user, about, shown = path.user, self._shown_about(path), path
         else:
             user, about, shown = self._user, self._about(path), None
-        self._gated.may_fold(user, about, reason, rewrite)
+        self._gate.may_fold(user, about, reason, rewrite)
         return self._folds.carry_out(user, about, rewrite, reason, shown=shown)
 
     @cached_property
     def _folds(self) -> Compactor:
         from tallystick.memory.pages.compact import Compactor  # only where something is folded
 
-        return Compactor(self._shelf, self._at, self._settings, self._synced)
+        return Compactor(self._folder, self._at, self._settings, self._synced)
 
     def _shown_about(self, folding: Compaction) -> str:
         file = self._at.read(lambda db: db.file(folding.path))
@@ -172,15 +172,15 @@ class PageStore(Recents):
 
     def _set(self, path: str, **front: Any) -> PageInfo:
         about = self._about(path)
-        self._gated.must("page", "describe", user=self._user)
+        self._gate.must("page", "describe", user=self._user)
         with self._at.paused():
             self._existing(about)
             self._put(about, self._front(**front))
             return _info(self._recorded(about))
 
     def _put(self, about: str, front: dict[str, Any], *, is_new: bool = False) -> None:
-        known = self._shelf.book
-        self._shelf.ledger.write(lambda: decide.put(known, self._user, about, front, is_new=is_new))
+        known = self._folder.state
+        self._folder.ledger.write(lambda: decide.put(known, self._user, about, front, is_new=is_new))
 
     def _front(self, **front: Any) -> dict[str, Any]:
         """What may stand in a front matter."""
@@ -248,7 +248,7 @@ class PageStore(Recents):
 
     def _text(self, file: File) -> str:
         """The page as it stands in its file; as it would, if there is none, or not all of it may be read."""
-        outlet, entries = self._shelf.outlet, self._at.read(lambda db: db.entries(file.path))
+        outlet, entries = self._folder.outlet, self._at.read(lambda db: db.entries(file.path))
         shown = [row for row in entries if outlet is None or not outlet.reader.withholds(row.id)]
         with suppress(NoPage):
             if len(shown) == len(entries) and (read := self._at.folder.read(file.path)) is not None:
@@ -275,12 +275,13 @@ class PageStore(Recents):
         """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
         and the rules. Returns how many beliefs and episodes went. They stay in history: `erase` destroys."""
         self._must_be_writable()
-        self._gated.may_clean(self._user)
-        book = self._shelf.book
+        self._gate.may_clean(self._user)
+        state = self._folder.state
         with self._at.working():
             self._synced(None)
-            with self._shelf.ledger.batch():
-                events = self._shelf.ledger.write(lambda: decide.clean(book, self._user, reason, everything=everything))
+            ledger = self._folder.ledger
+            with ledger.batch():
+                events = ledger.write(lambda: decide.clean(state, self._user, reason, everything=everything))
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
         gone = (BELIEF_TOMBSTONE, EPISODE_RETRACT)
@@ -342,7 +343,7 @@ class PageStore(Recents):
 
     def _of_mine(self, done: Synced) -> Synced:
         """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""
-        known, folder = self._shelf.book.reviews, path_of(self._user, NOTES).rpartition("/")[0]
+        known, folder = self._folder.state.reviews, path_of(self._user, NOTES).rpartition("/")[0]
         mine = tuple(name for name in done.reviews if (asked := known.find(name)) and asked.action.user == self._user)
 
         def is_mine(path: str) -> bool:
@@ -359,10 +360,10 @@ class PageStore(Recents):
 
     def _belief(self, name: str, idempotency_key: str = "") -> Belief:
         """What was just said, or, if it had been said before, what it is now."""
-        with self._shelf.known():
-            book = self._shelf.book
-            said = book.said(self._user, self._gated.by, idempotency_key)
-            return (said[0] if said else book.get(name, user=self._user)).belief()
+        with self._folder.known():
+            state = self._folder.state
+            said = state.said(self._user, self._gate.by, idempotency_key)
+            return (said[0] if said else state.get(name, user=self._user)).belief()
 
     def _entry(self, belief: Belief) -> PageEntry:
         """The entry that shows a belief; while the page lags behind, or it waits for a yes, as it will be."""

@@ -256,7 +256,7 @@ class Sync:
             return None
         mark = mark_of(read.data)
         base = db.base(path, mark) if file else None
-        known = Known(self._at.book.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
+        known = Known(self._at.state.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
         trouble = unreadable(read.data)
         found = Compared() if trouble else compare(page, file, rows, known, base)
         if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
@@ -271,15 +271,15 @@ class Sync:
         """The event that last changed what an entry shows."""
 
         def last(name: str) -> int:
-            held = self._at.book.find(name, user=user, short=False)
+            held = self._at.state.find(name, user=user, short=False)
             return held.seq if held else -1
 
         return last
 
     def _is_past(self, db: PagesFile, user: str) -> Callable[[str], bool]:
         """What is history that was moved away with the first stretches of the ledger: no row tells of it any more."""
-        is_whole, book = self._is_whole, self._at.book
-        return lambda name: not is_whole and book.owner(name) == user and db.entry(name) is None
+        is_whole, state = self._is_whole, self._at.state
+        return lambda name: not is_whole and state.owner(name) == user and db.entry(name) is None
 
     @cached_property
     def _is_whole(self) -> bool:
@@ -303,7 +303,7 @@ class Sync:
     def _users(self, db: PagesFile) -> dict[str, str]:
         """The folders of all users that are known, gathered once: a name need not be read off its folder."""
         if self._folders is None:
-            users = {held.user for held in self._at.book.held.values()} | {file.user for file in db.files()}
+            users = {held.user for held in self._at.state.held.values()} | {file.user for file in db.files()}
             self._folders = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
         return self._folders
 
@@ -350,7 +350,7 @@ class Sync:
             missing.append(cut.row)
         elif cut and cut.row and cut.entry and not missing:
             missing, changes = [cut.row], {"text": cut.entry.body, "trust": "human"}
-        held = [self._at.book.find(row.id, user=each.user, short=False) for row in missing]
+        held = [self._at.state.find(row.id, user=each.user, short=False) for row in missing]
         target = [one.belief().id for one in held if one is not None and one.status == "active"]
         why = f"{each.path}: {trouble}"
         review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)

@@ -33,21 +33,21 @@ from tallystick.stores.open_folder import OpenFolder
 class PathService:
     """The paths of one user."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
-        self._shelf, self._gated, self._user, self._several = shelf, gated, user, several
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
+        self._folder, self._gate, self._user, self._several = folder, gate, user, several
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
     def branch(self, name: str, parent: str = ROOT) -> MemoryPath:
         """A new path that sees what its parent sees."""
-        book = self._shelf.book
+        state = self._folder.state
 
         def decision(_: Draw) -> list[Draft]:
-            drafts = decide.branch(book, self._user, name, decide.named(book, self._user, parent))
-            self._gated.may("path", "branch", user=self._user, path=name)
+            drafts = decide.branch(state, self._user, name, decide.named(state, self._user, parent))
+            self._gate.may("path", "branch", user=self._user, path=name)
             return drafts
 
-        self._gated.record(decision)
+        self._gate.record(decision)
         return self.get(name)
 
     def merge(self, name: str, into: str | None = None, *, conflicts: str = REVIEW) -> Merged:
@@ -62,23 +62,23 @@ class PathService:
 
         def look() -> None:
             planned = self._plan(name, into)
-            found[:] = [(planned, tuple(planned.conflicts(self._shelf.book)))]
+            found[:] = [(planned, tuple(planned.conflicts(self._folder.state)))]
 
         events = self._act("merge", name, changes, look=look)
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             return self._told(*found[0], events)
 
     def conflicts(self, name: str, into: str | None = None) -> list[Conflict]:
         """Where both sides say something else. It only looks."""
-        with self._shelf.ledger.reading():
-            return self._plan(name, into).conflicts(self._shelf.book)
+        with self._folder.ledger.reading():
+            return self._plan(name, into).conflicts(self._folder.state)
 
     def preview(self, name: str, into: str | None = None) -> Merged:
         """What a merge would do: the branch's beliefs that would be brought over, and the conflicts. It only looks."""
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             planned = self._plan(name, into)
             brought = tuple(step.mine.belief() for step in planned.steps if not step.conflict)
-            return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(self._shelf.book)))
+            return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(self._folder.state)))
 
     def abandon(self, name: str, reason: str) -> MemoryPath:
         """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
@@ -90,7 +90,7 @@ class PathService:
 
         A `summary` of what it came to is remembered there first.
         """
-        said = self._gated.masks.words(summary)
+        said = self._gate.masks.words(summary)
         self._act("compact", name, {"summary": said} if said else {})
         return self.get(name)
 
@@ -106,35 +106,35 @@ class PathService:
 
     def get(self, name: str) -> MemoryPath:
         """A path by its name. The root has no record of its own."""
-        with self._shelf.ledger.reading():
-            found = self._shelf.book.paths.get(self._user, name) if isinstance(cast("object", name), str) else None
+        with self._folder.ledger.reading():
+            found = self._folder.state.paths.get(self._user, name) if isinstance(cast("object", name), str) else None
         if found is None:
             raise decide.not_found(name)
         return found
 
     def named(self, name: str) -> str:
         """The path that a name names, empty for the root, which "main" names. NotFound, with the way out."""
-        with self._shelf.ledger.reading():
-            return decide.named(self._shelf.book, self._user, name)
+        with self._folder.ledger.reading():
+            return decide.named(self._folder.state, self._user, name)
 
     def said(self, name: str) -> list[Belief]:
         """What was said or changed on this very path, and how it stands there now, oldest first."""
         path = self.named(name)
-        with self._shelf.ledger.reading():
-            book = self._shelf.book
-            found = [held for held in book.held.values() if (held.user, held.path) == (self._user, path)]
+        with self._folder.ledger.reading():
+            state = self._folder.state
+            found = [held for held in state.held.values() if (held.user, held.path) == (self._user, path)]
             return [held.belief() for held in sorted(found, key=lambda held: held.first)]
 
     def all(self) -> list[MemoryPath]:
         """Every path but the root, oldest first."""
-        with self._shelf.ledger.reading():
-            return self._shelf.book.paths.all(self._user)
+        with self._folder.ledger.reading():
+            return self._folder.state.paths.all(self._user)
 
     def tree(self) -> Tree:
         """The root, and all that branched from it."""
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             counts = self._counts()
-            records = {path.path_id: path for path in self._shelf.book.paths.all(self._user)}
+            records = {path.path_id: path for path in self._folder.state.paths.all(self._user)}
         below: dict[str, list[str]] = {}
         for path in records.values():
             below.setdefault(path.parent_id, []).append(path.path_id)
@@ -148,12 +148,12 @@ class PathService:
         return iter(self.all())
 
     def __len__(self) -> int:
-        with self._shelf.ledger.reading():
-            return len(self._shelf.book.paths.names(self._user))
+        with self._folder.ledger.reading():
+            return len(self._folder.state.paths.names(self._user))
 
     def __contains__(self, name: object) -> bool:
-        with self._shelf.ledger.reading():
-            return isinstance(name, str) and self._shelf.book.paths.is_known(self._user, name)
+        with self._folder.ledger.reading():
+            return isinstance(name, str) and self._folder.state.paths.is_known(self._user, name)
 
     def __repr__(self) -> str:
         return f"<{len(self)} paths of {self._user}>"
@@ -164,38 +164,38 @@ class PathService:
         self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
     ) -> list[Event]:
         """Do something to a path as it is now, if this program may; else put it to a person."""
-        gated, book = self._gated, self._shelf.book
-        asked: dict[str, Any] = {"user": self._user, "by": gated.by, "trust": gated.trust}
-        asked["reason"] = gated.masks.words(reason)
+        gate, state = self._gate, self._folder.state
+        asked: dict[str, Any] = {"user": self._user, "by": gate.by, "trust": gate.trust}
+        asked["reason"] = gate.masks.words(reason)
 
         def build() -> Action:
-            path = decide.named(book, self._user, name) or MAIN
+            path = decide.named(state, self._user, name) or MAIN
             if look is not None:
                 look()
-            return action_on(book, kind, path, changes, several=self._several(), **asked)
+            return action_on(state, kind, path, changes, several=self._several(), **asked)
 
-        return gated.act(build)
+        return gate.act(build)
 
     def _plan(self, name: str, into: str | None) -> merging.Plan:
-        return merging.plan(self._shelf.book, self._user, name, into, several=self._several())
+        return merging.plan(self._folder.state, self._user, name, into, several=self._several())
 
     def _told(self, planned: merging.Plan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
         """What a merge did, from the events that it recorded."""
-        book = self._shelf.book
+        state = self._folder.state
         bodies = [(event.op, event.body) for event in events if event.body]
         said = [body["belief"]["id"] for _, body in bodies if "merged" in body]
-        brought = tuple(held.belief() for name in said if (held := book.version(name)))
+        brought = tuple(held.belief() for name in said if (held := state.version(name)))
         asked = tuple(body["review"] for op, body in bodies if op == REVIEW_ASK)
         return Merged(planned.path, planned.into, brought, conflicts, asked)
 
     def _counts(self) -> dict[str, tuple[int, int]]:
         """How many beliefs are held on each path, and how many episodes were told there."""
-        book, held, told = self._shelf.book, dict[str, int](), dict[str, int]()
-        for each in book.held.values():
+        state, held, told = self._folder.state, dict[str, int](), dict[str, int]()
+        for each in state.held.values():
             if each.user == self._user and each.status == "active":
                 held[each.path] = held.get(each.path, 0) + 1
-        for source in book.episodes.standing(self._user):
-            if (episode := book.episodes.of(source)) is not None:
+        for source in state.episodes.standing(self._user):
+            if (episode := state.episodes.of(source)) is not None:
                 told[episode.path] = told.get(episode.path, 0) + 1
         return {path: (held.get(path, 0), told.get(path, 0)) for path in held.keys() | told.keys()}
 

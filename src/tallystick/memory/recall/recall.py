@@ -47,11 +47,11 @@ class RecallService:
     """The questions put to one memory."""
 
     def __init__(
-        self, shelf: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
+        self, open_folder: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
         embedder: Embedder | str | None,
         tell: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell
+        self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
         self._given = embedder
         self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
         self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
@@ -59,7 +59,7 @@ class RecallService:
 
     @cached_property
     def settings(self) -> settings.Settings:
-        return settings.read_settings(self._shelf.ledger.folder.root)
+        return settings.read_settings(self._folder.ledger.folder.root)
 
     @cached_property
     def meaning(self) -> VectorSearch:
@@ -69,7 +69,7 @@ class RecallService:
         given = self.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._tell) if isinstance(given, str) else given
         static = None if embedder is None else _static()
-        folder = self._shelf.ledger.folder.root / "vectors" if self._shelf.ledger.writable else None
+        folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
         return VectorSearch(embedder, static, folder)
 
     @cached_property
@@ -96,10 +96,10 @@ class RecallService:
         check(question, k, floor, believed_at, as_of)
         check_names(user=whose, path=path, session=_or_any(session), agent=_or_any(agent))
         then = said_time(as_of)
-        at = NOW if believed_at is None else self._shelf.seq_at(believed_at)
+        at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
         scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
-        scope = scope.on(self._shelf.book.paths)
+        scope = scope.on(self._folder.state.paths)
         out = self._named(without, whose, path)
         floor = self.settings.floor if floor is None else floor
         return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)
@@ -109,17 +109,17 @@ class RecallService:
         if as_of:
             return datetime.fromisoformat(parse_moment(as_of))
         if believed_at is None:
-            return datetime.fromisoformat(self._shelf.ledger.now())
+            return datetime.fromisoformat(self._folder.ledger.now())
         if isinstance(believed_at, datetime):
             return datetime.fromisoformat(stamp(believed_at))
         if isinstance(believed_at, str):
             return datetime.fromisoformat(parse_moment(believed_at))
-        chain = self._shelf.ledger.chain()
-        place = min(max(at, chain.first), self._shelf.ledger.end.seq)
+        chain = self._folder.ledger.chain()
+        place = min(max(at, chain.first), self._folder.ledger.end.seq)
         return datetime.fromisoformat(chain.line(place).event().ts)
 
     def _top_k(self) -> int:
-        said = self._shelf.book.work.config.get("top_k", "5")
+        said = self._folder.state.work.config.get("top_k", "5")
         return int(said) if said.isdecimal() and int(said) else 5
 
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
@@ -127,7 +127,7 @@ class RecallService:
         from tallystick.recall.filters import several
 
         names = several("without", without)
-        found = [(name, self._shelf.book.find(name, user=user, path=path)) for name in names if name]
+        found = [(name, self._folder.state.find(name, user=user, path=path)) for name in names if name]
         return [held.ref if held else name for name, held in found]
 
     def recall(
@@ -143,7 +143,7 @@ class RecallService:
 
     def asking(self, question: str, *, now: datetime | None = None, **asked: Any) -> Ask:
         """What is asked, checked; `now` is for a question that was asked before."""
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             ask = self.ask(question, **asked)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
@@ -152,8 +152,8 @@ class RecallService:
         from tallystick.recall.pipeline import answer
 
         self._prepare(ask, tick)
-        with self._shelf.ledger.reading():
-            erasures = self._shelf.ledger.standing.erasures
+        with self._folder.ledger.reading():
+            erasures = self._folder.ledger.standing.erasures
             found: RecallResult = self._put(ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), tick)
             return found, self._head()
 
@@ -175,24 +175,24 @@ class RecallService:
         """The frame, the source of each of its hits, and the last event that it was made from."""
         day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
         key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
-        with self._shelf.ledger.reading():
-            kept = self._frames.get(key, self._shelf.book.changed, ask.scope.now) if self._may_cache(frame) else None
+        with self._folder.ledger.reading():
+            kept = self._frames.get(key, self._folder.state.changed, ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
                 return *kept, self._head()
         self._prepare(ask, None)
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             done, served, expires = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
             if frame.cache and self._may_cache(frame):
                 seconds, now = frame.cache["ttl_seconds"], ask.scope.now
-                self._frames.put(key, self._shelf.book.changed, seconds, now, expires or "", done, served)
+                self._frames.put(key, self._folder.state.changed, seconds, now, expires or "", done, served)
             return done, served, self._head()
 
     def _may_cache(self, frame: Frame) -> bool:
         """Not inside a batch: what it writes is counted as known already, and is not in the index yet."""
-        return frame.cache is not None and not self._shelf.ledger.in_batch()
+        return frame.cache is not None and not self._folder.ledger.in_batch()
 
     def _head(self) -> Head:
-        end = self._shelf.ledger.end
+        end = self._folder.ledger.end
         return end.seq, end.hash
 
     def _keep(
@@ -200,7 +200,7 @@ class RecallService:
     ) -> str:
         """Leave a receipt, and say which."""
         is_of_now = ask.scope.as_of is None and asked.get("believed_at") is None
-        at = stamp(ask.now) if is_of_now else self._shelf.ledger.now()
+        at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
         receipt = Receipt.made(
             at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user, question=question,
             asked=to_keep(ask, asked, at), frame=ask.frame.name if ask.frame else "",
@@ -214,7 +214,7 @@ class RecallService:
         from tallystick.recall.frame import framed
         from tallystick.recall.pipeline import rank, served
 
-        ranking = rank(file, self._means(ask), ask, self._shelf.ledger.standing.erasures)
+        ranking = rank(file, self._means(ask), ask, self._folder.ledger.standing.erasures)
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
         cut: list[tuple[Hit, str]] = []
@@ -225,8 +225,8 @@ class RecallService:
             hits += ranking.related(chosen.neighbours, [*guaranteed, *hits])
             reasons = {ranking.measured.blocks[place]: why for place, why in chosen.cut}
             cut = [(hit, reasons[hit.block]) for hit in ranking.hits(place for place, _ in chosen.cut)]
-            if self._shelf.outlet is not None:  # a line shows what this program may read
-                seen = self._shelf.outlet.reader.hit
+            if self._folder.outlet is not None:  # a line shows what this program may read
+                seen = self._folder.outlet.reader.hit
                 guaranteed, hits = ([*map(seen, each)] for each in (guaranteed, hits))
                 cut = [(seen(hit), why) for hit, why in cut]
         filled = framed(
@@ -244,7 +244,7 @@ class RecallService:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
         from tallystick.recall.hits import as_served
 
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))
         return tuple(found.get(source, source) for source, _ in receipt.hits)
 
@@ -281,7 +281,7 @@ class RecallService:
         from tallystick.recall.vectors import NoVectors
 
         try:
-            with self._shelf.ledger.reading():
+            with self._folder.ledger.reading():
                 bare = self._index.read(lambda file: take_apart(file, ask.question, ask.scope, ask.now).bare, tick)
             if bare.strip():
                 self.meaning.hear(bare)
@@ -291,7 +291,7 @@ class RecallService:
 
     def _embed_some(self, user: str, most: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
-        ledger, meaning = self._shelf.ledger, self.meaning
+        ledger, meaning = self._folder.ledger, self.meaning
         if meaning.embedder is None or not can_be_written(user):
             return 0
         meaning.identity()  # this may load a model, and nobody waits for it
@@ -321,8 +321,8 @@ class RecallService:
     def _connect_some(self, user: str) -> int:
         if not can_be_written(user):
             return 0
-        with self._shelf.ledger.reading():
-            erasures = self._shelf.ledger.standing.erasures
+        with self._folder.ledger.reading():
+            erasures = self._folder.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
 
     def missing_vectors(self, user: str | None = None) -> int:
@@ -335,8 +335,8 @@ class RecallService:
             return 0
         try:
             self.meaning.get_ready()
-            with self._shelf.ledger.reading():
-                erasures = self._shelf.ledger.standing.erasures
+            with self._folder.ledger.reading():
+                erasures = self._folder.ledger.standing.erasures
                 return self._index.read(lambda file: self.meaning.missing_vectors(file, whose, erasures))
         except NoVectors:
             return 0
@@ -348,7 +348,7 @@ class RecallService:
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.erase import sweep
 
-        ledger = self._shelf.ledger
+        ledger = self._folder.ledger
         with ledger.reading():
             erasures = ledger.standing.erasures
             self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))

@@ -36,10 +36,10 @@ class ReceiptStore:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, user: str, tell: Callable[[str], None] | None = None
+        self, folder: OpenFolder, gate: WriteGate, user: str, tell: Callable[[str], None] | None = None
     ) -> None:  # fmt: skip
-        self._shelf, self._user, self._tell = shelf, user, tell or _log
-        self._is_off, self._masks = gated.trust in DEFAULT.quarantined, gated.masks
+        self._folder, self._user, self._tell = folder, user, tell or _log
+        self._is_off, self._masks = gate.trust in DEFAULT.quarantined, gate.masks
         self._waiting: list[Receipt] = []
         self._pen = threading.Lock()  # whoever holds it writes, and takes off the list what is written
         self._told = False
@@ -53,7 +53,7 @@ class ReceiptStore:
         if receipt.question:
             receipt = replace(receipt, question=self._masks.words(receipt.question))
         self._waiting.append(receipt)
-        if len(self._waiting) < GROUP or self._shelf.ledger.in_batch():
+        if len(self._waiting) < GROUP or self._folder.ledger.in_batch():
             return
         if self._pen.acquire(blocking=False):  # else somebody is writing them already
             try:
@@ -63,7 +63,7 @@ class ReceiptStore:
 
     def flush(self) -> None:
         """Write what waits. Nothing waiting is no event. Inside a batch it stays: the batch may be taken back."""
-        if self._waiting and not self._shelf.ledger.in_batch():
+        if self._waiting and not self._folder.ledger.in_batch():
             with self._pen:
                 self._write()
 
@@ -72,7 +72,7 @@ class ReceiptStore:
         if not waiting:
             return
         try:
-            self._shelf.ledger.write(lambda: decide.receipts(map(self._without_erased, waiting)))
+            self._folder.ledger.write(lambda: decide.receipts(map(self._without_erased, waiting)))
         except (TallystickError, OSError) as error:
             if not self._told:
                 self._told = True
@@ -84,7 +84,7 @@ class ReceiptStore:
         """The receipt; without its words, if what was served was erased while the receipt waited."""
         if not has_words(receipt.to_body()):
             return receipt
-        known = self._shelf.book
+        known = self._folder.state
         there = (known.owner(source) or known.episodes.owner(source) for source, _ in receipt.hits)
         asked = {name: value for name, value in receipt.asked.items() if name not in WORDED}
         return receipt if all(there) else replace(receipt, question="", asked=asked)
@@ -106,30 +106,30 @@ class ReceiptStore:
             raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
         whose = self._user if user is None else user
         found = {each.id: each for each in reversed(self._unwritten()) if each.user == whose}
-        with self._shelf.ledger.reading():
-            for seq in self._shelf.book.uses.receipts_of(whose):
+        with self._folder.ledger.reading():
+            for seq in self._folder.state.uses.receipts_of(whose):
                 if len(found) >= limit:
                     break
                 found.update({each.id: each for each in self._read(seq) if each.id not in found})
         return sorted(found.values(), key=lambda each: each.id, reverse=True)[:limit]
 
     def _unwritten(self) -> list[Receipt]:
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             return [self._without_erased(each) for each in list(self._waiting)]
 
     def _written(self, id: str) -> Iterator[Receipt]:
-        with self._shelf.ledger.reading():
-            for seq in self._shelf.book.uses.where(id):
+        with self._folder.ledger.reading():
+            for seq in self._folder.state.uses.where(id):
                 yield from self._read(seq)
 
     def _read(self, seq: int) -> list[Receipt]:
         """The receipts of one event; none, if it was moved away or emptied."""
-        ledger = self._shelf.ledger
+        ledger = self._folder.ledger
         if seq < ledger.chain().first:
             return []
         for event in ledger.events(seq, seq + 1):
             if event.op == RECEIPT_PUT and event.body is not None:
-                found, outlet = [Receipt.from_body(body) for body in event.body["receipts"]], self._shelf.outlet
+                found, outlet = [Receipt.from_body(body) for body in event.body["receipts"]], self._folder.outlet
                 is_read = outlet is None or outlet.reader.may_read(seq)
                 return found if is_read else [replace(each, question="") for each in found]
             if event.op != RECEIPT_PUT:

@@ -33,8 +33,8 @@ _AT_ONCE = 256  # answers about one source that are one group
 class ReviewService:
     """The reviews of one user. `fold` carries out the folding of a page that has its yes."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, fold: Fold) -> None:
-        self._shelf, self._gated, self._user, self._fold = shelf, gated, user, fold
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, fold: Fold) -> None:
+        self._folder, self._gate, self._user, self._fold = folder, gate, user, fold
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -43,24 +43,24 @@ class ReviewService:
 
         What has a yes that is still to be carried out does not wait, until that yes ends.
         """
-        with self._shelf.ledger.reading():
-            return self._shelf.book.reviews.waiting(self._user, self._shelf.ledger.now())
+        with self._folder.ledger.reading():
+            return self._folder.state.reviews.waiting(self._user, self._folder.ledger.now())
 
     def all(self) -> list[Review]:
         """Every review, answered or not, oldest first. Those of erased beliefs went with them."""
-        with self._shelf.ledger.reading():
-            return self._shelf.book.reviews.all(self._user)
+        with self._folder.ledger.reading():
+            return self._folder.state.reviews.all(self._user)
 
     def get(self, name: str) -> Review:
         """A review by its id, or by the last six characters of it."""
-        with self._shelf.ledger.reading():
-            return self._shelf.book.reviews.get(name, user=self._user)
+        with self._folder.ledger.reading():
+            return self._folder.state.reviews.get(name, user=self._user)
 
     def find(self, *, kind: str = "", trust: str = "", about: str = "", source: str = "") -> list[Review]:
         """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity, comes
         from that source."""
         wanted = named_cell(kind) if kind else ""
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             return [
                 review for review in self.waiting()
                 if wanted in ("", review.action.kind, review.action.cell) and trust in ("", review.action.trust)
@@ -68,23 +68,23 @@ class ReviewService:
             ]  # fmt: skip
 
     def _abouts(self, review: Review) -> set[str]:
-        known, action = self._shelf.book, review.action
+        known, action = self._folder.state, review.action
         held = (known.find(version, user=self._user, short=False) for version in action.target)
         return {action.changes.get("about", ""), *(each.body().get("about", "") for each in held if each)}
 
     def quarantined_episodes(self, source: str) -> list[str]:
         """What that source told and is kept out of recall, by the episodes' events. `approve_all` lets it in."""
-        with self._shelf.ledger.reading():
-            return quarantined_episodes(self._shelf.book, source, user=self._user)
+        with self._folder.ledger.reading():
+            return quarantined_episodes(self._folder.state, source, user=self._user)
 
     def is_approved(self, belief: Belief) -> bool:
         """Whether a person said yes to this version of a belief."""
-        with self._shelf.ledger.reading():
-            return self._shelf.book.reviews.is_approved(belief.id)
+        with self._folder.ledger.reading():
+            return self._folder.state.reviews.is_approved(belief.id)
 
     def may_answer(self) -> bool:
         """Whether this program's yes or no would count: it has the trust of a person, and the policy names its door."""
-        return self._gated.policy.answers(self._gated.trust, self._gated.by)
+        return self._gate.policy.answers(self._gate.trust, self._gate.by)
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
@@ -95,16 +95,16 @@ class ReviewService:
         that was cut short is finished.
         """
         asked = self.get(name)
-        with self._shelf.in_steps():
-            events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
+        with self._folder.in_steps():
+            events = self._gate.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
             answered = _answered(asked, events)
-            do_the_rest(self._gated, self._fold, answered.action)
+            do_the_rest(self._gate, self._fold, answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
         """Say no. A belief that was to be trusted goes out of sight; for anything else, nothing is changed."""
         asked = self.get(name)
-        return _answered(asked, self._gated.reject(asked.id, user=self._user, reason=reason))
+        return _answered(asked, self._gate.reject(asked.id, user=self._user, reason=reason))
 
     def withdraw(self, name: str, *, reason: str = "") -> Review:
         """Take back a question that this program asked: it is closed as stale, and nothing is changed.
@@ -112,7 +112,7 @@ class ReviewService:
         Not one about what is kept out of recall: that stays in question until a person answers.
         """
         asked = self.get(name)
-        self._gated.withdraw(asked.id, user=self._user, reason=reason)
+        self._gate.withdraw(asked.id, user=self._user, reason=reason)
         return self.get(asked.id)
 
     def grant(
@@ -124,7 +124,7 @@ class ReviewService:
         one, and so does any other answer.
         """
         asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
-        [said] = self._gated.grant(
+        [said] = self._gate.grant(
             asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end
         )  # fmt: skip
         return Approval(asked.id, asked.digest, said.by, said.ts, end, marker)
@@ -134,9 +134,9 @@ class ReviewService:
             return parse_moment(expires)
         if isinstance(expires, datetime):
             return stamp(expires)
-        lasts = self._gated.policy.expires if expires is None else expires
+        lasts = self._gate.policy.expires if expires is None else expires
         try:
-            return stamp(datetime.fromisoformat(self._shelf.ledger.now()) + lasts)
+            return stamp(datetime.fromisoformat(self._folder.ledger.now()) + lasts)
         except OverflowError:
             raise Refused(f"a yes cannot last {lasts}; give it a shorter time") from None
 
@@ -148,7 +148,7 @@ class ReviewService:
         """
         done = self._each(names, which, lambda name, digest: self.approve(name, reason=reason, digest=digest))
         if which.keys() == {"source"}:
-            self._gated.approve_episodes(which["source"], user=self._user)
+            self._gate.approve_episodes(which["source"], user=self._user)
         return done
 
     def reject_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
@@ -165,7 +165,7 @@ class ReviewService:
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
         for start in range(0, len(shown), _AT_ONCE):
-            with self._gated.batch() if "source" in which and not self._shelf.ledger.in_batch() else nullcontext():
+            with self._gate.batch() if "source" in which and not self._folder.ledger.in_batch() else nullcontext():
                 done += [self._one(name, digest, answer) for name, digest in shown[start : start + _AT_ONCE]]
         return done
 
@@ -191,10 +191,10 @@ class ReviewService:
         return f"<{len(self)} reviews waiting for {self._user}>"
 
 
-def do_the_rest(gated: WriteGate, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
+def do_the_rest(gate: WriteGate, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
     """What an action takes beyond events about beliefs, if it is one that does."""
     if action.cell == "erase":
-        gated.finish_erasing(action, has_yes=has_yes)
+        gate.finish_erasing(action, has_yes=has_yes)
     elif action.cell == "page.compact":
         fold(action)
 

@@ -32,11 +32,11 @@ class Outlet:
         if getattr(self._now, "is_inside", False):
             return method(of, *given, **named)
         name, noun = method.__name__, _NOUNS.get(type(of).__name__, "")
-        before = self._rule.shelf.ledger.end.seq if name in _STATING else None
+        before = self._rule.folder.ledger.end.seq if name in _STATING else None
         try:
             with self._inside():
                 if not self.reader.is_person and (given or named):
-                    with self._rule.shelf.ledger.reading():
+                    with self._rule.folder.ledger.reading():
                         given, named = self._meant(noun, name, given, named)
                 found = method(of, *given, **named)
         except _HiddenName as error:
@@ -104,7 +104,7 @@ class Outlet:
 
     def _message(self, message: str) -> str:
         """An error without the names of paths that this program may not know, and why those ended."""
-        known = [] if self.reader.is_person else self._rule.book.paths.all(self._rule.user)
+        known = [] if self.reader.is_person else self._rule.state.paths.all(self._rule.user)
         for found in known:
             shown = self.reader.path(found)
             for name in (repr(found.path_id), f"{found.path_id!r:.80}"):  # as errors name a path

@@ -27,7 +27,7 @@ def answering(kind: Kind) -> Kind:
 def _returning(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, *given: Any, **named: Any) -> Any:
-        outlet = self._shelf.outlet
+        outlet = self._folder.outlet
         return method(self, *given, **named) if outlet is None else outlet.call(method, self, given, named)
 
     return call
@@ -36,7 +36,7 @@ def _returning(method: Callable[..., Any]) -> Callable[..., Any]:
 def _iterating(method: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     @wraps(method)
     def call(self: Any, *given: Any, **named: Any) -> Iterator[Any]:
-        outlet, found = self._shelf.outlet, method(self, *given, **named)
+        outlet, found = self._folder.outlet, method(self, *given, **named)
         yield from found if outlet is None else outlet.each(found)
 
     return call

@@ -61,9 +61,9 @@ NOTHING = object()  # in the place of a record of which nothing may be read
 class Reader:
     """The rule for one open memory and its program. A person's reader only marks what is withheld from others."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
-        self.rule, self._user = Quarantine(shelf, gated, user), user
-        self.is_person = gated.trust == "human"
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+        self.rule, self._user = Quarantine(folder, gate, user), user
+        self.is_person = gate.trust == "human"
         self.stated = threading.local()  # after which event the call began that states what is given out
 
     def withholds(self, version: str) -> bool:
@@ -132,7 +132,7 @@ class Reader:
         return remade(made, {"path": self.path_name(found.user, found.path)})
 
     def fact(self, found: Fact) -> Fact:
-        held = self.rule.book.version(found.version)
+        held = self.rule.state.version(found.version)
         why = self.rule.why_belief(found.version, found.trust, found.user, -1, agent=found.agent)
         made = self._judged(found, why, held.seq if held else -1, id=found.version)
         if self.is_person:
@@ -174,7 +174,7 @@ class Reader:
         return remade(made, {"differs": tuple(_renamed(each, names) for each in made.differs)})
 
     def entry(self, found: PageEntry) -> PageEntry:
-        held, before = self.rule.book.version(found.id), getattr(self.stated, "after", None)
+        held, before = self.rule.state.version(found.id), getattr(self.stated, "after", None)
         is_own = before is not None and held is not None and held.seq > before  # this very call stated it
         return emptied(found) if self.withholds(found.id) and not is_own else found
 
@@ -187,7 +187,7 @@ class Reader:
     def folding(self, found: Compaction) -> Compaction:
         """What becomes of a page. It shows all of it, so words that are withheld on it withhold its texts."""
         about = found.path.removesuffix(".md")
-        versions = on_page(self.rule.book, found.user, "" if about == NOTES else about)
+        versions = on_page(self.rule.state, found.user, "" if about == NOTES else about)
         is_read = self.is_person or not any(map(self.withholds, versions))
         return found if is_read else remade(found, {"text": "", "diff": "", "losses": (), "changes": ()})
 
@@ -265,11 +265,11 @@ class Reader:
         if self.is_person or not path:
             return path
         before = getattr(self.stated, "after", None)
-        is_stated = before is not None and self.rule.book.paths.branched(user, path) > before
+        is_stated = before is not None and self.rule.state.paths.branched(user, path) > before
         return path if is_stated else self.rule.path_name(user, path)
 
     def path(self, found: MemoryPath) -> MemoryPath:
-        known, user = self.rule.book.paths, self._user
+        known, user = self.rule.state.paths, self._user
         if self.is_person or not known.is_known(user, found.path_id):
             return found
         changes: dict[str, Any] = {
@@ -292,7 +292,7 @@ class Reader:
     def event(self, found: Event) -> Event:
         if found.body is None or self.is_person:
             return found
-        user = self.rule.shelf.owner(found) or self._user
+        user = self.rule.folder.owner(found) or self._user
         made = self._words(found, found.body, user)
         if found.op.startswith("review.") and isinstance(made.get("reason"), str):
             made["reason"] = self.rule.quoting(user, made["reason"])
@@ -390,7 +390,7 @@ class Reader:
         return found.model_copy(update=self.rule.without_names(said, user))
 
     def _is_told_withheld(self, user: str, name: str) -> bool:
-        return any(self.withholds(each.source) for each in self.rule.book.episodes.find(user, name))
+        return any(self.withholds(each.source) for each in self.rule.state.episodes.find(user, name))
 
     def deltas(self, found: Deltas) -> Deltas:
         return Deltas(made for each in (*found, *found.findings) if (made := self.out(each)) is not NOTHING)

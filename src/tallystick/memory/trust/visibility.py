@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tallystick.stores.open_folder import OpenFolder
 
 
-def withheld_among(shelf: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
     """Which of these versions are withheld, and why. The caller has the ledger's turn."""
-    against = shelf.book.distrusts.of(user)
+    against = folder.state.distrusts.of(user)
     if not against:
         return {}
     asked = (orjson.dumps(list(versions)).decode(),)
@@ -35,11 +35,11 @@ def withheld_among(shelf: OpenFolder, index: IndexService, versions: Iterable[st
     return found
 
 
-def brought_back(shelf: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
+def brought_back(folder: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
     """The versions that are shown again, because those that took their place are withheld."""
     asked = (orjson.dumps(list(refs)).decode(),)
     rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])
     places = sorted(row.since_seq for row in rows if row.sight == BACK)
-    events = (event for place in places for event in shelf.ledger.events(place, place + 1))
+    events = (event for place in places for event in folder.ledger.events(place, place + 1))
     bodies = ((event, event.body["belief"]) for event in events if event.body and "belief" in event.body)
     return [Belief.from_body(body, event.seq, event.ts) for event, body in bodies]

@@ -36,8 +36,8 @@ _NAMING = frozenset(("source_episode_ids", "corroborates"))  # where names of ep
 class Quarantine:
     """The rule, on what is known now. `gated` is the program that reads."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
-        self.shelf, self.book, self.gated, self.user = shelf, shelf.book, gated, user
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+        self.folder, self.state, self.gate, self.user = folder, folder.state, gate, user
         self._trusts = DEFAULT.quarantined
         self._writers: dict[int, tuple[str, str, str]] = {}  # by event: its writer's trust, its source, its id
         self._described: tuple[object, frozenset[str]] = (None, frozenset())  # pages, and of when that is known
@@ -45,7 +45,7 @@ class Quarantine:
     def refresh(self) -> None:
         """Look at the policy as it is now; at the default, if it cannot be read."""
         try:
-            self._trusts = self.gated.policy.quarantined
+            self._trusts = self.gate.policy.quarantined
         except TallystickError:
             self._trusts = DEFAULT.quarantined
 
@@ -56,13 +56,13 @@ class Quarantine:
 
     def withholds(self, name: str) -> bool:
         """Whether the words of a belief's version, or of an episode by its event's id, are withheld from programs."""
-        if (held := self.book.version(name)) is not None:
+        if (held := self.state.version(name)) is not None:
             return bool(self.why_held(name, held))
-        told = self.book.episodes.of(name)
+        told = self.state.episodes.of(name)
         event = self._event(told.seq) if told else None
         if told is None or event is None or event.body is None:
             return False
-        owner = self.book.episodes.owner(name) or self.user
+        owner = self.state.episodes.owner(name) or self.user
         trust = event.body["episode"].get("trust", "human")
         return bool(self.why_episode(name, trust, owner, told.seq, told.agent, told.session))
 
@@ -70,13 +70,13 @@ class Quarantine:
         """Why the current version of a belief is withheld; empty, if it is not."""
         if self._is_doubted(version, held.body().get("trust", "human")):
             return PENDING
-        return NOT_TRUSTED if distrusted(self.book, held) else ""
+        return NOT_TRUSTED if distrusted(self.state, held) else ""
 
     def why_belief(self, version: str, trust: str, user: str, seq: int, *, agent: str, session: str = "") -> str:
         """The same of any version, by what it says."""
         if self._is_doubted(version, trust):
             return PENDING
-        if not self.book.distrusts.of(user):
+        if not self.state.distrusts.of(user):
             return ""
         return self._why_source(trust, user, self._place(version) if seq < 0 else seq, agent, session)
 
@@ -86,23 +86,23 @@ class Quarantine:
 
     def _place(self, version: str) -> int:
         """The event that stated a version; -1 if it is not here."""
-        held = self.book.version(version)
+        held = self.state.version(version)
         naming = timeline.naming([version])
-        events = self.shelf.ledger.events(held.first, naming=naming) if held else ()
+        events = self.folder.ledger.events(held.first, naming=naming) if held else ()
         stating = (event.seq for event in events if (event.body or {}).get("belief", {}).get("id") == version)
         return next(stating, -1)
 
     def is_text_alone(self, name: str, trust: str) -> bool:
         """Whether others corroborated a statement that nobody approved: they said its text, and nothing else of it."""
-        is_approved = self.book.reviews.is_approved(name)
-        return self.is_quarantined(trust) and not is_approved and self.book.distrusts.is_borne_out(name)
+        is_approved = self.state.reviews.is_approved(name)
+        return self.is_quarantined(trust) and not is_approved and self.state.distrusts.is_borne_out(name)
 
     def _is_doubted(self, name: str, trust: str) -> bool:
-        is_clear = self.book.reviews.is_approved(name) or self.book.distrusts.is_borne_out(name)
+        is_clear = self.state.reviews.is_approved(name) or self.state.distrusts.is_borne_out(name)
         return self.is_quarantined(trust) and not is_clear
 
     def _why_source(self, trust: str, user: str, seq: int, agent: str, session: str) -> str:
-        against = self.book.distrusts
+        against = self.state.distrusts
         if seq < 0 or not against.of(user):
             return ""
         by = self._written(seq)[1]
@@ -117,14 +117,14 @@ class Quarantine:
 
     def is_distrusted(self, by: str, trust: str, seq: int = LATEST) -> bool:
         """Whether whoever said something is not trusted."""
-        return self.book.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
+        return self.state.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
 
     def has_distrusted_description(self, user: str, about: str) -> bool:
         """Whether somebody who is not trusted described a page."""
-        ledger = self.shelf.ledger
-        known = (ledger.end.seq, user, tuple(each.seq for each in self.book.distrusts.of(user)))
+        ledger = self.folder.ledger
+        known = (ledger.end.seq, user, tuple(each.seq for each in self.state.distrusts.of(user)))
         if known[2] and known != self._described[0]:
-            told = (event for event in self.shelf.events_of(user) if event.op == PAGE_PUT and event.body is not None)
+            told = (event for event in self.folder.events_of(user) if event.op == PAGE_PUT and event.body is not None)
             pages = frozenset(event.body["about"] for event in told if event.body and self.is_written_by(event.seq))
             self._described = (known, pages)
         return bool(known[2]) and about in self._described[1]
@@ -144,14 +144,14 @@ class Quarantine:
     def is_own(self, seq: int) -> bool:
         """Whether this program wrote an event, or another with its trust in its name."""
         trust, by, _ = self._written(seq)
-        return (trust, by) == (self.gated.trust, self.gated.by)
+        return (trust, by) == (self.gate.trust, self.gate.by)
 
     def event_id(self, seq: int) -> str:
         return self._written(seq)[2]
 
     def owner(self, seq: int) -> str:
         event = self._event(seq)
-        return (self.shelf.owner(event) if event else None) or self.user
+        return (self.folder.owner(event) if event else None) or self.user
 
     def _written(self, seq: int) -> tuple[str, str, str]:
         """The trust of an event's writer, its source and its id. Nobody knows who wrote what is not here any more."""
@@ -163,7 +163,7 @@ class Quarantine:
         return self._writers[seq]
 
     def _event(self, seq: int) -> Event | None:
-        ledger = self.shelf.ledger
+        ledger = self.folder.ledger
         with ledger.reading():
             is_here = ledger.chain().first <= seq <= ledger.end.seq
             return next(iter(ledger.events(seq, seq + 1)), None) if is_here else None
@@ -172,9 +172,9 @@ class Quarantine:
 
     def path_name(self, user: str, path: str) -> str:
         """A path's name; an opaque one, if a program chose it whose words are quarantined."""
-        if not path or not self.book.paths.is_known(user, path):
+        if not path or not self.state.paths.is_known(user, path):
             return path
-        seq = self.book.paths.branched(user, path)
+        seq = self.state.paths.branched(user, path)
         return f"path-{self.event_id(seq)[-6:].lower()}" if self.is_written_by(seq) else path
 
     def quoting(self, user: str, text: str) -> str:
@@ -185,16 +185,16 @@ class Quarantine:
 
     def opaque_paths(self, user: str) -> dict[str, str]:
         """The names of paths that are replaced, by the opaque ones."""
-        named = {name: self.path_name(user, name) for name in self.book.paths.names(user)}
+        named = {name: self.path_name(user, name) for name in self.state.paths.names(user)}
         return {opaque: name for name, opaque in named.items() if opaque != name}
 
     def record_name(self, user: str, name: Any) -> Any:
         """The name of a belief or an episode; its id, if a program chose the name whose words are quarantined."""
-        if not isinstance(name, str) or self.book.taken(name):
+        if not isinstance(name, str) or self.state.taken(name):
             return name
-        if (held := self.book.find(name, user=user, short=False)) is not None:
+        if (held := self.state.find(name, user=user, short=False)) is not None:
             return held.body()["id"] if self._is_name_withheld(held) else name
-        told = self.book.episodes.find(user, name)
+        told = self.state.episodes.find(user, name)
         return next((each.source for each in told if self._is_told_withheld(each.source)), name)
 
     def _is_name_withheld(self, held: CurrentVersion) -> bool:
@@ -202,16 +202,16 @@ class Quarantine:
         return bool(self.why_held(version, held)) or self.is_text_alone(version, trust)
 
     def _is_told_withheld(self, source: str) -> bool:
-        return self.withholds(source) or self.book.distrusts.is_borne_out(source)
+        return self.withholds(source) or self.state.distrusts.is_borne_out(source)
 
     def is_hidden(self, user: str, name: str, path: str) -> bool:
         """Whether a name is one that somebody else chose for words that are withheld."""
-        if self.book.taken(name):
+        if self.state.taken(name):
             return False
-        held = self.book.find(name, user=user, path=path, short=False)
+        held = self.state.find(name, user=user, path=path, short=False)
         if held is not None:
             return self._is_name_withheld(held) and not self.is_own(held.seq)
-        told = self.book.episodes.find(user, name)
+        told = self.state.episodes.find(user, name)
         return any(
             name != each.source and self._is_told_withheld(each.source) and not self.is_own(each.seq) for each in told
         )
@@ -219,7 +219,7 @@ class Quarantine:
     def is_path_hidden(self, name: str) -> bool:
         """The same of a path's name."""
         is_opaque = self.path_name(self.user, name) != name
-        return is_opaque and not self.is_own(self.book.paths.branched(self.user, name))
+        return is_opaque and not self.is_own(self.state.paths.branched(self.user, name))
 
     def without_names(self, found: Any, user: str) -> Any:
         """A tree of anything, without the names that somebody chose for episodes and beliefs which are withheld."""

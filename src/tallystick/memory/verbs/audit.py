@@ -44,7 +44,7 @@ class AuditVerbs(MemoryBase):
 
     @cached_property
     def _audit_file(self) -> AuditFile:
-        return AuditFile(self._shelf, is_on=self._settings.audit, tell=self._tell)
+        return AuditFile(self._folder, is_on=self._settings.audit, tell=self._tell)
 
     def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
         """Who did what to this user's memory, from event `start` on: each act with its approval and its proof.
@@ -59,11 +59,11 @@ class AuditVerbs(MemoryBase):
 
     def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
         """The same, for whoever waits in their own way: None, where there is nothing new."""
-        auditor = Auditor(self._shelf.book.reviews.find)
+        auditor = Auditor(self._folder.state.reviews.find)
         while True:
-            for event in self._shelf.events_of(self.user, start):
+            for event in self._folder.events_of(self.user, start):
                 start = event.seq + 1
-                if line := auditor.line(event, self._shelf.owner(event) or ""):
+                if line := auditor.line(event, self._folder.owner(event) or ""):
                     yield line
             if not follow:
                 return
@@ -86,21 +86,21 @@ class _Left(NamedTuple):
 class AuditFile:
     """The audit of one folder, of all its users."""
 
-    def __init__(self, shelf: OpenFolder, *, is_on: bool, tell: Callable[[str], None] | None = None) -> None:
-        self._shelf, self._is_on, self._tell = shelf, is_on, tell
-        self.path = shelf.ledger.folder.root / NAME
-        self._auditor = Auditor(shelf.book.reviews.find)
+    def __init__(self, folder: OpenFolder, *, is_on: bool, tell: Callable[[str], None] | None = None) -> None:
+        self._folder, self._is_on, self._tell = folder, is_on, tell
+        self.path = folder.ledger.folder.root / NAME
+        self._auditor = Auditor(folder.state.reviews.find)
         self._left = _Left()
         self._told = False
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new. It never fails."""
-        if self._is_on and self._shelf.ledger.writable:
+        if self._is_on and self._folder.ledger.writable:
             self._safely(lambda: self._follow(events))
 
     def rebuild(self) -> None:
         """Make it anew from the ledger."""
-        if self._shelf.ledger.writable:
+        if self._folder.ledger.writable:
             self._safely(lambda: self._follow((), anew=True))
 
     def _safely(self, work: Callable[[], None]) -> None:
@@ -115,14 +115,14 @@ class AuditFile:
                 self._tell(f"{NAME} could not be written ({why}); `tallystick rebuild-index` makes it anew")
 
     def _follow(self, events: Sequence[Event], *, anew: bool = False) -> None:
-        with self._shelf.ledger.turn(), self._alone() as fd:
+        with self._folder.ledger.turn(), self._alone() as fd:
             if fd is None:
                 return
             seen = os.fstat(fd)
             if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
-                self._shelf.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
+                self._folder.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
                 through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
             self._left = _Left.of(os.fstat(fd), through)
 
@@ -145,17 +145,17 @@ class AuditFile:
             last = AuditLine.from_dict(orjson.loads(line))
         except (ValueError, Refused):
             return -1
-        chain = self._shelf.ledger.chain()
+        chain = self._folder.ledger.chain()
         known = chain.hash_at(last.seq)
         is_moved_away = known is None and last.seq < chain.first
         return last.seq if known == last.hash or is_moved_away else -1
 
     def _catch_up(self, fd: int, last: int) -> int:
         """Everything behind the last line; where there is none, everything."""
-        ledger = self._shelf.ledger
+        ledger = self._folder.ledger
         if last < 0:
             os.ftruncate(fd, 0)
-            self._auditor = Auditor(self._shelf.book.reviews.find)
+            self._auditor = Auditor(self._folder.state.reviews.find)
         return self._append(fd, events_from(ledger, max(last + 1, ledger.chain().first)), last)
 
     def _append(self, fd: int, events: Iterable[Event], through: int) -> int:
@@ -163,7 +163,7 @@ class AuditFile:
         waiting, size = list[bytes](), 0
         for event in events:
             through = event.seq
-            act = self._auditor.line(event, self._shelf.owner(event) or "")
+            act = self._auditor.line(event, self._folder.owner(event) or "")
             if act is not None:
                 waiting.append(act.to_line())
                 size += len(waiting[-1])

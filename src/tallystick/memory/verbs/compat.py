@@ -22,20 +22,20 @@ class CompatVerbs(MemoryBase):
         """Who and what is known, by the names that other programs gave them."""
         from tallystick.memory.graph.entities import EntityStore
 
-        return EntityStore(self._shelf, self._gated, self.user)
+        return EntityStore(self._folder, self._gate, self.user)
 
     @cached_property
     def files(self) -> FileStore:
         """Text files that live in the memory, for programs whose memory is a folder of files."""
         from tallystick.memory.exchange.files import FileStore
 
-        return FileStore(self._shelf, self._gated, self.user)
+        return FileStore(self._folder, self._gate, self.user)
 
     def is_shown(self, name: str) -> bool:
         """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""
-        with self._shelf.known():
-            book, now = self._shelf.book, self._shelf.ledger.now()
-            held = book.find(name, user=self.user)
+        with self._folder.known():
+            state, now = self._folder.state, self._folder.ledger.now()
+            held = state.find(name, user=self.user)
             if held is None:
-                return is_episode_shown(self._episodes, book, name, self.user)
-            return held.status == "active" and not held.path and is_shown(book, held, held.body(), now)
+                return is_episode_shown(self._episodes, state, name, self.user)
+            return held.status == "active" and not held.path and is_shown(state, held, held.body(), now)

@@ -26,7 +26,7 @@ class ConsolidateVerbs(MemoryBase):
         from tallystick.memory.facts.store import FactService
 
         return FactService(
-            self._shelf, self._gated, self._episodes, self.user, self._several, lambda: self._index
+            self._folder, self._gate, self._episodes, self.user, self._several, lambda: self._index
         )  # fmt: skip
 
     @cached_property
@@ -34,7 +34,7 @@ class ConsolidateVerbs(MemoryBase):
         """Consolidation rules that run by themselves."""
         from tallystick.memory.facts.rules import RuleStore
 
-        return RuleStore(self._shelf, self._gated, self._episodes, self._at_work, self.user)
+        return RuleStore(self._folder, self._gate, self._episodes, self._at_work, self.user)
 
     def consolidate(
         self,
@@ -70,7 +70,7 @@ class ConsolidateVerbs(MemoryBase):
     def _at_work(self) -> ConsolidationService:
         from tallystick.memory.facts.consolidate import ConsolidationService
 
-        return ConsolidationService(self._shelf, self._gated, self._episodes, self.facts, self._index, self._several)
+        return ConsolidationService(self._folder, self._gate, self._episodes, self.facts, self._index, self._several)
 
     @cached_property
     def _several(self) -> frozenset[str]:

@@ -40,7 +40,7 @@ class ExportVerbs(GraphVerbs):
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
-        whose, disk = self._whose(user), self._shelf.ledger.disk
+        whose, disk = self._whose(user), self._folder.ledger.disk
         self._must_read_all(whose)
         place = settled(to, self.folder, replace=replace)
         if format == GRAPH:
@@ -50,9 +50,9 @@ class ExportVerbs(GraphVerbs):
         elif format == MARKDOWN:
             from tallystick.memory.exchange.export_markdown import Folder
 
-            if self._shelf.ledger.writable:
+            if self._folder.ledger.writable:
                 self._follower.look_at_all()
-            folder = Folder(self._shelf, self._pages_at, whose, self._zone, history=history)
+            folder = Folder(self._folder, self._pages_at, whose, self._zone, history=history)
             write_folder(disk, place, folder, ("index.md", MARK))
             counts = folder.counts
         else:
@@ -91,25 +91,25 @@ class ExportVerbs(GraphVerbs):
         if isinstance(file, Path) and file.is_dir():
             return self._take_in_pages(file, self._whose(user), mine=mine)
         with opened(file) as lines:
-            taking = ExportReader(self._shelf, self._gated, self._whose(user), mine=mine, keep_secrets=keep_secrets)
+            taking = ExportReader(self._folder, self._gate, self._whose(user), mine=mine, keep_secrets=keep_secrets)
             return take_in(taking, lines)
 
     def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from tallystick.memory.exchange.restore_pages import TakingPages
         from tallystick.memory.pages.store import PageStore
 
-        self._gated.must("memory", "import", user=user)
+        self._gate.must("memory", "import", user=user)
         if not mine:
             raise Refused("a folder is taken in as a person's own pages: say mine=True; `bring` imports another's")
-        pages = PageStore(self._shelf, self._gated, self._pages_at, user, self._settings)
+        pages = PageStore(self._folder, self._gate, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
 
     def _must_read_all(self, user: str) -> None:
         """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
-        outlet = self._shelf.outlet
+        outlet = self._folder.outlet
         reader = None if outlet is None or outlet.reader.is_person else outlet.reader
-        if reader and any(reader.event(each).body != each.body for each in self._shelf.events_of(user)):
-            trust = self._gated.trust
+        if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
+            trust = self._gate.trust
             raise NotApproved(
                 f"a person leaves with what is pending (`tallystick export`), and this program has the trust of {trust}"
             )
@@ -123,9 +123,9 @@ class ExportVerbs(GraphVerbs):
     def _lines(self, user: str, history: bool) -> Lines:
         from tallystick.memory.exchange.export import Lines
 
-        return Lines(self._shelf, self._graph_of(user), user, history=history)
+        return Lines(self._folder, self._graph_of(user), user, history=history)
 
     def _graph_of(self, user: str) -> GraphService:
         from tallystick.memory.graph.graph import GraphService
 
-        return self.graph if user == self.user else GraphService(self._graph_at, self._gated, user, self._after_erasing)
+        return self.graph if user == self.user else GraphService(self._graph_at, self._gate, user, self._after_erasing)

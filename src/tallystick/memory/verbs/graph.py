@@ -21,7 +21,7 @@ class GraphVerbs(MemoryBase):
         """Entities, and how they are related: what beliefs are about, and what was saved beside it."""
         from tallystick.memory.graph.graph import GraphService
 
-        return GraphService(self._graph_at, self._gated, self.user, self._after_erasing)
+        return GraphService(self._graph_at, self._gate, self.user, self._after_erasing)
 
     @abstractmethod
     def _after_erasing(self) -> None:

@@ -49,10 +49,10 @@ class ImportVerbs(MemoryBase):
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
-        if mine and (quarantine or self._gated.trust != "human"):
+        if mine and (quarantine or self._gate.trust != "human"):
             raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
         checked(user=self._user(user))
-        self._gated.must("import", "run", user=self._user(user))
+        self._gate.must("import", "run", user=self._user(user))
         bringing = ImportRun(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
         if isinstance(given, Path) and (old := _old_folder(given, format)):
@@ -66,7 +66,7 @@ class ImportVerbs(MemoryBase):
         files = [each for each in found if isinstance(each, Source)]
         indexed = {each.folder for each in files if each.is_index}
         bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
-        with self._shelf.in_steps():
+        with self._folder.in_steps():
             for each in found:
                 if isinstance(each, Source):
                     _bring(bringing, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
@@ -81,7 +81,7 @@ class ImportVerbs(MemoryBase):
         if format not in ("", NAME):
             raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
         bringing.other = source_of(str(folder.resolve()))
-        with self._shelf.in_steps():
+        with self._folder.in_steps():
             bring_folder(bringing, folder)
         return bringing.result()
 
@@ -91,7 +91,7 @@ class ImportVerbs(MemoryBase):
         from tallystick.memory.exchange.restore_pages import TakingPages
         from tallystick.memory.pages.store import PageStore
 
-        pages = PageStore(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
+        pages = PageStore(self._folder, self._gate, self._pages_at, bringing.user, self._settings)
         bringing.begin("pages", "", folder.name)
         for each in skipped:
             bringing.skip(each.place, each.reason)

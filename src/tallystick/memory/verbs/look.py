@@ -32,7 +32,7 @@ class LookVerbs(MemoryBase):
         self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
     ) -> Belief | None:
         """A belief by its key, by any version's id, or by the last six characters of one; None if there is none."""
-        with self._shelf.known(believed_at) as known:
+        with self._folder.known(believed_at) as known:
             held = known.find(name, user=self._user(user), path=path)
             return held.belief() if held else None
 
@@ -45,27 +45,27 @@ class LookVerbs(MemoryBase):
 
     def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
         """Every version of a belief, oldest first."""
-        return self._shelf.history(name, user=self._user(user), path=path)
+        return self._folder.history(name, user=self._user(user), path=path)
 
     def diff(
         self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
     ) -> list[Change]:
         """What came, went or changed between two moments (event numbers, times)."""
-        return self._shelf.diff(before, after, user=self._user(user), path=path)
+        return self._folder.diff(before, after, user=self._user(user), path=path)
 
     def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
         """The chain of reasons for a belief's standing."""
-        return self._shelf.why(name, user=self._user(user), path=path)
+        return self._folder.why(name, user=self._user(user), path=path)
 
     def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Everything that stands on a belief, directly or through others."""
-        return [held.belief() for held in self._shelf.dependents(name, user=self._user(user), path=path)]
+        return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
 
     def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
         """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
         whose, found = self._user(user), list[Neighbour]()
-        with self._shelf.ledger.reading():
-            known = self._shelf.book
+        with self._folder.ledger.reading():
+            known = self._folder.state
             mine = identity(known, name, whose, path)
             for said in known.relations.of(mine, whose, known.sight(whose, path)):
                 if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
@@ -76,7 +76,7 @@ class LookVerbs(MemoryBase):
 
     def _in_sight(self, ref: str, user: str, path: str) -> Belief | Episode | None:
         """A belief that is held, or an episode that was not put out of recall."""
-        known = self._shelf.book
+        known = self._folder.state
         if held := known.find(ref, user=user, path=path):
             belief = held.belief()
             return belief if belief.is_held and known.sees(held, path) else None
@@ -97,7 +97,7 @@ class LookVerbs(MemoryBase):
     def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
         """The same, for whoever waits in their own way: None, where there is nothing new."""
         while True:
-            for event in self._shelf.events_of(self.user, start):
+            for event in self._folder.events_of(self.user, start):
                 start = event.seq + 1
                 if event.op.startswith(op):
                     yield event
@@ -107,14 +107,14 @@ class LookVerbs(MemoryBase):
 
     def seq_at(self, moment: Moment) -> int:
         """The last event that had been recorded by a moment; -1 if there was none. Doubted times name no place."""
-        with self._shelf.ledger.reading():
-            return self._shelf.seq_at(moment)
+        with self._folder.ledger.reading():
+            return self._folder.seq_at(moment)
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
         from tallystick.memory.maintenance.status import status_of
 
-        return status_of(self._shelf, self._keyring, self.user)
+        return status_of(self._folder, self._keyring, self.user)
 
     def log_page(
         self,
@@ -135,15 +135,15 @@ class LookVerbs(MemoryBase):
         from tallystick.memory.maintenance.log import Sought, log_page
 
         sought = Sought(op, by, session, agent)
-        return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)
+        return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
     def content_version(self) -> tuple[int, str]:
         """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
 
         What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
         """
-        with self._shelf.known():
-            ledger, (seq, found) = self._shelf.ledger, self._shelf.book.changed
+        with self._folder.known():
+            ledger, (seq, found) = self._folder.ledger, self._folder.state.changed
             if seq < 0:  # a snapshot of an older program does not say
                 return ledger.end.seq, ledger.end.hash
             if not found:

@@ -24,7 +24,7 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
     @cached_property
     def receipts(self) -> ReceiptStore:
         """What was recalled, and from which state of the ledger."""
-        return ReceiptStore(self._shelf, self._gated, self.user, self._tell)
+        return ReceiptStore(self._folder, self._gate, self.user, self._tell)
 
     @cached_property
     def tidy(self) -> TidyService:
@@ -32,12 +32,12 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
         from tallystick.memory.maintenance.tidy import TidyService
         from tallystick.memory.pages.dormancy import Dormancy
 
-        pages = Dormancy(self._shelf, self._gated, self._pages_at, self._settings)
-        return TidyService(self._shelf, self._gated, self._index, self._use, self.user, pages)
+        pages = Dormancy(self._folder, self._gate, self._pages_at, self._settings)
+        return TidyService(self._folder, self._gate, self._index, self._use, self.user, pages)
 
     @cached_property
     def _use(self) -> FeedbackService:
-        return FeedbackService(self._shelf, self._gated, self.receipts, self.user)
+        return FeedbackService(self._folder, self._gate, self.receipts, self.user)
 
     def outcome(
         self,
@@ -71,8 +71,8 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
 
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
-        self._gated.must("ledger", "backup")
-        return back_up(self._shelf.ledger, settings.place_of(to) if to else None)
+        self._gate.must("ledger", "backup")
+        return back_up(self._folder.ledger, settings.place_of(to) if to else None)
 
     def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:
         """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
@@ -81,7 +81,7 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
         those of the graph, if there are any.
         """
         self._graph_at.rebuild()
-        if pages and self._shelf.ledger.writable:
+        if pages and self._folder.ledger.writable:
             self.pages.rebuild()
         self._audit_file.rebuild()
         return self._index.rebuild(tick).seq + 1

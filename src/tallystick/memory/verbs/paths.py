@@ -20,7 +20,7 @@ class PathVerbs(ConsolidateVerbs):
         """The branches of conversations: branch, merge, abandon, compact."""
         from tallystick.memory.paths.paths import PathService
 
-        return PathService(self._shelf, self._gated, self.user, lambda: self._several)
+        return PathService(self._folder, self._gate, self.user, lambda: self._several)
 
     def on(self, path: str) -> PathView:
         """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""

@@ -34,14 +34,14 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
     @cached_property
     def frames(self) -> FrameStore:
         """How to recall for a purpose: the built-in frames and your own."""
-        return FrameStore(self._shelf, self._gated)
+        return FrameStore(self._folder, self._gate)
 
     @cached_property
     def _recall(self) -> RecallService:
         from tallystick.memory.recall.recall import RecallService
 
         return RecallService(
-            self._shelf, self._index, self.receipts, self.user, embedder=self._embedder, tell=self._index.tell
+            self._folder, self._index, self.receipts, self.user, embedder=self._embedder, tell=self._index.tell
         )  # fmt: skip
 
     def recall(
@@ -106,7 +106,7 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
 
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
         """
-        if quarantined and self._gated.trust != "human":
+        if quarantined and self._gate.trust != "human":
             raise Refused("what is pending is put into a frame for a person alone; leave `quarantined` out")
         frame = self.frames.get(name) if isinstance(name, str) else name
         filled = self._recall.frame(

@@ -50,12 +50,12 @@ _NOTHING = _Around()
 class RememberVerbs(MaintainVerbs, TrustVerbs):
     """How a memory takes in what is held true. `Memory` is one."""
 
-    def _state(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
+    def _state_belief(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
         """Hold what `fields` say, and return it with the answer."""
-        asker, is_named = self._gated.asker(fields["trust"]), "key" in fields
-        around = _NOTHING if self._shelf.ledger.in_batch() else self._around(fields)
+        asker, is_named = self._gate.asker(fields["trust"]), "key" in fields
+        around = _NOTHING if self._folder.ledger.in_batch() else self._around(fields)
         if not is_named and asker not in DEFAULT.quarantined:
-            fields = corrected(self._shelf, around.of_the_same, fields, asker)
+            fields = corrected(self._folder, around.of_the_same, fields, asker)
         is_correction = not is_named and "key" in fields
         if not idempotency_key and (repeated := self._repeated(fields)) is not None:
             return self._answered(repeated, KNOWN, around)
@@ -63,7 +63,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
             known = self._again_of(around.same, fields, idempotency_key, asker)
             if known is not None:
                 return self._answered(known, KNOWN, around)
-        events = self._gated.put(fields, idempotency_key)
+        events = self._gate.put(fields, idempotency_key)
         if not events or not events[0].body:
             return self._answered(self._already(fields, idempotency_key), KNOWN, around)
         stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
@@ -72,17 +72,17 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
 
     def _already(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
         """What is held already, by its key or by the key of the call that stated it."""
-        with self._shelf.known() as known:
-            said = self._shelf.book.said(fields["user"], self._gated.by, idempotency_key)
+        with self._folder.known() as known:
+            said = self._folder.state.said(fields["user"], self._gate.by, idempotency_key)
             held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
     def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             belief = known.get(name, user=self._user(user), path=path).belief()
-            if self._shelf.outlet is not None:
-                self._shelf.outlet.reader.must_read((belief.id,))
+            if self._folder.outlet is not None:
+                self._folder.outlet.reader.must_read((belief.id,))
         said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
         answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
         assert answer is not None
@@ -100,14 +100,14 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
         if more:
             if known.key != self._first_id(known) or is_above(known.trust, asker):
                 return None
-            self._gated.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
+            self._gate.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
         elif asker == "human":
             self._use.again(known.id, user=known.user, path=known.path)
-        with self._shelf.known() as beliefs:
+        with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
     def _first_id(self, belief: Belief) -> str:
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             return known.get(belief.id, user=belief.user, path=belief.path).ref
 
     # -- looking around ----------------------------------------------------------------------------------------------
@@ -129,12 +129,12 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
         if not same and not names:
             return _NOTHING
         user, path = fields["user"], fields["path"]
-        with self._shelf.ledger.reading():
-            book = self._shelf.book
-            alike = (book.find(name, user=user, path=path, short=False) for name in same)
+        with self._folder.ledger.reading():
+            state = self._folder.state
+            alike = (state.find(name, user=user, path=path, short=False) for name in same)
             first = next((each.belief() for each in alike if each is not None and _says(each, fields["text"])), None)
-            held = [book.find(name, user=user, path=path, short=False) for name in names]
-            return _Around(first, tuple(each for each in held if each is not None and book.sees(each, path)))
+            held = [state.find(name, user=user, path=path, short=False) for name in names]
+            return _Around(first, tuple(each for each in held if each is not None and state.sees(each, path)))
 
     def _rows(
         self, file: IndexFile, fields: dict[str, Any], block: str, claim: str | None
@@ -144,7 +144,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
         from tallystick.projections.index.search import Scope
 
         user, path = fields["user"], fields["path"]
-        scope = Scope(user, path=path, now=self._shelf.ledger.now()).on(self._shelf.book.paths)
+        scope = Scope(user, path=path, now=self._folder.ledger.now()).on(self._folder.state.paths)
         if scope.is_nobodys():
             return [], []
         own = {"block": block, "in": fields["session"], "as": fields["agent"], "claim": claim}
@@ -157,7 +157,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
 
     def _counts_as_same(self, by: str, fields: dict[str, Any]) -> bool:
         """Whether whoever says it again is no other voice: a person, or the very program that said it."""
-        return self._gated.asker(fields["trust"]) == "human" or by == self._gated.by
+        return self._gate.asker(fields["trust"]) == "human" or by == self._gate.by
 
     # -- the answer --------------------------------------------------------------------------------------------------
 

@@ -36,12 +36,12 @@ class ReviewVerbs(MemoryBase):
         return self._reviews_of(self.user)
 
     def _reviews_of(self, user: str) -> ReviewService:
-        return ReviewService(self._shelf, self._gated, user, self._fold)
+        return ReviewService(self._folder, self._gate, user, self._fold)
 
     @property
     def policy(self) -> Policy:
         """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
-        return self._gated.policy
+        return self._gate.policy
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
@@ -66,27 +66,27 @@ class ReviewVerbs(MemoryBase):
         """
         whose = self._user(user)
         if kind.startswith("path."):
-            asker = self._gated.asker(trust)
+            asker = self._gate.asker(trust)
             return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, asker)
         meant = kind_of(kind)
         said = {name: texts(value, name) if name in _LISTS else value for name, value in changes.items()}
-        asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gated.by, "user": whose, "path": path}
-        asked["trust"] = self._gated.asker(trust)
-        with self._shelf.ledger.reading():
+        asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gate.by, "user": whose, "path": path}
+        asked["trust"] = self._gate.asker(trust)
+        with self._folder.ledger.reading():
             if meant == "compact":
-                return self._gated.as_said(Action(**asked, **self._page(names, whose), changes=said))
+                return self._gate.as_said(Action(**asked, **self._page(names, whose), changes=said))
             if meant == "remember":
-                return self._gated.as_said(self._statement(asked, said, names))
+                return self._gate.as_said(self._statement(asked, said, names))
             target = self._versions(meant, names, whose, path)
             if meant == "merge":
-                if self._shelf.outlet is not None:
-                    self._shelf.outlet.reader.must_read(target)
+                if self._folder.outlet is not None:
+                    self._folder.outlet.reader.must_read(target)
                 said = {**self._together(target, whose), **said}
             if meant == "invalidate" and target:  # it names what it would weaken too
-                book, draw = self._shelf.book, self._shelf.draw()
-                drafts = invalidate(book, target[0], draw, reason=reason, user=whose, path=path)
+                state, draw = self._folder.state, self._folder.draw()
+                drafts = invalidate(state, target[0], draw, reason=reason, user=whose, path=path)
                 target = targets(drafts) or target
-            return self._gated.as_said(Action(**asked, target=target, changes=said))
+            return self._gate.as_said(Action(**asked, target=target, changes=said))
 
     def propose(self, action: Action) -> Applied | Review:
         """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.
@@ -108,8 +108,8 @@ class ReviewVerbs(MemoryBase):
         given: tuple[object, object] = (action, approval)
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
             raise Refused("what is applied is an action of `memory.action`, with an approval of `reviews.grant`")
-        events = self._gated.carry_out(action, approval)
-        do_the_rest(self._gated, self._fold, action, has_yes=approval is not None)
+        events = self._gate.carry_out(action, approval)
+        do_the_rest(self._gate, self._fold, action, has_yes=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def check_policy(
@@ -124,7 +124,7 @@ class ReviewVerbs(MemoryBase):
         cell, user = named_cell(kind), fields.pop("user", self.user)
         noun, _, verb = cell.rpartition(".")
         target = () if cell == "remember" else ("x",)
-        asked: dict[str, Any] = {"trust": trust, "by": source or self._gated.by, "user": user, "target": target}
+        asked: dict[str, Any] = {"trust": trust, "by": source or self._gate.by, "user": user, "target": target}
         action = Action(kind=verb if noun else kind, noun=noun or BELIEF, path=fields.get("path") or "x", **asked)
         fields["tags"] = texts(fields.get("tags", ()), "tags")
         return gate(self.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
@@ -136,7 +136,7 @@ class ReviewVerbs(MemoryBase):
         are of what would be changed, as for `what_would_happen`.
         """
         fields["tags"] = texts(fields.get("tags", ()), "tags")
-        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gated.by)
+        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gate.by)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -145,16 +145,16 @@ class ReviewVerbs(MemoryBase):
     ) -> Action:
         if verb == "branch" or len(names) != 1:
             raise Refused("an action on a path names one, and merges, abandons, compacts or reopens it")
-        asked = {"user": user, "reason": self._gated.masks.words(reason), "by": self._gated.by, "trust": trust}
+        asked = {"user": user, "reason": self._gate.masks.words(reason), "by": self._gate.by, "trust": trust}
         if "summary" in said:
-            said["summary"] = self._gated.masks.words(said["summary"])
-        with self._shelf.ledger.reading():
-            several = self._gated.several()
-            return action_on(self._shelf.book, verb, named(self._shelf.book, user, names[0]) or MAIN, said,
+            said["summary"] = self._gate.masks.words(said["summary"])
+        with self._folder.ledger.reading():
+            several = self._gate.several()
+            return action_on(self._folder.state, verb, named(self._folder.state, user, names[0]) or MAIN, said,
                              several=several, **asked)  # fmt: skip
 
     def _versions(self, meant: str, names: Iterable[str], user: str, path: str) -> tuple[str, ...]:
-        known, named = self._shelf.book, tuple(names)
+        known, named = self._folder.state, tuple(names)
         if meant not in ("erase", "merge", "reinforce") and len(named) > 1:
             raise Refused(f"an action to {meant} is about one belief; make one for each")
         if meant == "erase" and what_goes(known, named, user=user, path=path)[1]:
@@ -169,19 +169,19 @@ class ReviewVerbs(MemoryBase):
         if not isinstance(said.get("text"), str) or not said["text"].strip():
             raise Refused("there is nothing to remember: say it in words")
         fields = {**said, "user": asked["user"], "path": asked["path"], "trust": asked["trust"]}
-        held = self._shelf.book.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
+        held = self._folder.state.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
 
     def _together(self, target: tuple[str, ...], user: str) -> dict[str, Any]:
         from tallystick.memory.beliefs.duplicates import merged
 
-        return merged([self._shelf.book.get(version, user=user) for version in target])
+        return merged([self._folder.state.get(version, user=user) for version in target])
 
     def _page(self, names: tuple[str, ...], user: str) -> dict[str, Any]:
         if len(names) != 1:
             raise Refused("an action to compact names one page, such as person-ana")
         about = names[0].removesuffix(".md")
-        target = on_page(self._shelf.book, user, "" if about == NOTES else about)
+        target = on_page(self._folder.state, user, "" if about == NOTES else about)
         if not target:
             raise NotFound(f"nothing stands on a page about {about!r}; `tallystick pages` lists what there is")
         return {"target": target}
@@ -190,7 +190,7 @@ class ReviewVerbs(MemoryBase):
         """Fold the page that an action names, which may be done."""
         from tallystick.memory.pages.compact import Compactor  # only where something is folded
 
-        first = self._shelf.book.get(action.target[0], user=action.user)
+        first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        folds = Compactor(self._shelf, self._pages_at, self._settings, self.pages.sync)
+        folds = Compactor(self._folder, self._pages_at, self._settings, self.pages.sync)
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -45,13 +45,13 @@ class TrustVerbs(MemoryBase):
         said, first = self._from(since)
 
         def decision(_: Draw) -> list[Draft]:
-            self._gated.may("source", "distrust", user=whose)
+            self._gate.may("source", "distrust", user=whose)
             how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
-            return decide.distrust(self._shelf.book, named, user=whose, **how)
+            return decide.distrust(self._folder.state, named, user=whose, **how)
 
-        self._gated.record(decision)
-        with self._shelf.ledger.reading():
-            found = self._shelf.book.distrusts.find(whose, named)
+        self._gate.record(decision)
+        with self._folder.ledger.reading():
+            found = self._folder.state.distrusts.find(whose, named)
         assert found is not None
         return found
 
@@ -60,10 +60,10 @@ class TrustVerbs(MemoryBase):
         whose, named = self._user(user), checked_source(source)
 
         def decision(_: Draw) -> list[Draft]:
-            self._gated.may("source", "trust", user=whose)
-            return decide.restore_trust(self._shelf.book, named, user=whose, reason=_words(reason))
+            self._gate.may("source", "trust", user=whose)
+            return decide.restore_trust(self._folder.state, named, user=whose, reason=_words(reason))
 
-        self._gated.record(decision)
+        self._gate.record(decision)
 
     def sources(self, *, user: str | None = None) -> list[SourceStatus]:
         """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
@@ -71,14 +71,14 @@ class TrustVerbs(MemoryBase):
         Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
         """
         whose = self._user(user)
-        with self._shelf.ledger.reading():
-            against = self._shelf.book.distrusts.of(whose)
+        with self._folder.ledger.reading():
+            against = self._folder.state.distrusts.of(whose)
             return self._index.read(lambda file: _standings(file, whose, against))
 
     def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
         """Why a belief is left out of recall, if that is because its source is not trusted."""
-        with self._shelf.ledger.reading():
-            known = self._shelf.book
+        with self._folder.ledger.reading():
+            known = self._folder.state
             return decide.withheld(known, known.get(name, user=self._user(user), path=path))
 
     # -- inside ------------------------------------------------------------------------------------------------------
@@ -95,23 +95,23 @@ class TrustVerbs(MemoryBase):
             raise Refused(f"since is an event's number, a date or a time, not {since!r}")
         said = stamp(since) if isinstance(since, datetime) else said_time(since)
         then = parse_moment(said)
-        if then > self._shelf.ledger.now():
+        if then > self._folder.ledger.now():
             raise Refused(f"{said} has not come yet; leave it out, or name a moment that has")
-        with self._shelf.ledger.reading():
-            return said, self._shelf.seq_at(just_before(then)) + 1
+        with self._folder.ledger.reading():
+            return said, self._folder.seq_at(just_before(then)) + 1
 
     def _echo_of(self, text: str, user: str) -> Echo:
         return self._echoes.of(text, user)
 
     def _repeated(self, fields: dict[str, Any]) -> Belief | None:
         """The belief that is held already, where a program feeds in what recall served: it is no second one."""
-        if self._gated.asker(fields["trust"]) == "human" or "key" in fields:
+        if self._gate.asker(fields["trust"]) == "human" or "key" in fields:
             return None
         echo = self._echoes.of(fields["text"], fields["user"])
         name = echo.belief_in(fields["session"], fields["agent"], fields["path"])
         if not name:
             return None
-        with self._shelf.known() as known:
+        with self._folder.known() as known:
             held = known.find(name, user=fields["user"], path=fields["path"], short=False)
             return held.belief() if held and held.status == "active" else None
 
@@ -120,19 +120,19 @@ class TrustVerbs(MemoryBase):
         self._echoes.serve(user, found)
         if not asked["explain"] or asked["quarantined"]:
             return found
-        with self._shelf.ledger.reading():
-            if not self._shelf.book.distrusts.of(user):
+        with self._folder.ledger.reading():
+            if not self._folder.state.distrusts.of(user):
                 return found
         every = recall.recall(**{**asked, "quarantined": True, "receipt": False, "explain": False})
         shown = {hit.block for hit in found}
-        with self._shelf.ledger.reading():
+        with self._folder.ledger.reading():
             left = (self._left_out(hit.id, user) for hit in every)
             pairs = [(hit, why) for hit, why in zip(every, left, strict=True) if why and hit.block not in shown]
         found.nearly += tuple(NearMiss(replace(hit, text=WITHHELD), why.why) for hit, why in pairs)
         return found
 
     def _left_out(self, name: str, user: str) -> Distrust | None:
-        known = self._shelf.book
+        known = self._folder.state
         held = known.find(name, user=user, short=False)
         if held is not None:
             return decide.withheld(known, held)

@@ -1,8 +1,8 @@
 """The rows that a few events touch, fetched together, changed in memory, written together.
 
 What an event does to the index depends on the rows that are there. Fetching them one event at a time costs a query
-each; so a desk takes a handful of events, asks once for what they name, and lets `fold` change it row by row. How many
-events lie on a desk makes no difference to what is written.
+each; so a batch takes a handful of events, asks once for what they name, and lets `fold` change it row by row. How many
+events lie in a batch makes no difference to what is written.
 
 Nothing is asked twice: what is not there is remembered as such. The caller owns the transaction.
 """
@@ -83,7 +83,7 @@ class WriteBatch:
                     block.open[source.id] = source
 
     def _read_sources(self, statement: str, names: list[str]) -> list[Source]:
-        """Sources as they are here: one that is on the desk already is newer than its row."""
+        """Sources as they are here: one that is in the batch already is newer than its row."""
         read = []
         for row in self._db.execute(statement, (orjson.dumps(names).decode(),)):
             known = self._sources.get(row[0])
@@ -155,7 +155,7 @@ class WriteBatch:
         return self._sources[name]
 
     def marks_to_keep(self, source: Source) -> list[str]:
-        """By what the words of a source are known again, if that has not been asked on this desk yet."""
+        """By what the words of a source are known again, if that has not been asked in this batch yet."""
         if not source.block_id or source.block_id in self._marked:
             return []
         self._marked.add(source.block_id)
@@ -304,7 +304,7 @@ class WriteBatch:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write everything that changed. The desk is done with after that."""
+        """Write everything that changed. The batch is done with after that."""
         self._write_blocks()
         many = self._db.executemany
         if self._new_sources:

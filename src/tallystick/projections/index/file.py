@@ -82,20 +82,20 @@ class IndexFile(Database):
         return mark
 
     def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
-        desk = WriteBatch(self.db, mark.clock, self._names)
+        batch = WriteBatch(self.db, mark.clock, self._names)
         for chunk in _portions(event for event in events if event.seq > mark.seq):
             if chunk[0].seq != mark.seq + 1:
                 break
             if mark is NOTHING:
                 self._begin(chunk[0].ts)
             if len(chunk) > 1:
-                desk.fetch(fold.names_in(chunk), fold.addresses_in(desk, chunk))
+                batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
             for event in chunk:
-                fold.apply(desk, event)
-            desk.flush()
-            fresh.update(desk.names)
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock, since=mark.since)
-            desk = WriteBatch(self.db, desk.clock, self._names)
+                fold.apply(batch, event)
+            batch.flush()
+            fresh.update(batch.names)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, batch.clock, since=mark.since)
+            batch = WriteBatch(self.db, batch.clock, self._names)
             self._save(mark)
         return mark
 
@@ -103,12 +103,12 @@ class IndexFile(Database):
         """Begin in the middle: `events` say what is held at `mark`, in a ledger that began `at`."""
         with self.writing():
             self._begin(at)
-            desk = WriteBatch(self.db, mark.clock)
+            batch = WriteBatch(self.db, mark.clock)
             for chunk in _portions(iter(events)):
                 for event in chunk:
-                    fold.apply(desk, event)
-                desk.flush()
-                desk = WriteBatch(self.db, desk.clock)
+                    fold.apply(batch, event)
+                batch.flush()
+                batch = WriteBatch(self.db, batch.clock)
             self._save(mark)
         return mark
 

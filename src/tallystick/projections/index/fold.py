@@ -1,6 +1,6 @@
 """What each event does to the index.
 
-Only the event and the rows on the desk decide: no clock, no other file. So an index that followed along and one that
+Only the event and the rows in the batch decide: no clock, no other file. So an index that followed along and one that
 was rebuilt from nothing are equal, row for row. An event whose words were erased does nothing; neither does one that
 speaks of a belief that is not there.
 
@@ -94,62 +94,62 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
 
 
-def addresses_in(desk: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
+def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
     """Where the texts of the events belong."""
     for event in events:
         if event.body is not None and event.op in _STATED:
             belief = event.body["belief"]
             if text := belief.get("text"):
-                yield _address(desk, text, belief)
+                yield _address(batch, text, belief)
         elif event.body is not None and event.op == EPISODE_PUT:
-            yield _address(desk, event.body["episode"]["content"], event.body["episode"])
+            yield _address(batch, event.body["episode"]["content"], event.body["episode"])
 
 
-def _address(desk: WriteBatch, text: str, said: dict[str, Any]) -> str:
-    return desk.address(text, said.get("user", OWNER), said.get("path", ""))
+def _address(batch: WriteBatch, text: str, said: dict[str, Any]) -> str:
+    return batch.address(text, said.get("user", OWNER), said.get("path", ""))
 
 
-def apply(desk: WriteBatch, event: Event) -> None:
+def apply(batch: WriteBatch, event: Event) -> None:
     """Take in one event."""
-    before = desk.clock
+    before = batch.clock
     if before.session or event.op == SESSION_START:
-        desk.clock = before.after(event)
+        batch.clock = before.after(event)
         if event.op == SESSION_START and before.session:
-            desk.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends where it was last heard
+            batch.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends where last heard
     if event.body is not None and (act := _ACTS.get(event.op)):
-        act(desk, event, event.body)
+        act(batch, event, event.body)
 
 
-def _state(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, be it new or in place of others."""
     belief, replaced, went, ended = body["belief"], list[str](), list[Source](), list[Source]()
     if names := body.get("replaces"):
-        replaced = list(dict.fromkeys(ref for name in names if (ref := desk.ref_of(name))))
-        went = [source for each in replaced if (source := desk.current(each))]
-        ended = [last for each in replaced if not desk.current(each) and (last := desk.last(each))]  # and is taken up
+        replaced = list(dict.fromkeys(ref for name in names if (ref := batch.ref_of(name))))
+        went = [source for each in replaced if (source := batch.current(each))]
+        ended = [last for each in replaced if not batch.current(each) and (last := batch.last(each))]  # and is taken up
     ref = replaced[0] if replaced else belief["id"]
     source = _source(event, belief, ref)
     source.echo = int("echo" in body)
     if "approved" in body or _takes_over(went):
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
-        _join(desk, event, source, text, carries_on={gone.block_id for gone in went})
-        bring_over(desk, source, body.get("merged", ()))
+        _join(batch, event, source, text, carries_on={gone.block_id for gone in went})
+        bring_over(batch, source, body.get("merged", ()))
     if source.path and not source.quarantined:
-        _hide(desk, event, source, body.get("over", ()))
+        _hide(batch, event, source, body.get("over", ()))
     for gone in went:
-        desk.close(gone, event.seq, event.by, source.id)
+        batch.close(gone, event.seq, event.by, source.id)
     for last in ended:
         last.after = source.id
-        desk.touch(last)
+        batch.touch(last)
     for other in replaced[1:]:
-        desk.lead(other, ref)
-    desk.add_source(source)
-    _name(desk, source)
-    settle(desk, event.seq, [source, *went], "superseded")
-    see_again(desk, event.seq, source)
+        batch.lead(other, ref)
+    batch.add_source(source)
+    _name(batch, source)
+    settle(batch, event.seq, [source, *went], "superseded")
+    see_again(batch, event.seq, source)
     for below in belief.get("rests_on", ()):
-        rests(desk, event, source, below)
+        rests(batch, event, source, below)
 
 
 def _takes_over(went: list[Source]) -> bool:
@@ -157,14 +157,14 @@ def _takes_over(went: list[Source]) -> bool:
     return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
 
 
-def _hide(desk: WriteBatch, event: Event, source: Source, over: Iterable[str] = ()) -> None:
+def _hide(batch: WriteBatch, event: Event, source: Source, over: Iterable[str] = ()) -> None:
     """From here on, who sees this path does not see what those above hold under the same key, or what it was put over.
 
     What waits for a person's yes hides nothing until then.
     """
-    names = [("key", source.known_as), *(("ref", desk.ref_of(name) or name) for name in over)]
+    names = [("key", source.known_as), *(("ref", batch.ref_of(name) or name) for name in over)]
     for what, name in dict.fromkeys(names):
-        desk.later(sql.ADD_HIDE, source.user, name, what, source.path, event.seq)
+        batch.later(sql.ADD_HIDE, source.user, name, what, source.path, event.seq)
 
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
@@ -207,15 +207,15 @@ def _moment(said: str | None) -> str | None:
     return held_time(said) if said else None
 
 
-def _name(desk: WriteBatch, source: Source) -> None:
+def _name(batch: WriteBatch, source: Source) -> None:
     """Keep the names by which questions speak of who said something, and of what is known of whom."""
     if source.agent:
-        desk.add_name(source.user, "agent", source.agent, source.path, source.since_seq)
+        batch.add_name(source.user, "agent", source.agent, source.path, source.since_seq)
     if source.about:
-        desk.add_name(source.user, "about", source.about, source.path, source.since_seq)
+        batch.add_name(source.user, "about", source.about, source.path, source.since_seq)
 
 
-def _observe(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _observe(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Something happened: a source that is never replaced, only erased."""
     episode = body["episode"]
     get, trust = episode.get, episode.get("trust", "human")
@@ -224,25 +224,25 @@ def _observe(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
         episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL, echo=int("echo" in body),
     )  # fmt: skip
-    _name(desk, source)
-    _join(desk, event, source, episode["content"], carries_on=set())
-    desk.add_source(source)
-    settle(desk, event.seq, [source], "")
-    see_again(desk, event.seq, source)
+    _name(batch, source)
+    _join(batch, event, source, episode["content"], carries_on=set())
+    batch.add_source(source)
+    settle(batch, event.seq, [source], "")
+    see_again(batch, event.seq, source)
 
 
-def _join(desk: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
+def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
     """Put a source to the block of its words, which is made if need be."""
-    name, block = desk.at(desk.address(text, source.user, source.path), source.user, source.path)
-    clock = desk.clock
+    name, block = batch.at(batch.address(text, source.user, source.path), source.user, source.path)
+    clock = batch.clock
     if block is None:
         door = _DOORS.get(event.by.partition(":")[0], "api")
         block = Block(
             name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, source.decay, clock.hours,
             clock.session or None, source.user, event.seq, None, source.path,
         )  # fmt: skip
-        desk.add_block(block)
-    elif name not in carries_on and not (source.quarantined or source.echo or is_withheld(desk, source)):
+        batch.add_block(block)
+    elif name not in carries_on and not (source.quarantined or source.echo or is_withheld(batch, source)):
         block.reinforcement_count += block.status != "inbox"
         block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
     source.block_id = name
@@ -250,65 +250,65 @@ def _join(desk: WriteBatch, event: Event, source: Source, text: str, *, carries_
     block.open[source.id] = source
 
 
-def _withdraw(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A belief is no longer held."""
-    ref = desk.ref_of(body["id"])
-    source = desk.current(ref) if ref else None
+    ref = batch.ref_of(body["id"])
+    source = batch.current(ref) if ref else None
     if source is not None:
-        desk.close(source, event.seq, event.by)
-        settle(desk, event.seq, [source], "forgotten" if event.op == BELIEF_TOMBSTONE else "superseded")
-    elif ref and (source := desk.last(ref)):  # it was not held any more; who else ended it is noted
-        desk.end_again(source, event.seq, event.by)
+        batch.close(source, event.seq, event.by)
+        settle(batch, event.seq, [source], "forgotten" if event.op == BELIEF_TOMBSTONE else "superseded")
+    elif ref and (source := batch.last(ref)):  # it was not held any more; who else ended it is noted
+        batch.end_again(source, event.seq, event.by)
     if source is not None:
-        see_again(desk, event.seq, source)
+        see_again(batch, event.seq, source)
 
 
-def _erased(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
+def _erased(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     """The words are gone from the ledger. An index that still has them must not go on."""
-    if any(desk.source(name) for name in body.get("ids", ())):
+    if any(batch.source(name) for name in body.get("ids", ())):
         raise Stale("it held words that were erased")
 
 
-def _ask(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
+def _ask(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     action = body["action"]
     if action["kind"] == "trust":
         for name in action["target"]:
-            desk.later(sql.ADD_ASKED, body["review"], name)
+            batch.later(sql.ADD_ASKED, body["review"], name)
 
 
-def _answer(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _answer(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A yes to a question of trust lets its sources be recalled; any answer ends the waiting."""
-    for name in desk.asked(body["review"]):
-        source = desk.source(name)
+    for name in batch.asked(body["review"]):
+        source = batch.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
             if source.path and source.what == "belief":
-                _hide(desk, event, source)
-            desk.touch(source)
-            settle(desk, event.seq, [source], "")
-    desk.later(sql.DROP_ASKED, body["review"])
+                _hide(batch, event, source)
+            batch.touch(source)
+            settle(batch, event.seq, [source], "")
+    batch.later(sql.DROP_ASKED, body["review"])
 
 
-def _fade(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _fade(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Episodes leave recall, faded or taken back; what happened stays in history."""
     for name in body["ids"]:
-        source = desk.source(name)
+        source = batch.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
-            desk.close(source, event.seq, event.by)
-            settle(desk, event.seq, [source], "decayed" if event.op == EPISODE_FADE else "forgotten")
-            see_again(desk, event.seq, source)
+            batch.close(source, event.seq, event.by)
+            settle(batch, event.seq, [source], "decayed" if event.op == EPISODE_FADE else "forgotten")
+            see_again(batch, event.seq, source)
 
 
-def _start(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    desk.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, desk.clock.hours)
+def _start(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    batch.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, batch.clock.hours)
 
 
-def _end(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    desk.later(sql.END_SESSION, event.ts, body["session"])
+def _end(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    batch.later(sql.END_SESSION, event.ts, body["session"])
 
 
-def _frame(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    desk.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
+def _frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
 
 
 def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
@@ -318,17 +318,17 @@ def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _no_frame(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def _no_frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A frame of the user's own goes; behind one that had taken a built-in's name, the built-in is there again."""
-    desk.later(sql.DROP_FRAME, body["name"])
+    batch.later(sql.DROP_FRAME, body["name"])
     for frame in FRAMES:
         if frame["name"] == body["name"]:
-            desk.later(sql.SET_FRAME, *frame_row(frame, event.ts))
+            batch.later(sql.SET_FRAME, *frame_row(frame, event.ts))
 
 
-def _config(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
+def _config(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     value = body["value"]  # none, where the setting is about to be erased: then the whole index is made again
-    desk.later(sql.SET_CONFIG, body["key"], "" if value is None else value)
+    batch.later(sql.SET_CONFIG, body["key"], "" if value is None else value)
 
 
 _ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {

@@ -23,45 +23,45 @@ from tallystick.records.trust import NONE, Distrust
 from tallystick.state.sources import distrust_of
 
 
-def is_withheld(desk: WriteBatch, source: Source) -> bool:
+def is_withheld(batch: WriteBatch, source: Source) -> bool:
     """Whether whoever said this is not trusted."""
-    return _is_from(desk.distrusts(source.user), source)
+    return _is_from(batch.distrusts(source.user), source)
 
 
-def look_again(desk: WriteBatch, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:
+def look_again(batch: WriteBatch, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:
     """See who may see the versions of some beliefs after event `seq`; the sources of which that changed.
 
     `always` is for when a source has just been trusted again: then nobody may be left who is not.
     """
-    against = desk.distrusts(user)
+    against = batch.distrusts(user)
     if not against and not always:
         return []
     changed = []
     for ref in refs:
-        versions = desk.versions(ref)
+        versions = batch.versions(ref)
         for source in versions.values():
-            if _see(desk, source, _sight(desk, against, source, versions), seq):
+            if _see(batch, source, _sight(batch, against, source, versions), seq):
                 changed.append(source)
     return changed
 
 
-def _sight(desk: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
+def _sight(batch: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
     if _is_from(against, source):
         return WITHHELD if source.until_seq is None else PLAIN
     if source.until_seq is None or source.since_seq == source.until_seq:  # held; or never was
         return PLAIN
-    return BACK if _was_ended_by_them(desk, against, source, versions) else PLAIN
+    return BACK if _was_ended_by_them(batch, against, source, versions) else PLAIN
 
 
 def _was_ended_by_them(
-    desk: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]
+    batch: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]
 ) -> bool:  # fmt: skip
     """Whether nobody but those who are not trusted has replaced or ended a version since."""
     last, seen = source, {source.id}
     while last.until_seq is not None:
         after, seq = versions.get(last.after or ""), last.until_seq
         if after is None or after.since_seq > seq:  # it ended, and nothing took its place, or only later
-            ends = dict(desk.ends.get(last.id, {}))
+            ends = dict(batch.ends.get(last.id, {}))
             if last.since_seq != seq:  # else it was never held
                 ends[seq] = last.closed_by or ""
             if not all(any(each.covers(by=by, seq=at) for each in against) for at, by in ends.items()):
@@ -80,7 +80,7 @@ def _is_from(against: list[Distrust], source: Source) -> bool:
     return any(each.covers(seq=source.since_seq, **said) for each in against) if against else False
 
 
-def _see(desk: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
+def _see(batch: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
     """Let a source be seen so from event `seq` on; whether that is news."""
     before = source.sight
     if wanted == PLAIN and before != PLAIN:
@@ -88,69 +88,69 @@ def _see(desk: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
     if wanted == before:
         return False
     if before in (WITHHELD, BACK):
-        desk.later(sql.END_SIGHT, seq, source.id)
+        batch.later(sql.END_SIGHT, seq, source.id)
     if wanted in (WITHHELD, BACK):
-        desk.later(sql.ADD_SIGHT, source.id, seq, None, int(wanted == BACK))
+        batch.later(sql.ADD_SIGHT, source.id, seq, None, int(wanted == BACK))
     source.sight = wanted
-    desk.touch(source)
+    batch.touch(source)
     return True
 
 
 # -- what events do ---------------------------------------------------------------------------------------------------
 
 
-def settle(desk: WriteBatch, seq: int, touched: Iterable[Source], reason: str) -> None:
+def settle(batch: WriteBatch, seq: int, touched: Iterable[Source], reason: str) -> None:
     """See how the blocks of these sources stand now."""
     by_block: dict[str, list[Source]] = {}
     for source in touched:
         if source.block_id:
             by_block.setdefault(source.block_id, []).append(source)
     for name, sources in by_block.items():
-        block = desk.block(name)
+        block = batch.block(name)
         for source in sources:
             if source.is_open:
                 block.open[source.id] = source
             else:
                 block.open.pop(source.id, None)
         if block.settle(seq, reason):
-            desk.cut_ties(name)
-        desk.touch(block)
+            batch.cut_ties(name)
+        batch.touch(block)
 
 
-def see_again(desk: WriteBatch, seq: int, source: Source) -> None:
+def see_again(batch: WriteBatch, seq: int, source: Source) -> None:
     """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
-    settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
+    settle(batch, seq, look_again(batch, [source.ref], source.user, seq), "superseded")
 
 
-def set_trust(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def set_trust(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
     distrust = distrust_of(event)
-    desk.set_distrust(distrust, is_on=body["trust"] == NONE)
-    changed = look_again(desk, desk.refs_from(distrust), distrust.user, event.seq, always=True)
-    desk.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
-    settle(desk, event.seq, changed, "superseded")
+    batch.set_distrust(distrust, is_on=body["trust"] == NONE)
+    changed = look_again(batch, batch.refs_from(distrust), distrust.user, event.seq, always=True)
+    batch.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
+    settle(batch, event.seq, changed, "superseded")
 
 
-def corroborate(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+def corroborate(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
     how it is tagged, and that it be always served, nobody has confirmed."""
     for name in body["ids"]:
-        source = desk.source(name)
+        source = batch.source(name)
         if source is None or not source.quarantined:
             continue
         source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
         source.standing, source.tags = 0, None
         if source.block_id:
-            others = [each for each in desk.block(source.block_id).open.values() if each is not source]
+            others = [each for each in batch.block(source.block_id).open.values() if each is not source]
             sure = [each.confidence for each in others if not each.is_kept_out]
             source.confidence = min([source.confidence, *sure])
-        desk.touch(source)
-        settle(desk, event.seq, [source] if source.until_seq is None else [], "")
+        batch.touch(source)
+        settle(batch, event.seq, [source] if source.until_seq is None else [], "")
 
 
-def mark_served(desk: WriteBatch, receipt: dict[str, Any]) -> None:
+def mark_served(batch: WriteBatch, receipt: dict[str, Any]) -> None:
     """Whatever was served is known when it is fed in again, what waits for a yes no less."""
-    found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
+    found = (source for name, *_ in receipt["hits"] if (source := batch.source(name)))
     for source in found:
-        for mark in desk.marks_to_keep(source):
-            desk.later(sql.ADD_SERVED, source.user, mark, source.block_id)
+        for mark in batch.marks_to_keep(source):
+            batch.later(sql.ADD_SERVED, source.user, mark, source.block_id)

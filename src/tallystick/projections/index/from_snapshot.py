@@ -26,42 +26,42 @@ from tallystick.state.version import CurrentVersion
 _BY = "ledger:snapshot"
 
 
-def held_now(book: State) -> Iterator[Event]:
-    """Events after which an index holds what the book holds, each version with the place of its own event."""
-    for frame in book.work.frames.values():
+def held_now(state: State) -> Iterator[Event]:
+    """Events after which an index holds what the state holds, each version with the place of its own event."""
+    for frame in state.work.frames.values():
         yield Event(0, frame["created_at"], FRAME_PUT, "", _BY, "", {"frame": frame})
-    for key, value in book.work.config.items():
+    for key, value in state.work.config.items():
         yield Event(0, "", CONFIG_SET, "", _BY, "", {"key": key, "value": value})
-    for each in book.distrusts.all():
+    for each in state.distrusts.all():
         body = {"user": each.user, "source": each.source, "trust": NONE, "first": each.first}
         yield Event(each.seq, each.at, TRUST, "", each.by, "", body)
-    for held in sorted(book.held.values(), key=lambda held: held.seq):
-        yield from _belief(book, held)
-    if confirmed := book.distrusts.borne_out():
+    for held in sorted(state.held.values(), key=lambda held: held.seq):
+        yield from _belief(state, held)
+    if confirmed := state.distrusts.borne_out():
         yield Event(1, "", TRUST_CORROBORATE, "", _BY, "", {"ids": confirmed})
-    for user in {held.user for held in book.held.values()}:
-        for review in book.reviews.waiting(user):
+    for user in {held.user for held in state.held.values()}:
+        for review in state.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
             yield Event(review.seq, review.asked_at, REVIEW_ASK, "", _BY, "", body)
 
 
-def related_now(book: State) -> Iterator[Event]:
+def related_now(state: State) -> Iterator[Event]:
     """How memories are related; to be told after all of them were."""
-    for each in book.relations.all():
+    for each in state.relations.all():
         yield Event(each.seq, each.at, RELATION_PUT, each.event, each.by, "", {**each.body(), WRITER_TRUST: each.trust})
 
 
-def _belief(book: State, held: CurrentVersion) -> Iterator[Event]:
+def _belief(state: State, held: CurrentVersion) -> Iterator[Event]:
     """A belief under its first id, by which others name it, and then its current version."""
     belief = held.body()
     body = {"belief": belief, "replaces": [held.ref]}
     if belief["id"] != held.ref:
         first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
         yield Event(held.first, held.at, BELIEF_PUT, "", _BY, "", {"belief": first})
-    if over := [below.ref for name in book.over(held.ref) if (below := book.version(name))]:
+    if over := [below.ref for name in state.over(held.ref) if (below := state.version(name))]:
         body["over"] = over
-    if book.reviews.is_approved(belief["id"]):
+    if state.reviews.is_approved(belief["id"]):
         body["approved"] = ""
-    if book.distrusts.is_echo(belief["id"]):
+    if state.distrusts.is_echo(belief["id"]):
         body["echo"] = []
     yield Event(held.seq, held.at, BELIEF_SUPERSEDE, "", held.by or _BY, "", body)

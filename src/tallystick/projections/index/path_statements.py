@@ -1,7 +1,7 @@
 """What a reader sees from a path: the expressions that every statement by which one asks has in it.
 
 `lineage` and `heard` are parameters, each a JSON array of paths, or nothing on a main line that nothing was merged
-into. What they are for a reader, at a moment, the book of paths knows; the rows of the index know nothing of it.
+into. What they are for a reader, at a moment, the state of paths knows; the rows of the index know nothing of it.
 """
 
 from __future__ import annotations

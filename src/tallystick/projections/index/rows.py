@@ -1,4 +1,4 @@
-"""Rows of the index as they lie on a desk: a block, and the sources that say it.
+"""Rows of the index as they lie in a batch: a block, and the sources that say it.
 
 How a block stands is read off its open sources, and nothing else: so a source can come and be taken back one by one,
 and no order of events leaves a trace that another would not.

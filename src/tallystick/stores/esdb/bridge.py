@@ -135,7 +135,7 @@ class EsdbBridge:
             return None
         with ChronoStore(self.project_dir, read_only=True) as store:
             records = store.query(status="")
-            trouble = str(store.shelf.ledger.trouble or "")
+            trouble = str(store.folder.ledger.trouble or "")
             if not records and not trouble:
                 return None
             is_valid = store.chain_valid() if is_verified else not trouble

@@ -198,41 +198,42 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
     """Write the new ledger. What is not as it was is returned, told once for all records that it happened to."""
     by = f"chronomemory:{old.log.digest[:12]}"
     told: dict[str, list[str]] = {}
-    shelf = OpenFolder(workshop.root, **options)
+    open_folder = OpenFolder(workshop.root, **options)
     try:
-        now = shelf.ledger.now()
+        now = open_folder.ledger.now()
         times, remarks = chronomemory.times(old.steps, now)
         span = {"begun": min(times, default=now), "made": max(times, default=now)}
         body = {"user": OWNER, "ledger": old.log.digest, **span, "whole": True}
-        shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
+        open_folder.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
         count, dated = 0, list(zip(old.steps, times, remarks, strict=True))
         for start in range(0, len(dated), _GROUP):
-            with shelf.ledger.batch():
+            with open_folder.ledger.batch():
                 for step, ts, remark in dated[start : start + _GROUP]:
-                    written, notes = _record_one(shelf, step, ts, by, nameless(old.log.digest))
+                    written, notes = _record_one(open_folder, step, ts, by, nameless(old.log.digest))
                     count += written
                     for note in filter(None, [*notes, remark]):
                         told.setdefault(note, []).append(str(step.record.get("id", "")))
-        shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": OWNER, "events": count})])
+        open_folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": OWNER, "events": count})])
     finally:
-        shelf.close()
+        open_folder.close()
     return [f"{_named(names)}: {note}" for note, names in told.items()]
 
 
-def _record_one(shelf: OpenFolder, step: Step, ts: str, by: str, nameless: str) -> tuple[int, list[str]]:
+def _record_one(open_folder: OpenFolder, step: Step, ts: str, by: str, nameless: str) -> tuple[int, list[str]]:
     """Record one version, or a deletion; how many events that took, and what of it is not as it was."""
     record, notes = fitted(step.record, nameless)
 
     def drafts() -> list[Draft]:
         if step.op == "delete":
-            found = decide.tombstone(shelf.book, record.id) if shelf.book.find(record.id, short=False) else []
+            is_held = open_folder.state.find(record.id, short=False)
+            found = decide.tombstone(open_folder.state, record.id) if is_held else []
         else:
             fields = {**record.to_fields(), "trust": "import"}
-            found = decide.put(shelf.book, fields, lambda: ids.belief_id(ts, shelf.book.taken))
+            found = decide.put(open_folder.state, fields, lambda: ids.belief_id(ts, open_folder.state.taken))
         return [Draft(op, {**body, ELSEWHERE: {"id": ids.event_id(ts), "ts": ts, "by": by}}) for op, body in found]
 
     try:
-        return len(shelf.ledger.write(drafts)), notes if step.op == "upsert" else []
+        return len(open_folder.ledger.write(drafts)), notes if step.op == "upsert" else []
     except Refused as error:
         return 0, [f"left out ({error}); it is still in the old file under sealed/"]
 

@@ -51,20 +51,20 @@ class ChronoStore:
         self.root = self.project_dir / FOLDER
         self.recursion_depth = recursion_depth
         self._options = {"by": "chrono:local", **options}
-        self._shelf: OpenFolder | None = None
+        self._folder: OpenFolder | None = None
 
     def open(self) -> ChronoStore:
         """Open the store, made on first use. A folder written by chronomemory v0.1 is taken over."""
-        if self._shelf is None:
+        if self._folder is None:
             if is_old(self.root):
                 take_over(self.root, **self._options)
-            self._shelf = OpenFolder(self.root, **self._options)
+            self._folder = OpenFolder(self.root, **self._options)
         return self
 
     def close(self) -> None:
-        if self._shelf is not None:
-            self._shelf.close()
-        self._shelf = None
+        if self._folder is not None:
+            self._folder.close()
+        self._folder = None
 
     def __enter__(self) -> ChronoStore:
         return self.open()
@@ -75,11 +75,11 @@ class ChronoStore:
         self.close()
 
     @property
-    def shelf(self) -> OpenFolder:
+    def folder(self) -> OpenFolder:
         """The folder, which is opened if need be."""
         self.open()
-        assert self._shelf is not None
-        return self._shelf
+        assert self._folder is not None
+        return self._folder
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -92,38 +92,38 @@ class ChronoStore:
             raise Refused(f"upsert takes a ChronoRecord, not {type(record).__name__}")
         if self.recursion_depth:
             record.recursion_depth = self.recursion_depth
-        shelf, fields = self.shelf, record.to_fields()
-        return self._written(record.id, lambda: decide.put(shelf.book, fields, shelf.draw()))
+        folder, fields = self.folder, record.to_fields()
+        return self._written(record.id, lambda: decide.put(folder.state, fields, folder.draw()))
 
     def delete(self, record_id: str) -> WalEvent | None:
         """Tombstone a record, and return the event that did; None if there never was one. It leaves `query`, not the
         log."""
-        book = self.shelf.book
+        state = self.folder.state
         try:
-            return self._written(record_id, lambda: decide.tombstone(book, record_id))
+            return self._written(record_id, lambda: decide.tombstone(state, record_id))
         except NotFound:
             return None
 
     def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
         """Write them, and return the event at which the record stands then."""
-        shelf, before = self.shelf, Place(0, -1, "", "")
+        folder, before = self.folder, Place(0, -1, "", "")
 
         def decided() -> list[Draft]:
             nonlocal before
-            before = shelf.ledger.end
+            before = folder.ledger.end
             return drafts()
 
-        events = shelf.ledger.write(decided)
-        known = shelf.book
+        events = folder.ledger.write(decided)
+        known = folder.state
         if events:
             prev = before.hash if events[0].seq == before.seq + 1 else ""
             if not prev and events[0].hash:  # others wrote in the same group
-                prev = shelf.ledger.chain().hash_at(events[0].seq - 1) or ""
+                prev = folder.ledger.chain().hash_at(events[0].seq - 1) or ""
             return _wal_event(known, events[0], prev)
         held = known.get(record_id)
         try:
-            if held.seq <= shelf.ledger.end.seq:
-                line = shelf.ledger.chain().line(held.seq)
+            if held.seq <= folder.ledger.end.seq:
+                line = folder.ledger.chain().line(held.seq)
                 return _wal_event(known, line.event(), line.prev)
         except (Missing, NotFound):
             pass  # its segment was moved away
@@ -132,21 +132,21 @@ class ChronoStore:
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
         """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""
-        shelf = self.shelf
-        events = shelf.ledger.write(lambda: decide.invalidate(shelf.book, record_id, shelf.draw(), reason=reason))
+        folder = self.folder
+        events = folder.ledger.write(lambda: decide.invalidate(folder.state, record_id, folder.draw(), reason=reason))
         weakened = [event.body["belief"]["key"] for event in events[1:] if event.body]
         return [record for key in weakened if (record := self.get(key))]
 
     def erase(self, record_id: str) -> int:
         """Destroy the words of every version of a record; return how many events lost theirs. The chain still holds."""
-        shelf = self.shelf
-        return shelf.ledger.erase(lambda: decide.erase(shelf.book, [record_id]))
+        folder = self.folder
+        return folder.ledger.erase(lambda: decide.erase(folder.state, [record_id]))
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, record_id: str, *, believed_at: Moment | None = None) -> ChronoRecord | None:
         """A copy of the record, tombstone or not; None if there never was one."""
-        with self.shelf.known(believed_at) as known:
+        with self.folder.known(believed_at) as known:
             held = known.find(record_id)
             return _record(known, held) if held else None
 
@@ -164,46 +164,46 @@ class ChronoStore:
         if rag_filter:
             least = max(RAG_CONFIDENCE, least or 0.0)
         asked = belief_status(status) if status else ""
-        with self.shelf.known(believed_at) as known:
+        with self.folder.known(believed_at) as known:
             found = [_record(known, held) for held in known.query(kind=kind, status=asked, min_confidence=least)]
         return found if asked != UNKNOWN else [record for record in found if record.status == status]
 
     def history(self, record_id: str) -> list[Version]:
         """Every version, oldest first: what was believed, when, on what evidence."""
-        return self.shelf.history(record_id)
+        return self.folder.history(record_id)
 
     def diff(self, before: Moment, after: Moment | None = None) -> list[Change]:
         """What came, went or changed between two moments (seqs or times)."""
-        return self.shelf.diff(before, after)
+        return self.folder.diff(before, after)
 
     def why(self, record_id: str) -> Why:
         """The chain of reasons for a record's standing."""
-        return self.shelf.why(record_id)
+        return self.folder.why(record_id)
 
     def dependents(self, record_id: str) -> list[ChronoRecord]:
         """Everything that stands on a record, directly or through others."""
-        with self.shelf.known() as known:
-            return [_record(known, held) for held in self.shelf.dependents(record_id)]
+        with self.folder.known() as known:
+            return [_record(known, held) for held in self.folder.dependents(record_id)]
 
     def record_count(self) -> int:
         """How many records there are, tombstones apart."""
-        with self.shelf.known() as known:
+        with self.folder.known() as known:
             return len(known.query(status="")) - len(known.query(status="tombstone"))
 
     def wal_seq(self) -> int:
         """The seq of the last event."""
-        self.shelf.ledger.refresh()
-        return self.shelf.ledger.end.seq
+        self.folder.ledger.refresh()
+        return self.folder.ledger.end.seq
 
     def epoch(self) -> int:
         """How often the log was compacted."""
-        self.shelf.ledger.refresh()
-        return self.shelf.ledger.standing.epoch
+        self.folder.ledger.refresh()
+        return self.folder.ledger.standing.epoch
 
     def replay(self, from_seq: int = 0) -> list[WalEvent]:
         """The events from `from_seq` on, in order. Of erased ones, and of other users', the record is not told."""
-        self.shelf.ledger.refresh()
-        chain, known, found = self.shelf.ledger.chain(), Beliefs(), list[WalEvent]()
+        self.folder.ledger.refresh()
+        chain, known, found = self.folder.ledger.chain(), Beliefs(), list[WalEvent]()
         for line in chain.lines(chain.first):
             event = line.event()
             known.apply(event)
@@ -213,7 +213,7 @@ class ChronoStore:
 
     def export_records(self) -> list[dict[str, Any]]:
         """Every record as a dictionary, without tombstones."""
-        with self.shelf.known() as known:
+        with self.folder.known() as known:
             found = known.query(status="")
             return [_record(known, held).to_dict() for held in found if held.status != "tombstone"]
 
@@ -222,18 +222,18 @@ class ChronoStore:
     def chain_valid(self) -> bool:
         """Whether every line of the log is as it was written, from the first to the last."""
         try:
-            self.shelf.ledger.refresh()
+            self.folder.ledger.refresh()
         except Damaged:  # another log is in its place
             return False
-        return self.shelf.ledger.trouble is None and verify(self.root).ok
+        return self.folder.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:
         """Fold the log into a snapshot and a log of one line; return how many events that were. History stays."""
-        return self.shelf.ledger.compact()
+        return self.folder.ledger.compact()
 
     def backup(self) -> Path:
         """Make a checked copy under `backup/<time>` and return its place."""
-        return back_up(self.shelf.ledger)
+        return back_up(self.folder.ledger)
 
     def migrate_from_json(self, source: Path) -> dict[str, int]:
         """Take in `requirements.json` and `testcases.json` of a folder; return how many of each, and how many skipped.
@@ -258,17 +258,17 @@ class ChronoStore:
             raise Refused(f"{path}: {error}") from None
         for fault in faults:
             warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
-        with self.shelf.ledger.batch():
+        with self.folder.ledger.batch():
             taken = sum(self._migrate_item(item, f"migrated from {path.name}") for item in items)
         return taken, len(items) - taken + len(faults)
 
     def _migrate_item(self, item: specsmith.Item, evidence: str) -> bool:
         """True if it was new or changed. One that was deleted here stays deleted."""
-        held = self.shelf.book.find(item.id)
+        held = self.folder.state.find(item.id)
         if held and held.status == "tombstone":
             warnings.warn(f"{item.id!r} was deleted here and stays deleted", SkippedRecord, stacklevel=5)
             return False
-        record = _record(self.shelf.book, held) if held else ChronoRecord(item.id)
+        record = _record(self.folder.state, held) if held else ChronoRecord(item.id)
         if held and (record.kind, record.data) == (item.kind, item.data):
             return False  # what was changed here since is not taken back
         record.kind, record.label, record.data = item.kind, item.label, item.data
@@ -277,9 +277,9 @@ class ChronoStore:
         record.evidence += [evidence] * (evidence not in record.evidence)
         if item.confidence is not None:
             record.confidence = item.confidence
-        before = self.shelf.book.records()
+        before = self.folder.state.records()
         self.upsert(record)
-        return self.shelf.book.records() > before
+        return self.folder.state.records() > before
 
 
 def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> ChronoStore:

@@ -62,9 +62,9 @@ def _must_follow(event: MemoryEvent, judge: Gate) -> None:
     if event.kind in _BY_THE_GATE:
         raise NeedsApproval(f"a {event.kind} is recorded by the action itself, under the gate")
     if event.kind in PATH_KINDS:
-        judge.fold.book.must_allow(event)
+        judge.fold.state.must_allow(event)
     elif event.path_id:
-        judge.fold.book.must_be_open(event.path_id)
+        judge.fold.state.must_be_open(event.path_id)
     why = why_unusable(event)
     if why:
         raise Refused(why)
@@ -100,12 +100,12 @@ def is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
     return isinstance(root, Path) and path == root / EVENTS
 
 
-def is_on_a_branch(book: PathBook, events: Iterable[MemoryEvent]) -> bool:
+def is_on_a_branch(state: PathBook, events: Iterable[MemoryEvent]) -> bool:
     """Whether one of the events is about a path that is known and not current."""
-    current = book.current()
+    current = state.current()
     for event in events:
         for name in (event.path_id, event.payload.get("parent_id"), event.payload.get("into")):
-            if isinstance(name, str) and name in book and name not in current:
+            if isinstance(name, str) and name in state and name not in current:
                 return True
     return False
 
@@ -183,24 +183,24 @@ def paths_after(store: MemoryGraphStore, events: list[MemoryEvent]) -> tuple[Mem
     if not any(event.path_id or event.kind == APPLIED for event in events):
         return ()
     before = {path.path_id: path for path in store.list_paths()}
-    book, changed = PathBook(before), set[str]()
+    state, changed = PathBook(before), set[str]()
     for event in events:
-        changed |= {event.path_id, *_moved_by(event, book)}
-        book.stand(event)
-    found = [book.get(name) for name in sorted(changed) if name in book]
+        changed |= {event.path_id, *_moved_by(event, state)}
+        state.stand(event)
+    found = [state.get(name) for name in sorted(changed) if name in state]
     return tuple(path for path in found if path != before.get(path.path_id))
 
 
-def _moved_by(event: MemoryEvent, book: PathBook) -> tuple[str, ...]:
+def _moved_by(event: MemoryEvent, state: PathBook) -> tuple[str, ...]:
     """The paths that an event changes, if it does. One that makes no sense does not, as in a replay."""
     try:
         moved = path_event_in(event)
-        if moved is None or (moved.path_id in book and moved.id in book.get(moved.path_id).event_ids):
+        if moved is None or (moved.path_id in state and moved.id in state.get(moved.path_id).event_ids):
             return ()
-        book.must_allow(moved)
+        state.must_allow(moved)
     except Refused:
         return ()
-    return book.take(moved)
+    return state.take(moved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,7 @@ class Follows:
         if any(first.values()):
             lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
             judge = self._judged_events(lines, here)
-        paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.book)
+        paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.state)
         _must_leave_open(self.store.list_paths(), paths)
         judge.fold.lend((*self.store.list_paths(), *paths))
         taken = Taken(count, counts, paths, given - count, replaced)

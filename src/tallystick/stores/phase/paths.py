@@ -95,8 +95,8 @@ def _decided(
     at: datetime | str,
     name: str,
 ) -> PathChange:
-    book = PathBook(paths)
+    state = PathBook(paths)
     told: dict[str, Any] = {"path_id": path_id, "subject_ids": tuple(filter(None, about)), "payload": payload}
     event = MemoryEvent(id=name, kind=kind, at=at, **told) if name else MemoryEvent.new(kind, at, **told)  # type: ignore[arg-type]
-    book.must_allow(event)
-    return PathChange(event, tuple(book.get(changed) for changed in book.take(event)))
+    state.must_allow(event)
+    return PathChange(event, tuple(state.get(changed) for changed in state.take(event)))

@@ -338,7 +338,7 @@ async def export(
     While some of it waits for a person's yes, only a server that speaks with a person's trust gives it.
     """
     hold: MemoryWorker = request.app.state.hold
-    lines = await hold.run(lambda desk: desk.memory.export_lines(history=history))
+    lines = await hold.run(lambda context: context.memory.export_lines(history=history))
     first = await hold.run(lambda _: _piece(lines))  # what goes wrong at once is told as a problem
 
     async def rest() -> AsyncIterator[bytes]:

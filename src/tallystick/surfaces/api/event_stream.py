@@ -79,9 +79,9 @@ async def _told(hold: MemoryWorker, feed: Feed, following: int, op: str) -> Asyn
             is_more = len(events) == _AT_ONCE
 
 
-def _read(desk: CallContext, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
+def _read(context: CallContext, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
     """Some events, and where to go on: behind what was looked at, wanted or not."""
-    size = desk.memory.ledger.size
-    found = list(islice(desk.memory.log(start, op=op), _AT_ONCE))
+    size = context.memory.ledger.size
+    found = list(islice(context.memory.log(start, op=op), _AT_ONCE))
     behind = found[-1].seq + 1 if found else start
     return plains(found), behind if len(found) == _AT_ONCE else max(behind, size)

@@ -37,7 +37,7 @@ class Json(Response):
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
     """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment."""
     hold: MemoryWorker = request.app.state.hold
-    return await hold.run(lambda desk: work(desk.memory))
+    return await hold.run(lambda context: work(context.memory))
 
 
 async def unless_known(
@@ -50,10 +50,10 @@ async def unless_known(
     """
     known = request.headers.get("if-none-match", "")
 
-    def look(desk: CallContext) -> tuple[str, Any]:
-        tag = tag_of(request, desk.memory, also)
+    def look(context: CallContext) -> tuple[str, Any]:
+        tag = tag_of(request, context.memory, also)
         is_known = is_among(tag, known)
-        found = work(desk.memory) if not is_known or known.strip() == "*" else None  # `*` is known only if it is there
+        found = work(context.memory) if not is_known or known.strip() == "*" else None  # `*`: known if it is there
         return tag, None if is_known else found
 
     tag, found = await request.app.state.hold.run(look)

@@ -38,7 +38,7 @@ class Completion:
         if names is None or params.argument.name != "name":
             known = " and ".join(_NAMES)
             raise MCPError(types.INVALID_PARAMS, f"only `name` in {known} can be completed")
-        return _completed(await self._hold.run(lambda desk: names(desk.memory)), typed)
+        return _completed(await self._hold.run(lambda context: names(context.memory)), typed)
 
 
 def _of_prompt(prompt: str, argument: str) -> Iterable[str]:

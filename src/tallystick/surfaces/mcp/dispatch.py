@@ -80,7 +80,7 @@ class Calls:
         while True:
             progress = _Progress(ctx)
             try:
-                found = await self._hold.run(lambda desk: tool.run(desk, args), progress.tick)
+                found = await self._hold.run(lambda context: tool.run(context, args), progress.tick)
             except NeedsApproval as held:
                 asked = await self._question(ctx, person, held.review) if held.review != asked_before else None
                 if asked is None or person is None:
@@ -111,9 +111,9 @@ class Calls:
         if not reply:
             await self._hold.run(lambda _: consent.said_no(person, review))
             return refused(_NO)
-        applied = await self._hold.run(lambda desk: consent.said_yes(desk.memory, person, review, digest))
+        applied = await self._hold.run(lambda context: consent.said_yes(context.memory, person, review, digest))
         after = tool.after
-        return None if after is None else said(await self._hold.run(lambda desk: after(desk, args, applied)))
+        return None if after is None else said(await self._hold.run(lambda context: after(context, args, applied)))
 
 
 def said(answer: Answer) -> types.CallToolResult:

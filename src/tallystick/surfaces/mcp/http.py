@@ -41,7 +41,7 @@ async def serve(
     try:
         at = listening.getsockname()[1]
         folder, ledger, user = await hold.run(
-            lambda desk: (desk.memory.folder, desk.memory.status().ledger, desk.memory.user)
+            lambda context: (context.memory.folder, context.memory.status().ledger, context.memory.user)
         )
         token = new_token(ledger, user) if anew else token_of(ledger, user)
         app = App.of(hold, tools)

@@ -94,7 +94,7 @@ class Prompts:
             takes = " and ".join(sorted(_takes(params.name)))
             raise MCPError(types.INVALID_PARAMS, f"it takes {takes}, and not {min(unknown)[:40]!r}")
         try:
-            texts = await self._hold.run(lambda desk: list(makes(desk.memory, given)))
+            texts = await self._hold.run(lambda context: list(makes(context.memory, given)))
         except Refused as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         said = [types.PromptMessage(role="user", content=types.TextContent(type="text", text=text)) for text in texts]

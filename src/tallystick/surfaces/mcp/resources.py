@@ -55,7 +55,7 @@ class Resources:
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """In the order of their names, so that what comes or goes meanwhile moves nothing else to another answer."""
         after = (params.cursor if params else None) or ""
-        found = await self._hold.run(lambda desk: [each for each in listed(desk.memory) if each[0] > after])
+        found = await self._hold.run(lambda context: [each for each in listed(context.memory) if each[0] > after])
         more = found[_AT_ONCE - 1][0] if len(found) > _AT_ONCE else None
         return types.ListResourcesResult(resources=list(map(_resource, found[:_AT_ONCE])), next_cursor=more)
 
@@ -68,7 +68,7 @@ class Resources:
         """What stands there now."""
         uri = params.uri
         try:
-            kind, text = await self._hold.run(lambda desk: read(desk.memory, uri))
+            kind, text = await self._hold.run(lambda context: read(context.memory, uri))
         except NotFound:
             raise not_found(ctx, uri) from None
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])

@@ -133,7 +133,7 @@ class Watch:
         self._wanted.update(addresses)
         try:
             if fresh:
-                await self._hold.run(lambda desk: self._changes.begin(desk.memory, fresh, anew=anew))
+                await self._hold.run(lambda context: self._changes.begin(context.memory, fresh, anew=anew))
         except (TallystickError, OSError, asyncio.CancelledError):
             self._leave(addresses)
             raise
@@ -169,8 +169,8 @@ class Watch:
             self._task.cancel()
 
 
-def _look(changes: Changes, wanted: list[str], desk: Any) -> list[str]:
-    return changes.since(desk.memory, wanted)
+def _look(changes: Changes, wanted: list[str], context: Any) -> list[str]:
+    return changes.since(context.memory, wanted)
 
 
 def _few(addresses: set[str]) -> set[str]:

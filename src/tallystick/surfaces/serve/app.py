@@ -66,7 +66,7 @@ async def serve(
     listening = bound(where)
     try:
         where = where._replace(port=listening.getsockname()[1])
-        status, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
+        status, token = await holds.page.run(lambda context: _opened(context.memory, told, anew=anew))
         for hold in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
             hold.only(Path(status.folder), status.ledger)
         makes_link = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"

@@ -130,7 +130,7 @@ class Front:
     async def _health(self, request: Request) -> Response:  # noqa: ARG002
         """That it runs, and whether the ledger can be read. One that is at work can."""
         try:
-            is_good = not await asyncio.wait_for(self.hold.run(lambda desk: _trouble(desk.memory)), _PATIENCE)
+            is_good = not await asyncio.wait_for(self.hold.run(lambda context: _trouble(context.memory)), _PATIENCE)
         except TimeoutError:
             is_good = True
         except (TallystickError, OSError, sqlite3.Error):
@@ -138,7 +138,7 @@ class Front:
         return JSONResponse({"status": "ok" if is_good else "damaged"}, 200 if is_good else 503)
 
     async def _metrics(self, request: Request) -> Response:  # noqa: ARG002
-        await self.hold.run(lambda desk: self.metrics.look(desk.memory))
+        await self.hold.run(lambda context: self.metrics.look(context.memory))
         return Response(self.metrics.text(), media_type=TYPE)
 
 

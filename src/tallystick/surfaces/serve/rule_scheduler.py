@@ -50,8 +50,8 @@ class Rules:
                 self._failed(f"rules could not be run: {error}")
             await asyncio.sleep(self._every)
 
-    def _look(self, desk: CallContext) -> None:
-        Schedule(desk.memory, done=self._done, failed=self._failed).look()
+    def _look(self, context: CallContext) -> None:
+        Schedule(context.memory, done=self._done, failed=self._failed).look()
 
     def stop(self) -> None:
         """Look no more. Whoever closes the memory waits for the run that is under way."""
@@ -59,5 +59,5 @@ class Rules:
             self._task.cancel()
 
 
-def _are_kept(desk: CallContext) -> bool:
-    return bool(desk.memory.rules.all(everyone=True))
+def _are_kept(context: CallContext) -> bool:
+    return bool(context.memory.rules.all(everyone=True))

@@ -37,7 +37,7 @@ class Feed:
 
     async def begin(self) -> None:
         """Know how the ledger stands, and look after it from now on, until `close`."""
-        await self._hold.run(lambda desk: self._glance.begin(desk.memory))
+        await self._hold.run(lambda context: self._glance.begin(context.memory))
         self._newest = self._glance.next - 1
         self._task = asyncio.create_task(self._follow())
 
@@ -59,7 +59,7 @@ class Feed:
             if not self._glance.is_due():
                 continue
             try:
-                changed = await self._hold.run(lambda desk: self._glance.look(desk.memory))
+                changed = await self._hold.run(lambda context: self._glance.look(context.memory))
             except Closed:
                 return
             except (TallystickError, OSError, sqlite3.Error):  # busy, damaged: who asks is told; we look again

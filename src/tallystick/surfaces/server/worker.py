@@ -60,7 +60,7 @@ class MemoryWorker:
     async def run(self, work: Callable[[CallContext], T], tick: Tick | None = None) -> T:
         """Do `work` on the memory, in its thread."""
         try:
-            begun = self._thread.submit(lambda: work(self._desk(tick)))
+            begun = self._thread.submit(lambda: work(self._context(tick)))
         except RuntimeError:
             raise Closed("this memory is closed; start the server again") from None
         return await asyncio.wrap_future(begun)
@@ -87,9 +87,9 @@ class MemoryWorker:
 
     def warm_up(self) -> None:
         """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
-        self._thread.submit(self._desk, None)
+        self._thread.submit(self._context, None)
 
-    def _desk(self, tick: Tick | None) -> CallContext:
+    def _context(self, tick: Tick | None) -> CallContext:
         if self._memory is None:
             self._memory = self._opened()
             self._memory.mark_withheld()

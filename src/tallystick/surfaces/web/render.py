@@ -47,7 +47,7 @@ class Forged(Refused):
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
     """Do `work` on the memory, in its thread. One call for a whole page: what it shows is of one moment."""
     hold: MemoryWorker = request.app.state.hold
-    return await hold.run(lambda desk: work(desk.memory))
+    return await hold.run(lambda context: work(context.memory))
 
 
 def shown(request: Request, template: str, *, status: int = 200, **given: Any) -> HTMLResponse:

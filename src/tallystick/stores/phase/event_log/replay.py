@@ -83,7 +83,7 @@ class Fold:
     """Events carried out one after the other: the paths, and what was put on each of them."""
 
     def __init__(self, paths: Iterable[MemoryPath] = ()) -> None:
-        self.book = PathBook(paths)
+        self.state = PathBook(paths)
         self.skipped: list[Skipped] = []
         self.refused: list[Skipped] = []
         self.events = 0
@@ -116,15 +116,15 @@ class Fold:
         try:
             moved = path_event_in(event)
             if moved is not None:
-                self.book.must_allow(moved)
+                self.state.must_allow(moved)
         except Refused as error:
             self.skipped.append(Skipped(event.id, str(error)))
             return
         if moved is not None:
-            self.book.take(moved)
+            self.state.take(moved)
             self._views.clear()
         if moved is not event:
-            self.book.stand(event)
+            self.state.stand(event)
 
     def refuse(self, event: MemoryEvent, why: str) -> None:
         """Pass over an event that the gate does not let pass, and name it."""
@@ -134,8 +134,8 @@ class Fold:
     def lend(self, paths: Iterable[MemoryPath]) -> None:
         """Know paths that no event tells of, as they are."""
         for path in paths:
-            if path.path_id not in self.book:
-                self.book.put(path)
+            if path.path_id not in self.state:
+                self.state.put(path)
                 self._lent.add(path.path_id)
         self._views.clear()
 
@@ -143,7 +143,7 @@ class Fold:
 
     def is_current(self, path: str) -> bool:
         """Whether what happens on a path is seen without naming one. A path that nobody branched begins itself."""
-        return path not in self.book or path in self._view(None)[0]
+        return path not in self.state or path in self._view(None)[0]
 
     def seen(self, what: str, name: str, path: str | None = None) -> bytes | None:
         """A record as it is seen from a path, without one as it is currently; None, if it is not seen."""
@@ -161,12 +161,13 @@ class Fold:
         """The paths that are seen, nearest first; of those that stand together the later event counts."""
         view = self._views.get(path)
         if view is None:
-            view = self._views[path] = [_Current(self.book)] if path is None else self._view_from(path)
+            view = self._views[path] = [_Current(self.state)] if path is None else self._view_from(path)
         return view
 
     def _view_from(self, path: str) -> list[Container[str]]:
-        line = [name for name in self.book.line_of(path) if name == path or not self.book.is_abandoned(name)] or [path]
-        view = [{name, *self.book.with_merged(name)} for name in line]
+        above = self.state.line_of(path)
+        line = [name for name in above if name == path or not self.state.is_abandoned(name)] or [path]
+        view = [{name, *self.state.with_merged(name)} for name in line]
         view[-1].add("")
         return [*view]
 
@@ -182,7 +183,7 @@ class Fold:
 
     def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
         """What a merge would change: each record as it is seen from `into`, as it would be, and what was approved."""
-        merged, view = set(self.book.with_merged(path)), self._view(None if self.is_current(into) else into)
+        merged, view = set(self.state.with_merged(path)), self._view(None if self.is_current(into) else into)
         for what, name in sorted({key for each in merged for key in self._on.get(each, ())}):
             puts = self._puts[what][name]
             put = max((each for each in puts if each.path in merged or each.path in view[0]), key=_number)
@@ -193,12 +194,12 @@ class Fold:
 
     def paths(self) -> dict[str, MemoryPath]:
         """The paths that events tell of, as they are now, in the order of their names."""
-        return {name: path for name, path in self.book.records().items() if name not in self._lent}
+        return {name: path for name, path in self.state.records().items() if name not in self._lent}
 
     def snapshot(self, path: str | None = None) -> GraphSnapshot:
         """The graph as it is currently; with a path, as it is seen from there. NotFound, if there is no such path."""
         if path is not None:
-            self.book.get(path)
+            self.state.get(path)
         profiles, nodes, edges = (
             {name: orjson.loads(line) for name, line in self.each(what, path) if line is not None}
             for what in ("profile", "node", "edge")
@@ -210,11 +211,11 @@ class Fold:
 class _Current:
     """The paths that are current: a path that is not known is one of them."""
 
-    def __init__(self, book: PathBook) -> None:
-        self._book, self._known = book, book.current()
+    def __init__(self, state: PathBook) -> None:
+        self._state, self._known = state, state.current()
 
     def __contains__(self, path: object) -> bool:
-        return path in self._known or path not in self._book  # type: ignore[operator]
+        return path in self._known or path not in self._state  # type: ignore[operator]
 
 
 def _approved_by(event: MemoryEvent) -> frozenset[str]:

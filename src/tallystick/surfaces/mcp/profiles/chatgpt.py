@@ -60,16 +60,16 @@ class Document(Answer):
     metadata: dict[str, str] = Field(description="Where it comes from, and how far it is trusted")
 
 
-def _search(desk: CallContext, asked: Query) -> Results:
-    hits = desk.memory.recall(asked.query, k=_MOST, tick=desk.tick)
-    found = [(hit, _url(desk.memory, hit.what, hit.about, hit.id)) for hit in hits]
+def _search(context: CallContext, asked: Query) -> Results:
+    hits = context.memory.recall(asked.query, k=_MOST, tick=context.tick)
+    found = [(hit, _url(context.memory, hit.what, hit.about, hit.id)) for hit in hits]
     return Results(results=[Result(id=hit.id, title=_title(hit.text), url=url) for hit, url in found])
 
 
-def _fetch(desk: CallContext, asked: Name) -> Document:
-    note = _note(desk.memory, asked.id)
+def _fetch(context: CallContext, asked: Name) -> Document:
+    note = _note(context.memory, asked.id)
     told = note.model_dump(mode="json", exclude_none=True, exclude={"id", "text", "tags"})
-    url = _url(desk.memory, note.what, note.about or "", note.id)
+    url = _url(context.memory, note.what, note.about or "", note.id)
     metadata = {"notice": _NOTICE, **{name: str(value) for name, value in told.items()}}
     if note.tags:
         metadata["tags"] = " ".join(note.tags)

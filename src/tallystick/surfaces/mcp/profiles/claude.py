@@ -50,21 +50,21 @@ class CommandResult(Answer):
         return self.result
 
 
-def _run(desk: CallContext, asked: Asked) -> CommandResult:
+def _run(context: CallContext, asked: Asked) -> CommandResult:
     if asked.command == "view":
-        return CommandResult(result=_view(desk, asked))
-    with desk.memory.batch():  # what is read is what is changed
-        return CommandResult(result=_CHANGES[asked.command](desk, asked))
+        return CommandResult(result=_view(context, asked))
+    with context.memory.batch():  # what is read is what is changed
+        return CommandResult(result=_CHANGES[asked.command](context, asked))
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
-def _view(desk: CallContext, asked: Asked) -> str:
+def _view(context: CallContext, asked: Asked) -> str:
     path = _place(asked.path or ROOT)
-    if path != ROOT and path in desk.memory.files.paths():
-        return _shown(path, desk.memory.files.read(path), asked.view_range)
-    sizes = {place: size for place, size in desk.memory.files.sizes().items() if place.startswith(f"{path}/")}
+    if path != ROOT and path in context.memory.files.paths():
+        return _shown(path, context.memory.files.read(path), asked.view_range)
+    sizes = {place: size for place, size in context.memory.files.sizes().items() if place.startswith(f"{path}/")}
     if path != ROOT and not sizes:
         raise Refused(f"The path {path} does not exist. Please provide a valid path.")
     return _listing(path, sizes)
@@ -124,17 +124,17 @@ def _lines(text: str) -> list[str]:
 # -- changing ----------------------------------------------------------------------------------------------------------
 
 
-def _create(desk: CallContext, asked: Asked) -> str:
+def _create(context: CallContext, asked: Asked) -> str:
     path, text = _file_place(asked.path), _given(asked.file_text, "file_text", "create")
-    if path in desk.memory.files.paths():
+    if path in context.memory.files.paths():
         raise Refused(f"Error: File {path} already exists")
-    _write(desk, path, text)
+    _write(context, path, text)
     return f"File created successfully at: {path}"
 
 
-def _str_replace(desk: CallContext, asked: Asked) -> str:
+def _str_replace(context: CallContext, asked: Asked) -> str:
     path, old = _place(asked.path), _given(asked.old_str, "old_str", "str_replace")
-    text = _text(desk, path, f"Error: The path {path} does not exist. Please provide a valid path.")
+    text = _text(context, path, f"Error: The path {path} does not exist. Please provide a valid path.")
     places = _places(text, old)
     if not places:
         raise Refused(f"No replacement was performed, old_str `{_quoted(old)}` did not appear verbatim in {path}.")
@@ -144,7 +144,7 @@ def _str_replace(desk: CallContext, asked: Asked) -> str:
             f" {_line_numbers(text, places)}. Please ensure it is unique"
         )
     fresh = text[: places[0]] + asked.new_str + text[places[0] + len(old) :]
-    _write(desk, path, fresh)
+    _write(context, path, fresh)
     return _edited(path, fresh, text.count("\n", 0, places[0]), asked.new_str.count("\n") + 1)
 
 
@@ -156,9 +156,9 @@ def _edited(path: str, text: str, before: int, count: int) -> str:
     )
 
 
-def _insert(desk: CallContext, asked: Asked) -> str:
+def _insert(context: CallContext, asked: Asked) -> str:
     path, given = _place(asked.path), _given(_insertion(asked), "insert_text", "insert")
-    text = _text(desk, path, f"Error: The path {path} does not exist")
+    text = _text(context, path, f"Error: The path {path} does not exist")
     lines, at = _lines(text), asked.insert_line
     if at is None or not 0 <= at <= len(lines):
         raise Refused(
@@ -166,27 +166,27 @@ def _insert(desk: CallContext, asked: Asked) -> str:
             f" [0, {len(lines)}]"
         )
     fresh = "\n".join([*lines[:at], given.removesuffix("\n"), *lines[at:]])
-    _write(desk, path, fresh + "\n" if text.endswith("\n") or not text else fresh)
+    _write(context, path, fresh + "\n" if text.endswith("\n") or not text else fresh)
     return f"The file {path} has been edited."
 
 
-def _delete(desk: CallContext, asked: Asked) -> str:
+def _delete(context: CallContext, asked: Asked) -> str:
     path = _file_place(asked.path)
-    if not _is_there(desk, path):
+    if not _is_there(context, path):
         raise Refused(f"Error: The path {path} does not exist")
-    desk.memory.files.remove(path)
+    context.memory.files.remove(path)
     return f"Successfully deleted {path}"
 
 
-def _rename(desk: CallContext, asked: Asked) -> str:
+def _rename(context: CallContext, asked: Asked) -> str:
     old, new = _file_place(asked.old_path or asked.path), _file_place(asked.new_path)
-    if not _is_there(desk, old):
+    if not _is_there(context, old):
         raise Refused(f"Error: The path {old} does not exist")
-    if _is_there(desk, new):
+    if _is_there(context, new):
         raise Refused(f"Error: The destination {new} already exists")
     if f"{new}/".startswith(f"{old}/"):
         raise Refused(f"Error: The destination {new} is inside {old}")
-    desk.memory.files.move(old, new)
+    context.memory.files.move(old, new)
     return f"Successfully renamed {old} to {new}"
 
 
@@ -195,34 +195,34 @@ _CHANGES: dict[str, Callable[[CallContext, Asked], str]] = {
 }  # fmt: skip
 
 
-def _after(desk: CallContext, asked: Asked, _: Applied) -> CommandResult:
+def _after(context: CallContext, asked: Asked, _: Applied) -> CommandResult:
     """After a person's yes to one change: what is left of the command is done, and nothing twice."""
     done = _DONE.get(asked.command)
-    return CommandResult(result=told) if done is not None and (told := done(desk, asked)) else _run(desk, asked)
+    return CommandResult(result=told) if done is not None and (told := done(context, asked)) else _run(context, asked)
 
 
-def _replaced(desk: CallContext, asked: Asked) -> str:
+def _replaced(context: CallContext, asked: Asked) -> str:
     path, old = _place(asked.path), asked.old_str or ""
-    text = desk.memory.files.read(path)
+    text = context.memory.files.read(path)
     at = -1 if old in text else text.find(asked.new_str)
     return _edited(path, text, text.count("\n", 0, at), asked.new_str.count("\n") + 1) if at >= 0 else ""
 
 
-def _inserted(desk: CallContext, asked: Asked) -> str:
+def _inserted(context: CallContext, asked: Asked) -> str:
     path, at, given = _place(asked.path), asked.insert_line or 0, _lines(_insertion(asked) or "")
-    is_there = _lines(desk.memory.files.read(path))[at : at + len(given)] == given
+    is_there = _lines(context.memory.files.read(path))[at : at + len(given)] == given
     return f"The file {path} has been edited." if is_there else ""
 
 
-def _deleted(desk: CallContext, asked: Asked) -> str:
+def _deleted(context: CallContext, asked: Asked) -> str:
     path = _place(asked.path)
-    return "" if _is_there(desk, path) else f"Successfully deleted {path}"
+    return "" if _is_there(context, path) else f"Successfully deleted {path}"
 
 
-def _renamed(desk: CallContext, asked: Asked) -> str:
+def _renamed(context: CallContext, asked: Asked) -> str:
     old, new = _place(asked.old_path or asked.path), _place(asked.new_path)
-    if _is_there(desk, old):
-        desk.memory.files.move(old, new)
+    if _is_there(context, old):
+        context.memory.files.move(old, new)
     return f"Successfully renamed {old} to {new}"
 
 
@@ -259,18 +259,18 @@ def _insertion(asked: Asked) -> str | None:
     return asked.insert_text if asked.insert_text is not None else asked.new_str or asked.file_text
 
 
-def _text(desk: CallContext, path: str, otherwise: str) -> str:
-    if path not in desk.memory.files.paths():
+def _text(context: CallContext, path: str, otherwise: str) -> str:
+    if path not in context.memory.files.paths():
         raise Refused(otherwise)
-    return desk.memory.files.read(path)
+    return context.memory.files.read(path)
 
 
-def _is_there(desk: CallContext, path: str) -> bool:
-    return any(f"{each}/".startswith(f"{path}/") for each in desk.memory.files.paths())
+def _is_there(context: CallContext, path: str) -> bool:
+    return any(f"{each}/".startswith(f"{path}/") for each in context.memory.files.paths())
 
 
-def _write(desk: CallContext, path: str, text: str) -> None:
-    desk.memory.files.write(path, text, session=desk.session, agent=desk.agent)
+def _write(context: CallContext, path: str, text: str) -> None:
+    context.memory.files.write(path, text, session=context.session, agent=context.agent)
 
 
 def _places(text: str, old: str) -> list[int]:

@@ -108,8 +108,8 @@ class ListArgs(Args):
     include_archived: bool = Field(False, description="Also pages that were put away")
 
 
-def _list(desk: CallContext, asked: ListArgs) -> Files:
-    files = list(map(File.of, desk.memory.pages.list(asked.include_dormant, asked.include_archived)))
+def _list(context: CallContext, asked: ListArgs) -> Files:
+    files = list(map(File.of, context.memory.pages.list(asked.include_dormant, asked.include_archived)))
     return Files(count=len(files), files=files)
 
 
@@ -138,8 +138,8 @@ class Page(Data):
         return "\n".join([NOTICE, head, *fenced(self.description), *_told(self.entries)])
 
 
-def _read(desk: CallContext, asked: ReadArgs) -> Page:
-    found = desk.memory.pages.read(
+def _read(context: CallContext, asked: ReadArgs) -> Page:
+    found = context.memory.pages.read(
         asked.path, since=asked.since, until=asked.until, tags=asked.tags or (), tail_n=asked.tail_n,
         include_superseded=asked.include_superseded,
     )  # fmt: skip
@@ -163,8 +163,8 @@ class Found(Data):
         return "\n".join([NOTICE, *_told(self.results)]) if self.results else "Nothing on any page says that."
 
 
-def _search(desk: CallContext, asked: SearchArgs) -> Found:
-    found = desk.memory.pages.search(
+def _search(context: CallContext, asked: SearchArgs) -> Found:
+    found = context.memory.pages.search(
         asked.query, asked.paths, asked.since, asked.until, asked.top_k, asked.include_superseded
     )  # fmt: skip
     return Found(query=asked.query, results=[Entry.of(entry, rank) for rank, entry in enumerate(found, 1)])
@@ -184,8 +184,8 @@ class Recent(Data):
         return "\n".join([NOTICE, *_told(self.entries)]) if self.entries else "Nothing was written that fits."
 
 
-def _recent(desk: CallContext, asked: RecentArgs) -> Recent:
-    found = desk.memory.pages.recent(asked.since, asked.limit, asked.prefix_filter)
+def _recent(context: CallContext, asked: RecentArgs) -> Recent:
+    found = context.memory.pages.recent(asked.since, asked.limit, asked.prefix_filter)
     return Recent(count=len(found), entries=list(map(Entry.of, found)))
 
 
@@ -205,8 +205,8 @@ class Rules(Answer):
         return self.rules
 
 
-def _schema(desk: CallContext, _: NoArgs) -> Rules:
-    return Rules(rules=desk.memory.pages.get_schema())
+def _schema(context: CallContext, _: NoArgs) -> Rules:
+    return Rules(rules=context.memory.pages.get_schema())
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -228,16 +228,16 @@ class AppendArgs(Args):
     tags: Names | None = maybe(_TAGS)
 
 
-def _append(desk: CallContext, asked: AppendArgs) -> Written:
-    entry = desk.memory.pages.append(
-        asked.path, asked.content, asked.tags or (), session=desk.session, agent=desk.agent
+def _append(context: CallContext, asked: AppendArgs) -> Written:
+    entry = context.memory.pages.append(
+        asked.path, asked.content, asked.tags or (), session=context.session, agent=context.agent
     )  # fmt: skip
     return Written(id=entry.id, path=entry.path)
 
 
-def _appended(desk: CallContext, _: AppendArgs, applied: Applied) -> Written:
+def _appended(context: CallContext, _: AppendArgs, applied: Applied) -> Written:
     """After a person's yes."""
-    return _written(desk, applied)
+    return _written(context, applied)
 
 
 class CreateArgs(Args):
@@ -259,8 +259,8 @@ class Made(Answer):
         return cls(path=info.path, status=info.status, needs_compact=info.needs_compact)
 
 
-def _create(desk: CallContext, asked: CreateArgs) -> Made:
-    return Made.of(desk.memory.pages.create(asked.path, asked.description, asked.tags or ()))
+def _create(context: CallContext, asked: CreateArgs) -> Made:
+    return Made.of(context.memory.pages.create(asked.path, asked.description, asked.tags or ()))
 
 
 class SupersedeArgs(Args):
@@ -271,14 +271,14 @@ class SupersedeArgs(Args):
     tags: Names | None = maybe(f"{_TAGS}; left out, those of the old entry")
 
 
-def _supersede(desk: CallContext, asked: SupersedeArgs) -> Written:
-    entry = desk.memory.pages.supersede(asked.path, asked.old_id, asked.new_content, asked.reason, tags=asked.tags)
+def _supersede(context: CallContext, asked: SupersedeArgs) -> Written:
+    entry = context.memory.pages.supersede(asked.path, asked.old_id, asked.new_content, asked.reason, tags=asked.tags)
     return Written(id=entry.id, path=entry.path, supersedes=asked.old_id)
 
 
-def _superseded(desk: CallContext, asked: SupersedeArgs, applied: Applied) -> Written:
+def _superseded(context: CallContext, asked: SupersedeArgs, applied: Applied) -> Written:
     """After a person's yes."""
-    return _written(desk, applied).model_copy(update={"supersedes": asked.old_id})
+    return _written(context, applied).model_copy(update={"supersedes": asked.old_id})
 
 
 class FlagArgs(Args):
@@ -286,13 +286,13 @@ class FlagArgs(Args):
     reason: str = Field("", description="Why it should be compacted")
 
 
-def _flag(desk: CallContext, asked: FlagArgs) -> Made:
-    return Made.of(desk.memory.pages.flag_compact(asked.path, asked.reason))
+def _flag(context: CallContext, asked: FlagArgs) -> Made:
+    return Made.of(context.memory.pages.flag_compact(asked.path, asked.reason))
 
 
-def _written(desk: CallContext, applied: Applied) -> Written:
-    belief = desk.memory.show(applied.ids[0])
-    return Written(id=belief.id, path=desk.memory.pages.name_of(belief.about))
+def _written(context: CallContext, applied: Applied) -> Written:
+    belief = context.memory.show(applied.ids[0])
+    return Written(id=belief.id, path=context.memory.pages.name_of(belief.about))
 
 
 _PAGE_WORDS: dict[str, Any] = {"page": "path", "file": "path", "name": "path", "memory": "path"}

@@ -164,28 +164,28 @@ class Graph(_Gives):
 # -- what they do ------------------------------------------------------------------------------------------------------
 
 
-def _create_entities(desk: CallContext, asked: Entities) -> CreatedEntities:
+def _create_entities(context: CallContext, asked: Entities) -> CreatedEntities:
     given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in asked.entities]
-    made = desk.memory.entities.create(given, session=desk.session, agent=desk.agent)
+    made = context.memory.entities.create(given, session=context.session, agent=context.agent)
     return CreatedEntities(entities=list(map(Entity.of, made)))
 
 
-def _create_relations(desk: CallContext, asked: Relations) -> CreatedRelations:
+def _create_relations(context: CallContext, asked: Relations) -> CreatedRelations:
     given = [each.relation() for each in asked.relations]
-    made = desk.memory.entities.relate(given, session=desk.session, agent=desk.agent)
+    made = context.memory.entities.relate(given, session=context.session, agent=context.agent)
     return CreatedRelations(relations=list(map(Related.of, made)))
 
 
-def _add_observations(desk: CallContext, asked: Observations) -> AddedObservations:
+def _add_observations(context: CallContext, asked: Observations) -> AddedObservations:
     noted = [(each.name, each.contents) for each in asked.observations]
-    added = desk.memory.entities.observe_all(noted, session=desk.session, agent=desk.agent)
+    added = context.memory.entities.observe_all(noted, session=context.session, agent=context.agent)
     pairs = zip(asked.observations, added, strict=True)
     return AddedObservations(results=[Added(entityName=each.name, addedObservations=said) for each, said in pairs])
 
 
-def _delete_entities(desk: CallContext, asked: Named) -> Done:
+def _delete_entities(context: CallContext, asked: Named) -> Done:
     wanted = list(dict.fromkeys(asked.entityNames))
-    gone = desk.memory.entities.forget(*wanted)
+    gone = context.memory.entities.forget(*wanted)
     missing = [name for name in wanted if name not in gone]
     if not missing:
         return Done(success=True, message="Entities deleted successfully")
@@ -193,9 +193,9 @@ def _delete_entities(desk: CallContext, asked: Named) -> Done:
     return Done(success=True, message=message)
 
 
-def _delete_observations(desk: CallContext, asked: Deletions) -> Done:
-    with desk.memory.batch():
-        counts = [desk.memory.entities.take_back(each.name, each.observations) for each in asked.deletions]
+def _delete_observations(context: CallContext, asked: Deletions) -> Done:
+    with context.memory.batch():
+        counts = [context.memory.entities.take_back(each.name, each.observations) for each in asked.deletions]
     pairs = list(zip(asked.deletions, counts, strict=True))
     wanted, gone = sum(len(each.observations) for each, _ in pairs), sum(count or 0 for _, count in pairs)
     if gone == wanted:
@@ -205,8 +205,8 @@ def _delete_observations(desk: CallContext, asked: Deletions) -> Done:
     return Done(success=True, message=f"Deleted {gone} of {wanted} observations.{rest}")
 
 
-def _delete_relations(desk: CallContext, asked: Relations) -> Done:
-    gone = desk.memory.entities.unrelate([each.relation() for each in asked.relations])
+def _delete_relations(context: CallContext, asked: Relations) -> Done:
+    gone = context.memory.entities.unrelate([each.relation() for each in asked.relations])
     if gone == len(asked.relations):
         return Done(success=True, message="Relations deleted successfully")
     message = f"Deleted {gone} of {len(asked.relations)} relations. The rest matched nothing."
@@ -216,29 +216,29 @@ def _delete_relations(desk: CallContext, asked: Relations) -> Done:
 def _once_more(run: Callable[[CallContext, Any], Done], what: str) -> Callable[[CallContext, Any, Applied], Done]:
     """After a person's yes to one deletion: the rest of them. What has gone by the yes is not missing."""
 
-    def after(desk: CallContext, asked: Any, _: Applied) -> Done:
-        run(desk, asked)
+    def after(context: CallContext, asked: Any, _: Applied) -> Done:
+        run(context, asked)
         return Done(success=True, message=f"{what} deleted successfully")
 
     return after
 
 
-def _read_graph(desk: CallContext, _: Nothing) -> Graph:
-    return Graph.of(desk.memory.entities.all())
+def _read_graph(context: CallContext, _: Nothing) -> Graph:
+    return Graph.of(context.memory.entities.all())
 
 
-def _search_nodes(desk: CallContext, asked: Query) -> Graph:
+def _search_nodes(context: CallContext, asked: Query) -> Graph:
     """Whatever holds the words; if nothing does, what recall finds."""
-    known, words = desk.memory.entities.all(), asked.query.casefold()
+    known, words = context.memory.entities.all(), asked.query.casefold()
     found = [each.name for each in known.entities if _holds(each, words)]
     if not found:
-        hits = desk.memory.recall(asked.query, k=_RECALLED)
-        found = desk.memory.entities.names_of(name for hit in hits for name in hit.sources)
+        hits = context.memory.recall(asked.query, k=_RECALLED)
+        found = context.memory.entities.names_of(name for hit in hits for name in hit.sources)
     return Graph.of(_around(known, found))
 
 
-def _open_nodes(desk: CallContext, asked: OpenNodes) -> Graph:
-    return Graph.of(_around(desk.memory.entities.all(), asked.names))
+def _open_nodes(context: CallContext, asked: OpenNodes) -> Graph:
+    return Graph.of(_around(context.memory.entities.all(), asked.names))
 
 
 def _holds(entity: NamedEntity, words: str) -> bool:

@@ -63,14 +63,14 @@ class Reviews(Answer):
         return "\n".join([f"{self.done.capitalize()}:", *lines, answer])
 
 
-def _review(desk: CallContext, args: ReviewArgs) -> Reviews:
-    reviews = desk.memory.reviews
+def _review(context: CallContext, args: ReviewArgs) -> Reviews:
+    reviews = context.memory.reviews
     if args.action == "withdraw":
         if not args.id:
             raise Refused("say which review is withdrawn: id")
         return Reviews(done="withdrawn", reviews=[_shown(reviews.withdraw(args.id, reason=args.reason))])
     if args.action == "propose":
-        return _propose(desk.memory, args)
+        return _propose(context.memory, args)
     found = [reviews.get(args.id)] if args.id else reviews.waiting()
     return Reviews(done="listed", reviews=[_shown(each) for each in found])
 
@@ -144,8 +144,8 @@ class Status(Answer):
         )
 
 
-def _status(desk: CallContext, _: StatusArgs) -> Status:
-    memory = desk.memory
+def _status(context: CallContext, _: StatusArgs) -> Status:
+    memory = context.memory
     found = memory.status()
     return Status(
         beliefs=found.beliefs, forgotten=found.forgotten, events=found.events, last=found.last,

@@ -89,7 +89,7 @@ class RecallResult(Data):
 _NOTHING = "Nothing in memory answers this."
 
 
-def _recall(desk: CallContext, args: RecallArgs) -> RecallResult:
+def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
     filters = {name: value for name in _FILTERS if (value := getattr(args, name))}
     filters |= {name: read_time(filters[name]) for name in ("since", "until") if name in filters}
     asked: dict[str, Any] = {
@@ -97,8 +97,8 @@ def _recall(desk: CallContext, args: RecallArgs) -> RecallResult:
         "as_of": read_date(args.as_of) if args.as_of else None, "filters": filters or None,
     }  # fmt: skip
     if args.frame or args.budget:
-        return _framed(desk, args, asked)
-    found = desk.memory.recall(args.question, k=args.k, explain=args.explain, tick=desk.tick, **asked)
+        return _framed(context, args, asked)
+    found = context.memory.recall(args.question, k=args.k, explain=args.explain, tick=context.tick, **asked)
     return RecallResult(
         notes=[of_hit(hit, explain=args.explain) for hit in found], receipt=found.receipt or None,
         nearest=[Nearest(id=hit.id, score=round(hit.score, 3)) for hit in found.nearest[:3]] or None,
@@ -106,14 +106,14 @@ def _recall(desk: CallContext, args: RecallArgs) -> RecallResult:
     )  # fmt: skip
 
 
-def _framed(desk: CallContext, args: RecallArgs, asked: dict[str, Any]) -> RecallResult:
+def _framed(context: CallContext, args: RecallArgs, asked: dict[str, Any]) -> RecallResult:
     if args.k is not None:
         raise Refused("k is for a list of notes; a frame shows what its budget holds: leave out one of them")
     try:
-        frame = desk.memory.frames.get(args.frame or DEFAULT_FRAME)
+        frame = context.memory.frames.get(args.frame or DEFAULT_FRAME)
     except NotFound:
         raise NotFound(f"there is no frame {args.frame!r}; status lists them") from None
-    filled = desk.memory.frame(frame, args.question, budget=args.budget, **asked)
+    filled = context.memory.frame(frame, args.question, budget=args.budget, **asked)
     return RecallResult(
         notes=[of_hit(hit, explain=args.explain) for hit in filled.hits], filled=filled.text,
         nearly=[Nearest(id=each.id, score=0.0, why=each.why) for each in filled.dropped] if args.explain else None,
@@ -184,8 +184,8 @@ class Got(Data):
         return "\n".join([NOTICE, *self.note.lines(1), *more, *because])
 
 
-def _get(desk: CallContext, args: GetArgs) -> Got:
-    memory = desk.memory
+def _get(context: CallContext, args: GetArgs) -> Got:
+    memory = context.memory
     belief = memory.get(args.id, believed_at=moment(args.believed_at), path=args.path)
     if belief is None:
         episode = memory.episodes.find(args.id) if args.believed_at is None else None
@@ -252,11 +252,11 @@ class Timeline(Data):
         return "\n".join([NOTICE, *(line for each in self.entries for line in each.lines())])
 
 
-def _timeline(desk: CallContext, args: TimelineArgs) -> Timeline:
+def _timeline(context: CallContext, args: TimelineArgs) -> Timeline:
     if args.id is not None:
-        found = versions(desk.memory, args.id, args.path)
+        found = versions(context.memory, args.id, args.path)
         return Timeline(entries=found[-args.limit :])
-    return Timeline(entries=recent(desk.memory, **args.model_dump(exclude={"id"})))
+    return Timeline(entries=recent(context.memory, **args.model_dump(exclude={"id"})))
 
 
 TIMELINE = Tool(

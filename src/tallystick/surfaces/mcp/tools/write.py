@@ -71,12 +71,12 @@ class RememberResult(Answer):
         return " ".join(filter(None, (head, waits, masked, against, near)))
 
 
-def _remember(desk: CallContext, args: RememberArgs) -> RememberResult:
-    before, said = desk.memory.ledger.size, args.said(but=())
-    said.setdefault("session", desk.session)
-    said.setdefault("agent", desk.agent)
-    belief = desk.memory.remember(said.pop("text"), path=args.path, **said)
-    return _said(desk.memory, belief, before)
+def _remember(context: CallContext, args: RememberArgs) -> RememberResult:
+    before, said = context.memory.ledger.size, args.said(but=())
+    said.setdefault("session", context.session)
+    said.setdefault("agent", context.agent)
+    belief = context.memory.remember(said.pop("text"), path=args.path, **said)
+    return _said(context.memory, belief, before)
 
 
 def _said(memory: Memory, belief: Belief, before: int) -> RememberResult:
@@ -128,15 +128,15 @@ class ReviseArgs(Fields):
     reason: str = Field(default="", description="Why it changes: what was said, by whom, when.")
 
 
-def _revise(desk: CallContext, args: ReviseArgs) -> RememberResult:
-    before, said = desk.memory.ledger.size, args.said(but=("id", "text", "reason"))
-    belief = desk.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
-    return _said(desk.memory, belief, before)
+def _revise(context: CallContext, args: ReviseArgs) -> RememberResult:
+    before, said = context.memory.ledger.size, args.said(but=("id", "text", "reason"))
+    belief = context.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
+    return _said(context.memory, belief, before)
 
 
-def _revised(desk: CallContext, args: ReviseArgs, applied: Applied) -> RememberResult:
+def _revised(context: CallContext, args: ReviseArgs, applied: Applied) -> RememberResult:
     """After a person's yes."""
-    belief = desk.memory.get(args.id, path=args.path)
+    belief = context.memory.get(args.id, path=args.path)
     return RememberResult(id=applied.ids[0] if applied.ids else belief.id if belief else args.id, status="revised")
 
 
@@ -195,8 +195,8 @@ class Forgot(Answer):
         return "\n".join(found)
 
 
-def _forget(desk: CallContext, args: ForgetArgs) -> Forgot:
-    memory, names = desk.memory, list(dict.fromkeys(args.ids))
+def _forget(context: CallContext, args: ForgetArgs) -> Forgot:
+    memory, names = context.memory, list(dict.fromkeys(args.ids))
     going = [_going(memory, name, args.path) for name in names]
     if args.confirm:
         with memory.batch():

@@ -50,7 +50,7 @@ def held(root: Path) -> dict[str, Any]:
     """What a fresh opening shows, when nothing is wrong."""
     with opened(root) as ledger:
         assert ledger.trouble is None, ledger.trouble
-        return dict(ledger.book.held)
+        return dict(ledger.state.held)
 
 
 def fill(root: Path, count: int, words: str = "words") -> None:
@@ -317,7 +317,7 @@ class World:
         """What the open ledger shows is what it was told."""
         self.ledger.refresh()
         assert self.ledger.trouble is None, self.ledger.trouble
-        assert self.ledger.book.held == self.now.state()
+        assert self.ledger.state.held == self.now.state()
 
 
 def put_back(world_root: Path, outside: Path) -> None:
@@ -344,7 +344,7 @@ def settled(root: Path, *stories: Story, pruned: bool = False) -> Story:
 def told_by(ledger: Ledger, *stories: Story) -> Story:
     """Which of `stories` an open ledger tells."""
     assert ledger.trouble is None, ledger.trouble
-    state = ledger.book.held
+    state = ledger.state.held
     found = [story for story in stories if story.state() == state]
     assert found, f"{state} is none of {[story.state() for story in stories]}"
     erasures = ledger.standing.erasures
