@@ -36,7 +36,7 @@ class Follower(ABC, Generic[File]):
     wrong: tuple[type[Exception], ...]
 
     def __init__(self, folder: OpenFolder) -> None:
-        self.folder, self.ledger, self.state = folder, folder.ledger, folder.state
+        self.open_folder, self.ledger, self.state = folder, folder.ledger, folder.state
         self._lock = threading.RLock()
         self._db: File | None = None
         self._left = Bookmark()  # where this process stopped reading

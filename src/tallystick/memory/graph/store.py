@@ -56,7 +56,7 @@ class GraphStore:
     """Profiles, nodes, edges and paths of one user, in the ledger."""
 
     def __init__(self, at: GraphAt, gate: WriteGate, user: str) -> None:
-        self._at, self._folder, self._gate, self._user = at, at.folder, gate, user
+        self._at, self._folder, self._gate, self._user = at, at.open_folder, gate, user
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
