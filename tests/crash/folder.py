@@ -34,7 +34,7 @@ def some_of(calls: Sequence[int]) -> Sequence[int]:
 
 
 def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> Ledger:
-    return Ledger(root, Tally(), disk=disk, **{"patience": 5.0, **how})
+    return Ledger(root, Tally(), disk=disk, **{"timeout": 5.0, **how})
 
 
 @contextmanager
@@ -296,7 +296,7 @@ class World:
         story = self.copies[name]
         soon = replace(story, gone=story.gone | self.now.gone)
         source = self.root / "backup" / name
-        self._do(soon, lambda: restore_from(self.root, source, disk=self.disk, patience=5.0))
+        self._do(soon, lambda: restore_from(self.root, source, disk=self.disk, timeout=5.0))
         self.ledger.refresh()
 
     def succeeded(self) -> World:

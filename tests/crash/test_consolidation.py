@@ -86,7 +86,7 @@ def run(root: Path, portion: int, disk: Watched | None = None, tick: Callable[[i
     if disk is not None:
         folder.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
     with Memory(root) as memory:
-        memory.consolidate(ALL, tick=tick)
+        memory.consolidate(ALL, on_progress=tick)
 
 
 def uninterrupted(base: Path, root: Path, portion: int) -> list:
@@ -164,7 +164,7 @@ def killed(root: Path, drawn: random.Random) -> bool:
 def worker_on(root: Path) -> tuple[Child, IO[bytes]]:
     """A process that runs the rule, and a line from it for each portion."""
     read, write = os.pipe()
-    worker = Child(lambda: run(root, 10, tick=lambda _: os.write(write, b"a portion\n")))
+    worker = Child(lambda: run(root, 10, on_progress=lambda _: os.write(write, b"a portion\n")))
     os.close(write)
     return worker, open(read, "rb")
 

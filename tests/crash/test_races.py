@@ -168,7 +168,7 @@ def test_pruning_into_the_folder_of_another_memory_takes_nothing_from_it(tmp_pat
         ledger.compact()
         with pytest.raises(Refused, match="another ledger's"):
             ledger.prune(away)
-        assert len(ledger.folder.sealed_stretches()) == 1
+        assert len(ledger.folder.sealed_segments()) == 1
     assert moved.read_bytes() == before
 
 
@@ -355,7 +355,7 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
             with pytest.raises(Refused, match="a write is under way in this thread"):
                 ledger.append([put("inside")])
             list(ledger.events())
-            with opened(tmp_path / "memory", patience=0.01, read_only=True):
+            with opened(tmp_path / "memory", timeout=0.01, read_only=True):
                 raise AssertionError("the lock was let go")
 
         with pytest.raises(Busy):
@@ -370,7 +370,7 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
     with opened(root) as old:
         old.append([put("before")])
         (root / "lock").unlink()
-        with opened(root, patience=0.05) as new:
+        with opened(root, timeout=0.05) as new:
             with old.batch():
                 old.append([put("old")])
                 with pytest.raises(Busy):
@@ -389,7 +389,7 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
     def clock():
         return datetime.now() if naive else datetime.now(UTC)
 
-    with opened(root, clock=clock) as ledger, opened(root, patience=0.05) as other:
+    with opened(root, clock=clock) as ledger, opened(root, timeout=0.05) as other:
         naive = True
         with pytest.raises(Refused, match="has no time zone"):
             ledger.append([put("a")])
@@ -401,7 +401,7 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
 
 def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_path):
     root = tmp_path / "memory"
-    with opened(root) as holder, opened(root, patience=0.05) as ledger:
+    with opened(root) as holder, opened(root, timeout=0.05) as ledger:
         with holder.batch():
             holder.append([put("held")])
             with pytest.raises(Busy, match="try again") as error:

@@ -156,7 +156,7 @@ def test_a_ledger_that_was_put_back_on_purpose_is_signed_anew(root, ring):
         take(ledger, ring)
 
     with opened(old) as ledger:
-        take(ledger, ring, anew=True)
+        take(ledger, ring, repin=True)
         assert ring.pin(ledger.standing.ledger).size == 6
 
 
@@ -196,7 +196,7 @@ def test_the_pin_never_goes_back(root, ring):
     ring.set_pin(name, old, root)
 
     assert ring.pin_path(name).read_text() == new
-    ring.set_pin(name, old, root, anew=True)
+    ring.set_pin(name, old, root, repin=True)
     assert ring.pin_path(name).read_text() == old
 
 

@@ -233,7 +233,7 @@ def test_a_proof_in_parts_is_plain_data(folder):
 
     assert parts["index"] == 3
     assert parts["checkpoint"] == notes[-1]
-    assert parts["line"] == fmt.parse(lines(ledger.folder.sealed_stretches()[0].path)[3]).slice.decode()
+    assert parts["line"] == fmt.parse(lines(ledger.folder.sealed_segments()[0].path)[3]).slice.decode()
     growth = json.loads(json.dumps(prove.to_dict(prove.consistency(ledger, 2, notes[-1], key))))
     assert growth["old"] == 2
     assert all(len(node) == 64 for node in growth["proof"])

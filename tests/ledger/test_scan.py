@@ -280,7 +280,7 @@ def test_progress_tells_every_byte(tmp_path):
     path = tmp_path / "events.wal"
     path.write_bytes(content)
     with open(path, "rb") as file:
-        scan(file.fileno(), START, len(content), progress=told.append)
+        scan(file.fileno(), START, len(content), on_progress=told.append)
 
     assert sum(told) == len(content)
     assert len(told) > 2

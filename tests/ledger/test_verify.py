@@ -121,7 +121,7 @@ def test_a_report_is_plain_data(root):
 
 def test_progress_tells_every_byte_of_every_file(sealed):
     told = []
-    verify(sealed, progress=told.append)
+    verify(sealed, on_progress=told.append)
 
     assert sum(told) == sum(path.stat().st_size for path in files(sealed))
 
@@ -780,7 +780,7 @@ def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
 
 def test_progress_is_told_by_several_processes_too(long, small_parts):
     told = []
-    verify(long[0], processes=2, progress=told.append)
+    verify(long[0], processes=2, on_progress=told.append)
 
     assert 0 < sum(told) <= sum(path.stat().st_size for path in files(long[0]))
 

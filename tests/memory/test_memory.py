@@ -430,9 +430,9 @@ def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memo
     os.rename(memory.folder, tmp_path / "moved")
 
     with Memory() as again:
-        with pytest.raises(RolledBack, match="checkpoint --anew"):
+        with pytest.raises(RolledBack, match="checkpoint --repin"):
             again.remember("a new beginning")
-        again.ledger.checkpoint(anew=True)
+        again.ledger.checkpoint(repin=True)
         again.remember("a new beginning")
         assert again.ledger.verify().outside
     with Memory(tmp_path / "moved") as moved:

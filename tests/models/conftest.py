@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.models import cache as shared
-from tallystick.records.protocols import Embedder
+from tallystick.records.embedder import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from tallystick.records.embedder import Embedder, TokenVectors
 from tallystick.records.errors import Refused
-from tallystick.records.protocols import Embedder, TokenVectors
 
 SAID = ["Ana likes tea", "coffee", "a b c a b c a b c", "loud", "tea ana", "Ana likes loud coffee", "b", "likes c"]
 HOSTILE = [

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tallystick.models.arrays import rows_for, unit
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
-from tallystick.records.protocols import Identity
 from tests.models.conftest import need
 
 SRC = Path(__file__).parents[2] / "src"
@@ -44,7 +44,7 @@ def test_an_identity_that_makes_no_sense_cannot_be_made(name: str, dimensions: i
 @pytest.mark.parametrize(
     "line",
     [
-        "import tallystick.records.protocols",
+        "import tallystick.records.embedder",
         "from tallystick.models.registry import choose; choose('none')",
         "from tallystick.models.registry import choose; choose('http://localhost:1/v1#m')",
         "from tallystick.models.registry import choose; choose('wordllama')",

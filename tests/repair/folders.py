@@ -22,7 +22,7 @@ LINE = "line-damaged"
 
 @contextmanager
 def opened(root: Path, disk: Disk | None = None) -> Iterator[OpenFolder]:
-    folder = OpenFolder(root, disk=disk, patience=5.0)
+    folder = OpenFolder(root, disk=disk, timeout=5.0)
     try:
         assert folder.ledger.trouble is None, folder.ledger.trouble
         yield folder

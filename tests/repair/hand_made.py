@@ -17,7 +17,7 @@ NEIGHBOURS = (
 
 def record(root: Path, *drafts: tuple[str, dict[str, Any]]) -> list[Event]:
     """Put events into a ledger as they are, past every decision."""
-    ledger = Ledger(root, State(), patience=5.0)
+    ledger = Ledger(root, State(), timeout=5.0)
     try:
         return [event for op, body in drafts for event in ledger.append([Draft(op, body)])]
     finally:

@@ -71,7 +71,7 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
         with pytest.raises(Refused, match="tallystick restore"):
             apply(root, codes)
         return
-    apply(root, [code for code in codes if CODES[code].mend])
+    apply(root, [code for code in codes if CODES[code].fix])
 
     assert check(root) == []
     assert verify(root).ok

@@ -312,7 +312,7 @@ def test_damage_and_a_torn_end_are_told_apart(root):
 
 def test_a_failed_sync_is_told(root):
     fill(root, 3)
-    lock = Lock(root / "lock", Disk(), patience=1.0)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
     witness = lock.witness()
     lock.mark(witness.seq, witness.hash, witness.length, "recover")
     lock.close()
@@ -396,7 +396,7 @@ def test_a_backup_is_half_made_only_when_nobody_makes_it_any_more(root):
 
 def test_a_write_that_was_refused_and_not_taken_back_counts_for_nothing(root):
     fill(root, 3)
-    lock = Lock(root / "lock", Disk(), patience=1.0)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
     seen = lock.witness()
     fill(root, 1, "refused")
     lock.mark(seen.seq, seen.hash, seen.length, "refused")
@@ -678,7 +678,7 @@ def test_every_code_has_a_meaning_and_a_way_out():
 
 def test_a_code_that_can_be_mended_says_so_in_its_remedy():
     for name, code in CODES.items():
-        assert (f"tallystick repair {name}" in code.remedy) == bool(code.mend)
+        assert (f"tallystick repair {name}" in code.remedy) == bool(code.fix)
 
 
 def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):

@@ -501,7 +501,7 @@ def test_every_code_has_a_severity_a_meaning_and_a_remedy():
         assert code == code.lower()
         assert told.meaning
         assert told.remedy
-        assert bool(told.mend) == (f"tallystick repair {code}" in told.remedy), code
+        assert bool(told.fix) == (f"tallystick repair {code}" in told.remedy), code
     assert LINE in CODES
 
 

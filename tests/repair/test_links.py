@@ -133,7 +133,7 @@ def offset_of(root: Path, line: bytes) -> int:
 
 def test_it_is_mended_by_events_alone_and_found_no_more(trouble):
     root, code, _, __ = trouble
-    if not CODES[code].mend:
+    if not CODES[code].fix:
         with pytest.raises(Refused, match=CODES[code].remedy.partition(" NAME")[0]):
             apply(root, [code])
         return
@@ -156,7 +156,7 @@ def test_the_plan_changes_nothing(trouble):
 
     [step] = plan(root, [code])
 
-    assert (step.code, step.refused) == (code, not CODES[code].mend)
+    assert (step.code, step.refused) == (code, not CODES[code].fix)
     assert wal(root).read_bytes() == before
 
 

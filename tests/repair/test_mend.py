@@ -53,7 +53,7 @@ def root(tmp_path: Path) -> Path:
 
 def repaired(root: Path, *which: str) -> None:
     """Repair, and make sure that nothing is left to be repaired, that the chain holds, and that it can be written."""
-    apply(root, which, patience=5.0)
+    apply(root, which, timeout=5.0)
     assert checked(root) == []
     assert verify(root).ok, verify(root).bad
     assert texts(root) == rebuilt(root)
@@ -685,7 +685,7 @@ def test_a_torn_end_is_set_aside(root):
 
 def test_a_failed_sync_is_looked_at(root):
     fill(root, 3)
-    lock = Lock(root / "lock", Disk(), patience=1.0)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
     witness = lock.witness()
     lock.mark(witness.seq, witness.hash, witness.length, "recover")
     lock.close()

@@ -156,14 +156,14 @@ CASES = [*DAMAGED, all_the_rest, loose_links, what_is_derived]
 def mend(root: Path) -> list[str]:
     """Mend whatever can be; return what cannot."""
     found = [finding.code for finding in check(root)]
-    apply(root, [code for code in dict.fromkeys(found) if CODES[code].mend])
+    apply(root, [code for code in dict.fromkeys(found) if CODES[code].fix])
     return [finding.code for finding in check(root)]
 
 
 def look_in(root: Path) -> None:
     """Somebody opens the folder in between, as one does."""
     with suppress(TallystickError):
-        Ledger(root, Beliefs(), patience=5.0).close()
+        Ledger(root, Beliefs(), timeout=5.0).close()
 
 
 Deaths = list[tuple[int, bool, bool]]  # at which call, whether halfway through it, and whether somebody looks in then
@@ -202,7 +202,7 @@ def test_a_repair_that_dies_is_finished_by_the_next(
 ):
     first, root = tmp_path / "first", tmp_path / "memory"
     case(first)
-    codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].mend))
+    codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].fix))
     assert codes
     whole, calls = tmp_path / "whole", Listing()
     shutil.copytree(first, whole)
@@ -213,7 +213,7 @@ def test_a_repair_that_dies_is_finished_by_the_next(
     for at, halfway, visited in [*deaths(calls, CASES.index(case)), (len(calls.listed) + 1, False, True)]:
         shutil.copytree(first, root)
         disk = DyingDisk(at, halfway=halfway)
-        died = in_a_child(partial(apply, root, codes, disk=disk, patience=5.0)) == DIED
+        died = in_a_child(partial(apply, root, codes, disk=disk, timeout=5.0)) == DIED
         assert died or at > len(calls.listed) - 8, "it may replace a file less than when it was listed"
         if visited:
             look_in(root)

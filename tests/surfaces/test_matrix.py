@@ -400,7 +400,7 @@ DO: dict[str, dict[str, Act]] = {
         "python": lambda w: w.p.ledger.checkpoint(),
         "http": lambda w: w.http("ledger/checkpoint"),
     },
-    "ledger.repin": {"python": lambda w: w.p.ledger.checkpoint(anew=True)},
+    "ledger.repin": {"python": lambda w: w.p.ledger.checkpoint(repin=True)},
     "ledger.backup": {"python": lambda w: w.p.backup()},
     "ledger.compact": {"python": lambda w: w.p.ledger.compact()},
     "ledger.prune": {"python": lambda w: w.p.ledger.prune(w.folder.parent / w.name())},

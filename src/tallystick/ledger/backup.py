@@ -54,24 +54,24 @@ def _fill(ledger: Ledger, target: Folder) -> None:
     with ledger.hold():
         begun_at, inode = ledger.end, os.stat(source.wal).st_ino
     try:
-        _copy_stretches(disk, source, target, begun_at.offset)
+        _copy_segments(disk, source, target, begun_at.offset)
     except FileNotFoundError:
         inode = -1
     with ledger.hold():
         if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the stretches are others now, so begin again
             shutil.rmtree(target.sealed)
             target.wal.unlink(missing_ok=True)
-            _copy_stretches(disk, source, target, ledger.end.offset)
+            _copy_segments(disk, source, target, ledger.end.offset)
         else:
             copy(disk, source.wal, target.wal, begun_at.offset, ledger.end.offset)
         hollow_out(disk, target, restore.named_in(target))
     disk.sync_folder(target.root)
 
 
-def _copy_stretches(disk: Disk, source: Folder, target: Folder, end: int) -> None:
+def _copy_segments(disk: Disk, source: Folder, target: Folder, end: int) -> None:
     disk.make_folder(target.sealed)
-    for stretch in source.sealed_stretches():
-        copy(disk, stretch.path, target.sealed / stretch.path.name)
+    for segment in source.sealed_segments():
+        copy(disk, segment.path, target.sealed / segment.path.name)
     copy(disk, source.wal, target.wal, 0, end)
     disk.sync_folder(target.sealed)
 
@@ -84,7 +84,7 @@ def restore_from(
     clock: Clock = system_clock,
     disk: Disk | None = None,
     erased: frozenset[str] = frozenset(),
-    patience: float = 30.0,
+    timeout: float = 30.0,
 ) -> tuple[int, str]:
     """Put the copy at `source` in place of the ledger at `root`; return the head (seq, hash) that was left behind.
 
@@ -94,7 +94,7 @@ def restore_from(
     disk, folder = disk or Disk(), Folder(root)
     try:
         ensure_folder(disk, root)
-        lock = Lock(folder.lock, disk, patience=patience)
+        lock = Lock(folder.lock, disk, timeout=timeout)
         try:
             with lock.exclusive():
                 return _restore(disk, folder, lock, source, erased, stamp(clock()), by)

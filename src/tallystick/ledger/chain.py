@@ -117,12 +117,12 @@ class Chain:
         self.folder, self._end = folder, end
         living = _living(folder) if end != 0 else []  # looked for first: what is sealed meanwhile is found below
         until = living[0].first if living else None
-        self.stretches = [s for s in folder.sealed_stretches() if until is None or s.first < until] + living
+        self.segments = [s for s in folder.sealed_segments() if until is None or s.first < until] + living
 
     @property
     def first(self) -> int:
         """The first event that is still here."""
-        return self.stretches[0].first if self.stretches else 0
+        return self.segments[0].first if self.segments else 0
 
     def lines(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
@@ -146,47 +146,47 @@ class Chain:
 
     def _raw(self, start: int, stop: int | None) -> Iterator[tuple[Path, int, bytes]]:
         """The bytes of these lines, each with its file and offset. Raises Missing."""
-        for stretch in self.stretches:
-            if stretch.last is not None and stretch.last < start:
+        for segment in self.segments:
+            if segment.last is not None and segment.last < start:
                 continue
-            if stop is not None and stretch.first >= stop:
+            if stop is not None and segment.first >= stop:
                 return
-            if stretch.first > start:
-                raise Missing(missing(self.folder, start, stretch.first))
-            for path, offset, raw in self._raw_of(stretch, start):
+            if segment.first > start:
+                raise Missing(missing(self.folder, start, segment.first))
+            for path, offset, raw in self._raw_of(segment, start):
                 if stop is not None and start >= stop:
                     return
                 yield path, offset, raw
                 if found := _SEQ.match(raw):
                     start = int(found[1]) + 1
 
-    def _raw_of(self, stretch: Segment, start: int) -> Iterator[tuple[Path, int, bytes]]:
-        path, fd = self._open(stretch)
+    def _raw_of(self, segment: Segment, start: int) -> Iterator[tuple[Path, int, bytes]]:
+        path, fd = self._open(segment)
         try:
             size = os.fstat(fd).st_size
-            end = size if stretch.last is not None or self._end is None else min(size, self._end)
-            at = offset_of(fd, end, start) if start > stretch.first else 0
+            end = size if segment.last is not None or self._end is None else min(size, self._end)
+            at = offset_of(fd, end, start) if start > segment.first else 0
             for offset, raw in raw_lines(fd, at, end):
                 yield path, offset, raw
         finally:
             os.close(fd)
 
-    def _open(self, stretch: Segment) -> tuple[Path, int]:
+    def _open(self, segment: Segment) -> tuple[Path, int]:
         """The file that begins with the stretch's first event, wherever it is now."""
-        for path in self._places_of(stretch):
+        for path in self._places_of(segment):
             try:
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
-            if stretch.last is not None or _begins_with(fd, stretch.first):
+            if segment.last is not None or _begins_with(fd, segment.first):
                 return path, fd
             os.close(fd)
-        raise Missing(missing(self.folder, stretch.first, (stretch.last or stretch.first) + 1))
+        raise Missing(missing(self.folder, segment.first, (segment.last or segment.first) + 1))
 
-    def _places_of(self, stretch: Segment) -> Iterator[Path]:
+    def _places_of(self, segment: Segment) -> Iterator[Path]:
         """Where it was, and where a compaction may have put it meanwhile: looked for only after it was not there."""
-        yield stretch.path
-        yield from (each.path for each in self.folder.sealed_stretches() if each.first == stretch.first)
+        yield segment.path
+        yield from (each.path for each in self.folder.sealed_segments() if each.first == segment.first)
 
     def line(self, seq: int) -> fmt.Line:
         """The line of one event."""
@@ -200,9 +200,9 @@ class Chain:
 
     def hash_at(self, seq: int) -> str | None:
         """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""
-        for stretch in self.stretches:
-            if stretch.first == seq + 1:
-                return first_of(stretch.path).prev
+        for segment in self.segments:
+            if segment.first == seq + 1:
+                return first_of(segment.path).prev
         try:
             return self.line(seq).hash
         except (NotFound, Missing):

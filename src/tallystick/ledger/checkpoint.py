@@ -75,13 +75,13 @@ class Keyring:
             return None
         return _opened(verifier, self.pin_path(ledger))
 
-    def set_pin(self, ledger: str, note: str, root: Path, *, anew: bool = False) -> None:
+    def set_pin(self, ledger: str, note: str, root: Path, *, repin: bool = False) -> None:
         """Keep `note`, and where its ledger lives. A pin that has seen more stays, unless this is begun `anew`."""
         from tallystick.ledger.signed_note import Checkpoint
 
         with self._alone(self._pins):
             size = Checkpoint.parse(note.rpartition("\n\n")[0] + "\n").size
-            pinned = None if anew else self.pin(ledger)
+            pinned = None if repin else self.pin(ledger)
             if pinned is None or pinned.size <= size:
                 replace(self._disk, self.pin_path(ledger), note.encode())
             replace(self._disk, self._place(root), f"{ledger}\n".encode())
@@ -91,7 +91,7 @@ class Keyring:
     def _alone(self, folder: Path) -> Iterator[None]:
         """Nobody else changes anything in `folder` meanwhile. It is made if need be."""
         ensure_folder(self._disk, folder)
-        lock = Lock(folder / "lock", self._disk, patience=30.0)
+        lock = Lock(folder / "lock", self._disk, timeout=30.0)
         try:
             with lock.exclusive():
                 yield
@@ -157,7 +157,7 @@ def _opened(verifier: Verifier, path: Path) -> Checkpoint:
     return checkpoint
 
 
-def take(ledger: Ledger, keyring: Keyring, *, anew: bool = False) -> str:
+def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
     """Sign the ledger as it is now; keep the note in the folder, and pin it. Returns the note.
 
     Refused if the ledger does not hold what was pinned before; only a restore begins `anew`.
@@ -168,13 +168,13 @@ def take(ledger: Ledger, keyring: Keyring, *, anew: bool = False) -> str:
         name = ledger.standing.ledger
         if ledger.trouble:
             raise ledger.trouble
-        if not anew:
+        if not repin:
             _refuse_another(ledger, keyring.pin(name))
         head, root = ledger.end, ledger.tree().root()
     note = keyring.signer(name).sign(Checkpoint(origin(name), head.seq + 1, root, head.hash))
     if ledger.writable:
         replace(ledger.disk, ledger.folder.checkpoint, note.encode())
-    keyring.set_pin(name, note, ledger.folder.root, anew=anew)
+    keyring.set_pin(name, note, ledger.folder.root, repin=repin)
     return note
 
 

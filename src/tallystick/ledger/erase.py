@@ -82,7 +82,7 @@ def _remove_whole(disk: Disk, folder: Folder) -> None:
 
 def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
     """Erase `lines` from the stretches of one folder, and remove what else may hold their words."""
-    paths = [stretch.path for stretch in folder.sealed_stretches()] + [folder.wal]
+    paths = [segment.path for segment in folder.sealed_segments()] + [folder.wal]
     for path in paths:
         if path.exists():
             hollow_out_file(disk, path, lines)
@@ -114,14 +114,14 @@ def _nameless(line: bytes, lines: Collection[str]) -> bytes:
 
 def strays_in(folder: Folder) -> Iterator[Path]:
     """Files in `sealed/` that are not stretches of this chain."""
-    stretches = {stretch.path for stretch in folder.sealed_stretches()}
+    segments = {segment.path for segment in folder.sealed_segments()}
     if folder.sealed.is_dir():
-        yield from (path for path in sorted(folder.sealed.iterdir()) if path not in stretches and path.is_file())
+        yield from (path for path in sorted(folder.sealed.iterdir()) if path not in segments and path.is_file())
 
 
 def lines_in(folder: Folder) -> Iterator[fmt.Line]:
     """The lines of a copy that can be read, in order."""
-    paths = [stretch.path for stretch in folder.sealed_stretches()] + [folder.wal]
+    paths = [segment.path for segment in folder.sealed_segments()] + [folder.wal]
     for path in paths:
         if path.is_file():
             with open(path, "rb") as file:

@@ -29,7 +29,7 @@ def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> byte
 
 def ledger_id(folder: Folder) -> str:
     """Which ledger lives in a folder, or in a copy: any stretch's first line names it. Nothing if it cannot be read."""
-    paths = [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]
+    paths = [*(segment.path for segment in folder.sealed_segments()), folder.wal]
     return next((found for path in paths if (found := named_in(path))), "")
 
 
@@ -50,7 +50,7 @@ def ensure(disk: Disk, folder: Folder, witness: Witness | None, first: Callable[
     """There is an `events.wal` when this returns."""
     if folder.wal.exists():
         return
-    sealed = folder.sealed_stretches()
+    sealed = folder.sealed_segments()
     if not sealed and witness is None and not _is_remembered(folder):
         write_new(disk, fresh_wal(folder), first())
     elif sealed and _continues(fresh_wal(folder), sealed[-1].last, sealed[-1].path):

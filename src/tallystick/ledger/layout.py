@@ -60,7 +60,7 @@ class Folder:
     def sealed_name(self, first: int, last: int) -> Path:
         return self.sealed / f"{first:012d}-{last:012d}.wal"
 
-    def sealed_stretches(self) -> list[Segment]:
+    def sealed_segments(self) -> list[Segment]:
         """The closed stretches that are here, in order."""
         try:
             names = sorted(entry.name for entry in self.sealed.iterdir())

@@ -42,7 +42,7 @@ class Ledger(LedgerWriter):
     def _before_loading(self) -> None:
         restore.finish(self._disk, self.folder, self._lock)
 
-    def _mend(self, verdict: recover.Verdict, size: int) -> None:
+    def _fix(self, verdict: recover.Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
         name = f"torn-{verdict.end.seq + 1:012d}"
         kept = erase.keep_bytes(self._disk, self.folder, name, verdict.end.offset, size)
@@ -88,7 +88,7 @@ class Ledger(LedgerWriter):
 
     def _take_snapshot(self) -> None:
         """Write down what is held now. A crash leaves the old snapshot, or the new one under its `.new` name."""
-        content = snapshot.compose(self._end, self._stretch, self.tree(), self.standing.dump(), self.state.dump())
+        content = snapshot.compose(self._end, self._segment, self.tree(), self.standing.dump(), self.state.dump())
         digest = snapshot.write_fresh(self._disk, self.folder, content)
         self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
         snapshot.install(self._disk, self.folder)
@@ -101,7 +101,7 @@ class Ledger(LedgerWriter):
         self._refuse_in_batch("compact")
         with self._writing():
             folded = self.standing.callers
-            if self._end.seq > self._stretch:
+            if self._end.seq > self._segment:
                 self._seal()
             return folded
 
@@ -119,7 +119,7 @@ class Ledger(LedgerWriter):
         except OSError as error:
             raise NotWritten(f"not compacted, and nothing was changed: {self.folder.root}: {error.strerror}") from error
         try:
-            self._disk.rename(self.folder.wal, self.folder.sealed_name(self._stretch, last.seq))
+            self._disk.rename(self.folder.wal, self.folder.sealed_name(self._segment, last.seq))
             self._disk.sync_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
             self._disk.rename(begin.fresh_wal(self.folder), self.folder.wal)
@@ -129,7 +129,7 @@ class Ledger(LedgerWriter):
         except OSError as error:
             self.dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
             raise Unfinished(self.dead) from error
-        self._end, self._stretch = Place(len(line), first, hashed, ts), first
+        self._end, self._segment = Place(len(line), first, hashed, ts), first
         self._remember_tip()
         self._tree.append(leaf_hash(head))
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
@@ -139,8 +139,8 @@ class Ledger(LedgerWriter):
     def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
         body = {
             "ledger": self.standing.ledger,
-            "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
-            "events": self._end.seq - self._stretch + 1, "root": self.tree().root().hex(), "snapshot": digest,
+            "stretch": {"first": self._segment, "last": self._end.seq, "head": self._end.hash},
+            "events": self._end.seq - self._segment + 1, "root": self.tree().root().hex(), "snapshot": digest,
         }  # fmt: skip
         pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
         line, head, hashed = fmt.encode(
@@ -153,32 +153,32 @@ class Ledger(LedgerWriter):
         self._refuse_in_batch("prune")
         with self._writing():
             self._refuse_inside(to)
-            stretches, moved = self.folder.sealed_stretches(), list[Path]()
+            segments, moved = self.folder.sealed_segments(), list[Path]()
             try:
-                if stretches:
+                if segments:
                     self._take_snapshot()
-                for stretch in stretches:
-                    moved.append(self._move_away(stretch, to))
+                for segment in segments:
+                    moved.append(self._move_away(segment, to))
             except (OSError, NotWritten) as error:
                 place = (isinstance(error, OSError) and error.filename) or to
                 why = f"nothing is lost: {place}: {_reason(error)}"
                 if moved:
-                    raise Unfinished(f"{len(moved)} of {len(stretches)} were moved, and {why}") from error
+                    raise Unfinished(f"{len(moved)} of {len(segments)} were moved, and {why}") from error
                 raise NotWritten(f"nothing was moved, and {why}") from error
             return moved
 
-    def _move_away(self, stretch: Segment, to: Path) -> Path:
+    def _move_away(self, segment: Segment, to: Path) -> Path:
         """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
         ensure_folder(self._disk, to)
-        target, fresh = to / stretch.path.name, to / (stretch.path.name + ".new")
-        if target.exists() and begin.last_hash(target) != begin.last_hash(stretch.path):
+        target, fresh = to / segment.path.name, to / (segment.path.name + ".new")
+        if target.exists() and begin.last_hash(target) != begin.last_hash(segment.path):
             raise Refused(f"{target} is another ledger's; name another folder")
         remove_if_there(self._disk, fresh)
-        copy(self._disk, stretch.path, fresh)
+        copy(self._disk, segment.path, fresh)
         self._disk.rename(fresh, target)
         self._disk.sync_folder(to)
-        self._own(fmt.PRUNE, {"first": stretch.first, "last": stretch.last, "place": str(to.resolve())})
-        self._disk.remove(stretch.path)
+        self._own(fmt.PRUNE, {"first": segment.first, "last": segment.last, "place": str(to.resolve())})
+        self._disk.remove(segment.path)
         self._disk.sync_folder(self.folder.sealed)
         return target
 

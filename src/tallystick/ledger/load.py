@@ -19,10 +19,11 @@ from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.metadata import LedgerMetadata
 from tallystick.ledger.recover import Verdict
-from tallystick.ledger.scan import Bad, Place, Progress, Scan, scan
+from tallystick.ledger.scan import Bad, Place, Scan, scan
 from tallystick.ledger.upgrade import lift
 from tallystick.records.errors import Damaged, Missing, TallystickError
 from tallystick.records.event import Event
+from tallystick.records.progress import Progress
 
 START = Place(0, -1, fmt.ZERO)
 
@@ -51,34 +52,34 @@ class Loaded:
     verdict: Verdict
     standing: LedgerMetadata
     tree: Range  # of everything up to the verdict's end
-    stretch: int  # first seq of the living stretch
+    segment: int  # first seq of the living stretch
     snapshot: snapshot.Snapshot | None
 
 
 def load(
-    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, progress: Progress | None = None
+    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, on_progress: Progress | None = None
 ) -> Loaded:
     """Fold the folder into `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     first = _first_of_living(folder)
     if witness and witness.seq < first:
         witness = witness._replace(length=-1)  # it tells the length of an earlier stretch
     if not witness or witness.mark != "refused" or not 0 <= witness.length < size:
-        return _load(folder, fd, size, first, state, witness, progress)
-    loaded = _load(folder, fd, witness.length, first, state, witness, progress)
+        return _load(folder, fd, size, first, state, witness, on_progress)
+    loaded = _load(folder, fd, witness.length, first, state, witness, on_progress)
     if loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, "the last write was refused and could not be taken back")
     return loaded
 
 
 def _load(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, on_progress: Progress | None
 ) -> Loaded:
     for candidate in snapshot.candidates(folder):
-        if candidate.stretch == first and candidate.place.offset <= size:
-            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder), progress)
+        if candidate.segment == first and candidate.place.offset <= size:
+            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder), on_progress)
             if loaded:
                 return loaded
-    return _from_the_first_line(folder, fd, size, first, state, witness, progress)
+    return _from_the_first_line(folder, fd, size, first, state, witness, on_progress)
 
 
 def _first_of_living(folder: Folder) -> int:
@@ -86,16 +87,16 @@ def _first_of_living(folder: Folder) -> int:
     try:
         return fmt.parse(first_line(folder.wal)).seq
     except fmt.BadLine:
-        sealed = folder.sealed_stretches()
+        sealed = folder.sealed_segments()
         return (sealed[-1].last or 0) + 1 if sealed else 0
 
 
 def _from_snapshot(
     candidate: snapshot.Snapshot, fd: int, size: int, state: Folded, witness: Witness | None, erased: set[str],
-    progress: Progress | None,
+    on_progress: Progress | None,
 ) -> Loaded | None:  # fmt: skip
     """None if the ledger does not vouch for this snapshot."""
-    found = scan(fd, candidate.place, size, progress=progress)
+    found = scan(fd, candidate.place, size, on_progress=on_progress)
     if found.snapshot != candidate.digest:
         return None
     standing = LedgerMetadata.load(candidate.standing, candidate.place.seq, candidate.place.ts)
@@ -103,52 +104,52 @@ def _from_snapshot(
     state.load(candidate.state)
     verdict = recover.judge(fd, size, found, found.settle(erased), witness)
     _fold(fd, candidate.place.offset, verdict.end.offset, state, standing, candidate.tree)
-    return Loaded(verdict, standing, candidate.tree, candidate.stretch, candidate)
+    return Loaded(verdict, standing, candidate.tree, candidate.segment, candidate)
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, on_progress: Progress | None
 ) -> Loaded:
-    earlier = [stretch for stretch in folder.sealed_stretches() if stretch.last is not None and stretch.last < first]
-    start, scans = _scan_sealed(folder, earlier, first, progress)
-    living = scan(fd, start, size, progress=progress)
+    earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
+    start, scans = _scan_sealed(folder, earlier, first, on_progress)
+    living = scan(fd, start, size, on_progress=on_progress)
     named = living.named.union(erased_in_copy(folder), *(found.named for found in scans))
-    for stretch, found in zip(earlier, scans, strict=True):
+    for segment, found in zip(earlier, scans, strict=True):
         if bad := found.settle(named):
-            raise _bad_stretch(stretch, bad)
+            raise _bad_segment(segment, bad)
     verdict = recover.judge(fd, size, living, living.settle(named), witness)
     standing, tree = LedgerMetadata(), Range()
     state.clear()
-    for stretch in earlier:
-        with open(stretch.path, "rb") as file:
+    for segment in earlier:
+        with open(segment.path, "rb") as file:
             _fold(file.fileno(), 0, os.fstat(file.fileno()).st_size, state, standing, tree)
     _fold(fd, 0, verdict.end.offset, state, standing, tree)
     return Loaded(verdict, standing, tree, first, None)
 
 
 def _scan_sealed(
-    folder: Folder, earlier: list[Segment], first: int, progress: Progress | None
+    folder: Folder, earlier: list[Segment], first: int, on_progress: Progress | None
 ) -> tuple[Place, list[Scan]]:
     """Check the sealed stretches before event `first`; return where the living one starts."""
     place, scans = START, []
-    for stretch in earlier:
-        if stretch.first != place.seq + 1:
+    for segment in earlier:
+        if segment.first != place.seq + 1:
             break
-        with open(stretch.path, "rb") as file:
+        with open(segment.path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            found = scan(file.fileno(), Place(0, place.seq, place.hash), size, progress=progress)
+            found = scan(file.fileno(), Place(0, place.seq, place.hash), size, on_progress=on_progress)
         scans.append(found)
         place = found.end
-        if found.bad or found.open_group or place.seq != stretch.last:
-            raise _bad_stretch(stretch, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
+        if found.bad or found.open_group or place.seq != segment.last:
+            raise _bad_segment(segment, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
     if place.seq + 1 != first:
         raise Missing(missing(folder, place.seq + 1, first))
     return Place(0, place.seq, place.hash), scans
 
 
-def _bad_stretch(stretch: Segment, bad: Bad) -> Damaged:
+def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
     return Damaged(
-        f"sealed/{stretch.path.name}, event {bad.seq} at byte {bad.offset}: {bad.why}; "
+        f"sealed/{segment.path.name}, event {bad.seq} at byte {bad.offset}: {bad.why}; "
         "run `tallystick check`"
     )
 

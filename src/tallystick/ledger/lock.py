@@ -52,10 +52,10 @@ class Lock:
     """The lock of one folder, held by at most one writer, or any number of readers."""
 
     def __init__(
-        self, path: Path, disk: Disk, *, patience: float, make: bool = True, replaced: Callable[[], None] | None = None
+        self, path: Path, disk: Disk, *, timeout: float, make: bool = True, replaced: Callable[[], None] | None = None
     ) -> None:
         """`replaced` is called when another file, or none, has the name; it raises if that one is not to be locked."""
-        self.path, self._disk, self._patience, self._make = path, disk, patience, make
+        self.path, self._disk, self._timeout, self._make = path, disk, timeout, make
         self._replaced = replaced
         self._name, self._fd, self._inode = os.fspath(path), -1, -1
         self._pid, self.held = os.getpid(), False
@@ -132,7 +132,7 @@ class Lock:
             return False
 
     def _wait(self, how: int) -> None:
-        give_up, pause = time.monotonic() + self._patience, 0.0002
+        give_up, pause = time.monotonic() + self._timeout, 0.0002
         while True:
             time.sleep(pause)
             with suppress(BlockingIOError):
@@ -197,7 +197,7 @@ def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
     """
     if not path.exists():
         return (wal.stat().st_size if wal.exists() else 0), None
-    lock = Lock(path, _ReadOnly(), patience=30.0)
+    lock = Lock(path, _ReadOnly(), timeout=30.0)
     try:
         with lock.shared():
             return (wal.stat().st_size if wal.exists() else 0), lock.witness()

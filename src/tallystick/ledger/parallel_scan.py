@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tallystick.ledger import format as fmt
 from tallystick.ledger.chain import offset_of, raw_lines
 from tallystick.ledger.merkle import Range
-from tallystick.ledger.scan import Place, Progress, Scan, Walk
+from tallystick.ledger.scan import Place, Scan, Walk
+from tallystick.records.progress import Progress
 
 if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is begun
     from subprocess import Popen
@@ -105,17 +106,17 @@ class Roots:
 
 
 def scan_file(
-    path: Path, start: Place, size: int, roots: Roots, processes: int = 1, progress: Progress | None = None
+    path: Path, start: Place, size: int, roots: Roots, processes: int = 1, on_progress: Progress | None = None
 ) -> Scan:
     """Scan a file up to `size`; its leaves go to `roots`."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if processes > 1 and size >= SMALLEST:
             before = roots.copy()
-            if found := _side_by_side(fd, start, size, roots, processes, progress):
+            if found := _side_by_side(fd, start, size, roots, processes, on_progress):
                 return found
             roots.range, roots.marks = before.range, before.marks
-        return Walk(start, roots if roots.any else None).through(fd, size, progress)
+        return Walk(start, roots if roots.any else None).through(fd, size, on_progress)
     finally:
         os.close(fd)
 
@@ -158,13 +159,13 @@ _Done = dict[int, tuple[Scan, Roots]]
 
 
 def _side_by_side(
-    fd: int, start: Place, size: int, roots: Roots, processes: int, progress: Progress | None
+    fd: int, start: Place, size: int, roots: Roots, processes: int, on_progress: Progress | None
 ) -> Scan | None:
     """The scan of a file whose parts are good and fit together; None if one process has to look."""
     parts = [*_parts(fd, start, size)]
     before = roots.copy()
     with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, before) as helpers:
-        done = _work(parts, queue, before, progress)
+        done = _work(parts, queue, before, on_progress)
         for helper in helpers:
             done |= helper.handed_in()
     whole = Scan(start)
@@ -209,14 +210,14 @@ def _add(whole: Scan, part: Scan) -> None:
     whole.snapshot = part.snapshot or whole.snapshot
 
 
-def _work(parts: Sequence[_Part], queue: int, before: Roots, progress: Progress | None = None) -> _Done:
+def _work(parts: Sequence[_Part], queue: int, before: Roots, on_progress: Progress | None = None) -> _Done:
     """Scan whatever part is next until none is left. Those in between were taken by others, who are as fast."""
     done, told = _Done(), 0
     while number := os.read(queue, _NUMBER):
         at = int.from_bytes(number)
         done[at] = parts[at].scan(before)
-        if progress:
-            progress(sum(part.end - part.start.offset for part in parts[told : at + 1]))
+        if on_progress:
+            on_progress(sum(part.end - part.start.offset for part in parts[told : at + 1]))
             told = at + 1
     return done
 

@@ -50,20 +50,20 @@ class LedgerReader:
     """A ledger folder, open, and what is held in it."""
 
     def __init__(
-        self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
+        self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None
     ) -> None:
         self.folder, self.state, self._pins = Folder(folder), state, pins or _no_pins
         self.standing, self.trouble = LedgerMetadata(), None
         self._disk, self.dead = disk, ""  # why nothing can be done with it any more
         self._gate = Gate(self)
         self._wal = os.fspath(self.folder.wal)
-        self._fd, self._inode, self._stretch, self._end = -1, -1, 0, START
+        self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has seen, and has found nothing wrong with
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
         self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
         try:
-            self._make_or_find(read_only, patience)
+            self._make_or_find(read_only, timeout)
         except OSError as error:
             raise _unopened(folder, error) from error
         try:
@@ -82,19 +82,19 @@ class LedgerReader:
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
 
-    def _make_or_find(self, read_only: bool, patience: float) -> None:
+    def _make_or_find(self, read_only: bool, timeout: float) -> None:
         self.writable = not read_only and _may_make(self.folder, self._disk)
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"there is no memory at {self.folder.root}, and it may not be made there")
         self._lock = Lock(
-            self.folder.lock, self._disk, patience=patience, make=self.writable, replaced=self.must_be_here
+            self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here
         )
         self.writable = self.writable and self._lock.writable
 
     def _open(self) -> None:
         if self.writable:
             with self._lock.exclusive():
-                self._begin_anew()
+                self._restart()
         else:
             with self._lock.shared():
                 if not self.folder.wal.exists():
@@ -110,7 +110,7 @@ class LedgerReader:
     def _first_line(self) -> bytes:
         raise AssertionError("a ledger is begun by its writer")
 
-    def _mend(self, verdict: recover.Verdict, size: int) -> None:
+    def _fix(self, verdict: recover.Verdict, size: int) -> None:
         raise AssertionError(f"{size - verdict.end.offset} torn bytes are set aside by a writer")
 
     def close(self) -> None:
@@ -246,11 +246,11 @@ class LedgerReader:
         """Under the exclusive lock: know all there is, and set right what a crash left."""
         if not self._keep_up():
             self.must_be_here()
-            self._begin_anew()
+            self._restart()
         elif self.standing.erasing:
             self._after_loading()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """Under the exclusive lock: finish what stands in the way, read everything, and set right what a crash left."""
         self._before_loading()
         begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
@@ -268,7 +268,7 @@ class LedgerReader:
     def _set_right(self, torn: recover.Verdict | None) -> None:
         witness = self._lock.witness()
         if torn:
-            self._mend(torn, os.fstat(self._fd).st_size)
+            self._fix(torn, os.fstat(self._fd).st_size)
         if witness and (witness.recover or (witness.seq, witness.hash) in self.standing.abandoned):
             self._lock.settle(self._end.seq, self._end.hash, self._end.offset)
         else:
@@ -322,7 +322,7 @@ class LedgerReader:
             raise
 
     def _adopt(self, loaded: Loaded) -> None:
-        self._end, self._stretch = loaded.verdict.end, loaded.stretch
+        self._end, self._segment = loaded.verdict.end, loaded.segment
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
         self._loaded = loaded.snapshot
         self._remember_tip()
@@ -388,7 +388,7 @@ class LedgerReader:
 
 
 def _rolled_back(why: str) -> RolledBack:
-    meant = "; if that was meant, `tallystick ledger checkpoint --anew` accepts it" if PIN in why else ""
+    meant = "; if that was meant, `tallystick ledger checkpoint --repin` accepts it" if PIN in why else ""
     return RolledBack(
         f"the ledger was rolled back or replaced: {why}; run `tallystick check`, then `tallystick restore`{meant}"
     )
@@ -406,7 +406,7 @@ def _unread(folder: Folder, error: OSError) -> NotWritten:
 
 
 def _nothing_to_read(folder: Folder) -> str:
-    if folder.sealed_stretches() or folder.restoring.exists():
+    if folder.sealed_segments() or folder.restoring.exists():
         return f"{folder.root} was left in the middle of a compaction or a restore; open it for writing to finish that"
     return f"there is no memory at {folder.root}"
 

@@ -50,14 +50,14 @@ def check_copy(source: Path) -> Copy:
     if not folder.wal.is_file():
         raise NotFound(f"{source} is not a backup: it holds no events.wal")
     scans, place, chain = [], None, Chain(folder)
-    for stretch in folder.sealed_stretches():
-        if stretch not in chain.stretches:
-            raise Damaged(f"the copy is damaged: {stretch.path} is not the beginning of what follows; take another")
-    for stretch in chain.stretches:
-        start = Place(0, -1, fmt.ZERO) if place is None and stretch.first == 0 else place
-        start = start or Place(0, stretch.first - 1, first_of(stretch.path).prev)
-        found = _scan_file(stretch.path, Place(0, start.seq, start.hash))
-        scans.append((stretch.path, found))
+    for segment in folder.sealed_segments():
+        if segment not in chain.segments:
+            raise Damaged(f"the copy is damaged: {segment.path} is not the beginning of what follows; take another")
+    for segment in chain.segments:
+        start = Place(0, -1, fmt.ZERO) if place is None and segment.first == 0 else place
+        start = start or Place(0, segment.first - 1, first_of(segment.path).prev)
+        found = _scan_file(segment.path, Place(0, start.seq, start.hash))
+        scans.append((segment.path, found))
         place = found.end
     named = frozenset().union(erased_in_copy(folder), *(found.named for _, found in scans))
     for path, found in scans:
@@ -103,7 +103,7 @@ def left_in(folder: Folder) -> list[tuple[int, str]]:
 
 def _told_in(folder: Folder) -> Iterator[LedgerNote]:
     """What a ledger says of itself, as far as it can be read."""
-    for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
+    for path in [*(segment.path for segment in folder.sealed_segments()), folder.wal]:
         if path.exists():
             try:
                 line = fmt.parse(_first(path))
@@ -130,8 +130,8 @@ def lay_out(
     target = Folder(folder.restoring)
     discard(disk, folder)
     disk.make_folder(target.sealed)
-    for stretch in source.folder.sealed_stretches():
-        copy(disk, stretch.path, target.sealed / stretch.path.name)
+    for segment in source.folder.sealed_segments():
+        copy(disk, segment.path, target.sealed / segment.path.name)
     copy(disk, source.folder.wal, target.wal, 0, source.end.offset)
     if source.folder.checkpoint.exists():
         copy(disk, source.folder.checkpoint, target.checkpoint)

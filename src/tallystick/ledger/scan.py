@@ -13,12 +13,13 @@ something wrong. Neither parses any JSON but that of the rare events that the le
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
 from tallystick.ledger import block_scan as glance, format as fmt
+from tallystick.records.progress import Progress
 
 BLOCK = 1 << 16  # what a glance takes in: small enough to stay in the processor's cache
 
@@ -38,7 +39,6 @@ _NO_FIT = "its data does not fit its digest"
 _TOO_LONG = f"it is longer than {fmt.MAX_LINE:,} bytes"
 GARBLED = "its data is neither what was written nor what erasure leaves"
 
-Progress = Callable[[int], None]
 
 
 class Leaves(Protocol):
@@ -124,12 +124,12 @@ def blocks(fd: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def scan(fd: int, start: Place, end: int, *, leaves: Leaves | None = None, progress: Progress | None = None) -> Scan:
+def scan(fd: int, start: Place, end: int, *, leaves: Leaves | None = None, on_progress: Progress | None = None) -> Scan:
     """Check the lines from `start` up to the offset `end`, and give their leaves to `leaves`.
 
     `start.seq` and `start.hash` are those of the line before. A group that `end` cuts is not an error here.
     """
-    return Walk(start, leaves).through(fd, end, progress)
+    return Walk(start, leaves).through(fd, end, on_progress)
 
 
 class Walk:
@@ -141,15 +141,15 @@ class Walk:
         self.left, self.batch = b"0", b""  # of the line above; no batch: not known
         self._waiting, self._ripe = list[bytes](), 0  # leaves, and how many of them belong to whole groups
 
-    def through(self, fd: int, end: int, progress: Progress | None = None) -> Scan:
+    def through(self, fd: int, end: int, on_progress: Progress | None = None) -> Scan:
         """Check everything up to the offset `end`."""
-        self._go(fd, end, progress)
+        self._go(fd, end, on_progress)
         if self.leaves is not None:
             self._give(self._ripe)
         self.found.open_group = self.found.bad is None and self.offset > self.found.end.offset
         return self.found
 
-    def _go(self, fd: int, end: int, progress: Progress | None) -> None:
+    def _go(self, fd: int, end: int, on_progress: Progress | None) -> None:
         found, rest = self.found, b""
         for block in blocks(fd, self.offset, end):
             buffer = rest + block if rest else block
@@ -159,8 +159,8 @@ class Walk:
                 self._take(memoryview(buffer)[:cut])
             if found.bad:
                 return
-            if progress:
-                progress(len(block))
+            if on_progress:
+                on_progress(len(block))
             if len(rest) > fmt.MAX_LINE:
                 break
         if rest:

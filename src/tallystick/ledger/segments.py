@@ -9,7 +9,8 @@ from tallystick.ledger import format as fmt, parallel_scan as parts
 from tallystick.ledger.chain import first_line
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.parallel_scan import Roots
-from tallystick.ledger.scan import Bad, Place, Progress, Scan
+from tallystick.ledger.scan import Bad, Place, Scan
+from tallystick.records.progress import Progress
 
 
 class Finding(NamedTuple):
@@ -29,14 +30,14 @@ class Finding(NamedTuple):
 class Read(NamedTuple):
     """One stretch, read."""
 
-    stretch: Segment
+    segment: Segment
     size: int
     found: Scan
 
 
-def stretches_of(folder: Folder) -> list[Segment]:
+def segments_of(folder: Folder) -> list[Segment]:
     """The files of the chain in order, each by the event it should begin with."""
-    found = folder.sealed_stretches()
+    found = folder.sealed_segments()
     if folder.wal.is_file():
         after = found[-1].last + 1 if found and found[-1].last is not None else 0
         found.append(Segment(folder.wal, _first(folder.wal, after), None))
@@ -51,47 +52,47 @@ def _first(path: Path, otherwise: int) -> int:
 
 
 def read_all(
-    stretches: list[Segment], living_size: int, roots: Roots, processes: int, progress: Progress | None
+    segments: list[Segment], living_size: int, roots: Roots, processes: int, on_progress: Progress | None
 ) -> list[Read]:
     """Read the stretches until one is bad or missing. The first that is here is taken to follow what came before it."""
     reads: list[Read] = []
-    place = Place(0, stretches[0].first - 1, _prev_of(stretches[0]))
-    for stretch in stretches:
-        if stretch.first != place.seq + 1:
+    place = Place(0, segments[0].first - 1, _prev_of(segments[0]))
+    for segment in segments:
+        if segment.first != place.seq + 1:
             break
-        size = living_size if stretch.last is None else stretch.path.stat().st_size
-        found = parts.scan_file(stretch.path, Place(0, place.seq, place.hash), size, roots, processes, progress)
-        reads.append(Read(stretch, size, found))
+        size = living_size if segment.last is None else segment.path.stat().st_size
+        found = parts.scan_file(segment.path, Place(0, place.seq, place.hash), size, roots, processes, on_progress)
+        reads.append(Read(segment, size, found))
         place = found.end
         if found.bad or found.open_group:
             break
     return reads
 
 
-def _prev_of(stretch: Segment) -> str:
+def _prev_of(segment: Segment) -> str:
     """What the first stretch follows: nothing, or a line that was moved away and is taken on trust."""
-    if stretch.first == 0:
+    if segment.first == 0:
         return fmt.ZERO
     try:
-        return fmt.parse(first_line(stretch.path)).prev
+        return fmt.parse(first_line(segment.path)).prev
     except fmt.BadLine:
         return fmt.ZERO
 
 
 def finding(read: Read, bad: Bad) -> Finding:
-    return Finding(name_of(read.stretch), bad.seq - read.stretch.first + 1, bad.offset, bad.seq, bad.why)
+    return Finding(name_of(read.segment), bad.seq - read.segment.first + 1, bad.offset, bad.seq, bad.why)
 
 
-def name_of(stretch: Segment) -> str:
-    return stretch.path.name if stretch.last is None else f"sealed/{stretch.path.name}"
+def name_of(segment: Segment) -> str:
+    return segment.path.name if segment.last is None else f"sealed/{segment.path.name}"
 
 
 def hash_at(reads: list[Read], seq: int) -> str | None:
     """The hash of an event that was read; None if it was moved away."""
     for read in reads:
-        if read.stretch.first <= seq <= read.found.end.seq:
-            return parts.hash_of(read.stretch.path, read.found.end.offset, seq)
-        if seq == read.stretch.first - 1:
-            return _prev_of(read.stretch)
+        if read.segment.first <= seq <= read.found.end.seq:
+            return parts.hash_of(read.segment.path, read.found.end.offset, seq)
+        if seq == read.segment.first - 1:
+            return _prev_of(read.segment)
     return None
 

@@ -32,7 +32,7 @@ class Snapshot:
     """A snapshot read back: the place it stands for, and what was held there."""
 
     place: Place
-    stretch: int  # first seq of the stretch in which `place.offset` lies
+    segment: int  # first seq of the stretch in which `place.offset` lies
     tree: Range
     standing: dict[str, Any]
     state: bytes  # as it was dumped: whoever loads it parses it, a part at a time if it is large
@@ -45,11 +45,11 @@ def due(events_since: int, records: int) -> bool:
     return events_since >= max(SMALLEST_GAP, records // 10)
 
 
-def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], state: bytes) -> bytes:
+def compose(place: Place, segment: int, tree: Range, standing: dict[str, Any], state: bytes) -> bytes:
     """The bytes of a snapshot. The nonce keeps its recorded digest from being a hash of someone's words alone."""
     head = {
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
-        "stretch": stretch, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
+        "stretch": segment, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
     return orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
 

@@ -30,10 +30,11 @@ from tallystick.ledger.kept_checkpoint import IN_FOLDER, CheckpointWitness
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness, look
 from tallystick.ledger.parallel_scan import Roots
-from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Progress, finished_erasures, names, settle
-from tallystick.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
+from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, finished_erasures, names, settle
+from tallystick.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, segments_of
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Busy, NotFound
+from tallystick.records.progress import Progress
 
 _ATTEMPTS = 3
 
@@ -91,7 +92,7 @@ def verify(
     witnesses: Sequence[Witness] = (),
     checkpoints: Sequence[CheckpointWitness] = (),
     tree: bool = False,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Report:
     """Check a folder, or a copy.
 
@@ -104,7 +105,7 @@ def verify(
     for _ in range(_ATTEMPTS):
         before = _state(folder)
         with suppress(FileNotFoundError):  # sealed or moved away meanwhile
-            report = _check(folder, heard, processes, tree, progress)
+            report = _check(folder, heard, processes, tree, on_progress)
             if report.ok or _state(folder) == before:
                 break
     if report is None:
@@ -114,29 +115,29 @@ def verify(
 
 def _state(folder: Folder) -> list[tuple[str, int, int]]:
     """What changes when someone writes."""
-    files = [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]
+    files = [*(segment.path for segment in folder.sealed_segments()), folder.wal]
     seen = [(path, path.stat()) for path in files if path.exists()]
     return [(path.name, stat.st_ino, stat.st_size) for path, stat in seen]
 
 
-def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, progress: Progress | None) -> Report:
+def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, on_progress: Progress | None) -> Report:
     size, witness = look(folder.lock, folder.wal)
-    stretches = stretches_of(folder)
-    if not stretches:
+    segments = segments_of(folder)
+    if not segments:
         raise NotFound(f"there is no ledger at {folder.root}")
     wanted = {each.witness.seq + 1 for each in heard if each.root}
-    wanted |= {stretch.last + 1 for stretch in stretches if stretch.last is not None}
+    wanted |= {segment.last + 1 for segment in segments if segment.last is not None}
     roots, notes = Roots(0, wanted, all=tree), list[str]()
-    if stretches[0].first > 0:
+    if segments[0].first > 0:
         asked = tree or any(each.root for each in heard)
-        roots = _from_snapshot(folder, stretches[-1], roots) if asked else Roots(0, ())
+        roots = _from_snapshot(folder, segments[-1], roots) if asked else Roots(0, ())
     if witness and witness.mark == "refused" and 0 <= witness.length < size:
         notes.append(f"the last {size - witness.length} bytes were refused to their writer; the next sets them aside")
         size = witness.length
-    reads = read_all(stretches, size, roots, processes, progress)
-    if stretches[0].first > 0 and roots.snapshot != reads[-1].found.snapshot:
+    reads = read_all(segments, size, roots, processes, on_progress)
+    if segments[0].first > 0 and roots.snapshot != reads[-1].found.snapshot:
         roots = Roots(0, ())
-    return _judge(folder, reads, stretches, witness, heard, roots, notes)
+    return _judge(folder, reads, segments, witness, heard, roots, notes)
 
 
 def _from_snapshot(folder: Folder, living: Segment, roots: Roots) -> Roots:
@@ -144,21 +145,21 @@ def _from_snapshot(folder: Folder, living: Segment, roots: Roots) -> Roots:
     from tallystick.ledger import snapshot
 
     for candidate in snapshot.candidates(folder):
-        if candidate.stretch == living.first:
+        if candidate.segment == living.first:
             return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)
     return Roots(0, ())
 
 
 def _judge(
-    folder: Folder, reads: list[Read], stretches: list[Segment], witness: Witness | None, heard: Sequence[Heard],
+    folder: Folder, reads: list[Read], segments: list[Segment], witness: Witness | None, heard: Sequence[Heard],
     roots: Roots, notes: list[str],
 ) -> Report:  # fmt: skip
     if (folder.restoring / "ready").exists():
         notes.append("a restore is under way; the next one who opens the memory finishes it")
     witness = None if witness and _was_left(reads, witness) else witness
-    bad = _first_bad(folder, reads, stretches, witness, notes)
-    bad = bad or _missing(folder, reads, stretches, notes) or _false_claim(reads, roots)
-    end, first = reads[-1].found.end, stretches[0].first
+    bad = _first_bad(folder, reads, segments, witness, notes)
+    bad = bad or _missing(folder, reads, segments, notes) or _false_claim(reads, roots)
+    end, first = reads[-1].found.end, segments[0].first
     agreed = list[Heard]()
     if not bad:
         bad, agreed = _hear(reads, ([Heard(witness)] if witness else []) + [*heard], roots, notes)
@@ -194,16 +195,16 @@ def _was_left(reads: list[Read], witness: Witness) -> bool:
 
 
 def _first_bad(
-    folder: Folder, reads: list[Read], stretches: list[Segment], witness: Witness | None, notes: list[str]
+    folder: Folder, reads: list[Read], segments: list[Segment], witness: Witness | None, notes: list[str]
 ) -> Finding | None:
     copied = erased_in_copy(folder)
     named = copied.union(*(read.found.named for read in reads))
     empty = copied | finished_erasures(told for read in reads for told in read.found.told)
     if reads[-1].found.bad and any(hashed not in named for read in reads for hashed in read.found.hollow):
-        named |= _named_behind(reads[-1], stretches[len(reads) :])
+        named |= _named_behind(reads[-1], segments[len(reads) :])
     for read in reads:
         bad = settle(read.found, named, empty)
-        if read.stretch.last is not None:
+        if read.segment.last is not None:
             bad = bad or _unfinished(read)
             if bad:
                 return finding(read, bad)
@@ -214,15 +215,15 @@ def _first_bad(
 
 def _unfinished(read: Read) -> Bad | None:
     end = read.found.end
-    if read.found.open_group or end.seq != read.stretch.last:
+    if read.found.open_group or end.seq != read.segment.last:
         return Bad(end.offset, end.seq + 1, "the stretch ends too soon", end)
     return None
 
 
 def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
-    if witness and witness.seq < read.stretch.first:
+    if witness and witness.seq < read.segment.first:
         witness = witness._replace(length=-1)
-    with open(read.stretch.path, "rb") as file:
+    with open(read.segment.path, "rb") as file:
         verdict = recover.judge(file.fileno(), read.size, read.found, bad, witness)
     if verdict.kind == "torn":
         torn = read.size - verdict.end.offset
@@ -237,7 +238,7 @@ def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: l
 def _named_behind(read: Read, later: Sequence[Segment]) -> set[str]:
     """The lines that events behind the damage say are erased: they are not what is wrong."""
     named = set[str]()
-    for path, start in ((read.stretch.path, read.found.end.offset), *((stretch.path, 0) for stretch in later)):
+    for path, start in ((read.segment.path, read.found.end.offset), *((segment.path, 0) for segment in later)):
         with open(path, "rb") as file:
             for _, raw in raw_lines(file.fileno(), start, os.fstat(file.fileno()).st_size):
                 header = fmt.HEADER.match(raw)
@@ -253,9 +254,9 @@ def _names_in(raw: bytes) -> set[str]:
         return set()
 
 
-def _missing(folder: Folder, reads: list[Read], stretches: list[Segment], notes: list[str]) -> Finding | None:
+def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: list[str]) -> Finding | None:
     """Events that are not here: before the first stretch, between two, or behind the last."""
-    first, end = stretches[0], reads[-1].found.end
+    first, end = segments[0], reads[-1].found.end
     if first.first == 0 and (bad := _nameless(reads[0])):
         return bad
     if first.first > 0:
@@ -264,11 +265,11 @@ def _missing(folder: Folder, reads: list[Read], stretches: list[Segment], notes:
             why = f"events 0 to {first.first - 1} should come before it, and no event says that they were moved away"
             return Finding(name_of(first), 1, 0, first.first, why)
         notes.append(f"events 0 to {first.first - 1} were moved away; the line before {first.first} is taken on trust")
-    if len(reads) < len(stretches):
-        gap = stretches[len(reads)]
+    if len(reads) < len(segments):
+        gap = segments[len(reads)]
         return Finding(name_of(gap), 1, 0, gap.first, _why_no_successor(end.seq + 1, gap.first))
-    if stretches[-1].last is not None and not _is_prepared(folder, end, notes):
-        return Finding("events.wal", 1, 0, stretches[-1].last + 1, "it is gone")
+    if segments[-1].last is not None and not _is_prepared(folder, end, notes):
+        return Finding("events.wal", 1, 0, segments[-1].last + 1, "it is gone")
     return None
 
 
@@ -305,14 +306,14 @@ def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:
     for before, read in pairwise(reads):
         if any(bad.offset == 0 for bad in read.found.hollow.values()):
             continue  # on the record, or it would have been found bad by now
-        seals = [told for told in read.found.told if told.op == fmt.SEAL and told.seq == read.stretch.first]
+        seals = [told for told in read.found.told if told.op == fmt.SEAL and told.seq == read.segment.first]
         if why := "it does not say what it closes" if not seals else _lie(seals[0], before, roots):
-            return finding(read, Bad(0, read.stretch.first, why, before.found.end))
+            return finding(read, Bad(0, read.segment.first, why, before.found.end))
     return None
 
 
 def _lie(seal: LedgerNote, before: Read, roots: Roots) -> str:
-    end, first = before.found.end, before.stretch.first
+    end, first = before.found.end, before.segment.first
     truth = {"first": first, "last": end.seq, "head": end.hash}
     if (seal.body.get("stretch"), seal.body.get("events")) != (truth, end.seq - first + 1):
         return "what it says of the stretch before it is not so"
@@ -340,8 +341,8 @@ def _hear(
 
 def _contradicted(reads: list[Read], seq: int, why: str) -> Finding:
     for read in reads:
-        if read.stretch.first <= seq <= read.found.end.seq:
-            offset = parts.offset_in(read.stretch.path, read.found.end.offset, seq)
+        if read.segment.first <= seq <= read.found.end.seq:
+            offset = parts.offset_in(read.segment.path, read.found.end.offset, seq)
             return finding(read, Bad(offset, seq, why, read.found.end))
     end = reads[-1].found.end
     return finding(reads[-1], Bad(end.offset, end.seq + 1, why, end))

@@ -79,7 +79,7 @@ class LedgerWriter(LedgerReader):
         clock: Clock = system_clock,
         disk: Disk | None = None,
         read_only: bool = False,
-        patience: float = 30.0,
+        timeout: float = 30.0,
         pins: Pins | None = None,
         begin_with: Mapping[str, Any] | None = None,
         reach: Reach | None = None,
@@ -100,7 +100,7 @@ class LedgerWriter(LedgerReader):
         self._moment, self._ulid_time = "", ""  # of the write that is under way
         self._applied: list[Event] = []  # what it has applied so far, on scratch state
         self._pen = _Pen(self)
-        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
+        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins)
 
     def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
         """Record what `decide` returns, as one atomic group, and return it once it is on disk.
@@ -268,8 +268,8 @@ class LedgerWriter(LedgerReader):
         data = fmt.data_of(draft.body, drawn[10:].hex())
         room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
         if len(data) + room > fmt.MAX_LINE:
-            most = fmt.MAX_LINE - room
-            raise Refused(f"too long: {len(data):,} bytes, and {most:,} is the limit; say it in parts")
+            limit = fmt.MAX_LINE - room
+            raise Refused(f"too long: {len(data):,} bytes, and {limit:,} is the limit; say it in parts")
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
     def now(self) -> str:

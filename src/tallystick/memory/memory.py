@@ -53,8 +53,8 @@ from tallystick.stores.open_folder import OpenFolder
 if TYPE_CHECKING:
     from tallystick.consolidate.classify import Deltas
     from tallystick.memory.core.index import IndexService
+    from tallystick.records.embedder import Embedder
     from tallystick.records.extraction import Extractor
-    from tallystick.records.protocols import Embedder
     from tallystick.records.rule import ConsolidationRule
     from tallystick.records.status import Erasure
 

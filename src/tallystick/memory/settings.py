@@ -194,9 +194,9 @@ def _check_pages(found: Settings, path: Path) -> None:
         raise Refused(f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}')
     for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
         value = getattr(found, name)
-        most = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
-        if type(value) is not int or not 1 <= value <= most:
-            raise Refused(f"{path}: {name} is a whole number from 1 to {most:,}, not {brief(value)}")
+        limit = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
+        if type(value) is not int or not 1 <= value <= limit:
+            raise Refused(f"{path}: {name} is a whole number from 1 to {limit:,}, not {brief(value)}")
 
 
 def zone_of(settings: Settings) -> tzinfo:

@@ -52,8 +52,8 @@ def unit(rows: NDArray[Any]) -> NDArray[np.float32]:
     wide = rows.astype(np.float64)
     if not np.isfinite(wide).all():
         raise Refused("the model gave a vector that holds NaN or infinity; it cannot be used")
-    most = np.abs(wide).max(axis=1, keepdims=True)
-    wide /= np.where(most > 0, most, 1)  # first, or the squares of great numbers overflow
+    limit = np.abs(wide).max(axis=1, keepdims=True)
+    wide /= np.where(limit > 0, limit, 1)  # first, or the squares of great numbers overflow
     length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
     return (wide / np.where(length > 0, length, 1)).astype(np.float32)
 

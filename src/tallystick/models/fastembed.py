@@ -18,8 +18,8 @@ from tallystick.models import optional as packages
 from tallystick.models.arrays import estimated_tokens, readable, rows_for
 from tallystick.models.cache import shared
 from tallystick.models.vector_key import digest_of
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
-from tallystick.records.protocols import Identity
 
 if TYPE_CHECKING:
     import numpy as np

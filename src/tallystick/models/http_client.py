@@ -68,13 +68,13 @@ class HttpClient:
         """The address as it may be shown: without a query, which might hold a secret."""
         return self._url._replace(query="").geturl()
 
-    def post(self, body: bytes, *, most: int, within: float = inf) -> bytes:
+    def post(self, body: bytes, *, limit: int, within: float = inf) -> bytes:
         """What the server answers to a JSON `body`, if that is `most` bytes or fewer and comes `within` seconds."""
         asked, end = 0, time.monotonic() + within
         while True:
             left = end - time.monotonic()
             try:
-                return self._once(body, most, max(min(self._timeout, left), _SHORTEST))
+                return self._once(body, limit, max(min(self._timeout, left), _SHORTEST))
             except _Again as error:
                 asked += 1
                 wait = min(max(error.after, _FIRST_WAIT * 2 ** (asked - 1)), _LONGEST_WAIT)
@@ -83,11 +83,11 @@ class HttpClient:
                     raise Busy(f"{self.place}: {error} (asked {times}); try again later") from None
                 self._sleep(wait)
 
-    def _once(self, body: bytes, most: int, timeout: float) -> bytes:
+    def _once(self, body: bytes, limit: int, timeout: float) -> bytes:
         deadline = time.monotonic() + timeout
         try:
             with self._opener.open(self._request(body), timeout=timeout) as response:
-                return self._read(response, most, deadline)
+                return self._read(response, limit, deadline)
         except HTTPError as error:
             with error:
                 self._complain(error)
@@ -106,12 +106,12 @@ class HttpClient:
             headers["Authorization"] = f"Bearer {self._key}"
         return Request(self._url.geturl(), data=body, headers=headers, method="POST")
 
-    def _read(self, response: HTTPResponse, most: int, deadline: float) -> bytes:
+    def _read(self, response: HTTPResponse, limit: int, deadline: float) -> bytes:
         parts, size = [], 0
         while chunk := response.read1(_CHUNK):
             size += len(chunk)
-            if size > most:
-                raise Refused(f"{self.place} answers with more than {most} bytes; that is no answer to what was asked")
+            if size > limit:
+                raise Refused(f"{self.place} answers with more than {limit} bytes; that is no answer to what was asked")
             if time.monotonic() > deadline:
                 raise TimeoutError
             parts.append(chunk)

@@ -18,8 +18,8 @@ from tallystick.models import optional as packages
 from tallystick.models.arrays import readable, rows_for
 from tallystick.models.cache import shared
 from tallystick.models.vector_key import digest_of
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
-from tallystick.records.protocols import Identity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,11 +135,11 @@ def _integer(kind: str) -> str:
     return "int32" if kind == "tensor(int32)" else "int64"
 
 
-def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:
+def _batches(lengths: list[int], limit: int) -> Iterator[list[int]]:
     """The places of texts, those of like length together, `most` at a time."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
-    for start in range(0, len(order), most):
-        yield order[start : start + most]
+    for start in range(0, len(order), limit):
+        yield order[start : start + limit]
 
 
 def _weights(folder: Path) -> Path:

@@ -18,8 +18,8 @@ from tallystick.models.arrays import estimated_tokens, rows_for
 from tallystick.models.http_client import HttpClient, address
 from tallystick.models.optional import one_line
 from tallystick.models.vector_key import digest_of
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
-from tallystick.records.protocols import Identity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ class Endpoint:
         asked: dict[str, object] = {"model": self._name, "input": [text[: self._longest] for text in texts]}
         if self._asked:
             asked["dimensions"] = self._asked
-        answer = self._wire.post(orjson.dumps(asked), most=_ROOM + _ROOM_PER_TEXT * len(texts))
+        answer = self._wire.post(orjson.dumps(asked), limit=_ROOM + _ROOM_PER_TEXT * len(texts))
         try:
             rows = _rows(orjson.loads(answer), len(texts))
             if self._known and rows.shape[1] != self._known:

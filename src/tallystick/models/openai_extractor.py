@@ -175,7 +175,7 @@ class EndpointExtractor:
         return answer
 
     def _post(self, asked: dict[str, Any], end: float) -> bytes:
-        return self._wire.post(orjson.dumps(asked), most=_ROOM, within=end - time.monotonic())
+        return self._wire.post(orjson.dumps(asked), limit=_ROOM, within=end - time.monotonic())
 
     def __repr__(self) -> str:
         return f"<EndpointExtractor {self._model} at {self._wire.place}>"

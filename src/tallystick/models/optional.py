@@ -30,7 +30,7 @@ def load(package: str, install: str) -> ModuleType:
         raise Refused(f"{package} is installed but cannot be loaded ({one_line(error)}): {install}") from None
 
 
-def one_line(error: object, most: int = 200) -> str:
+def one_line(error: object, limit: int = 200) -> str:
     """What another program's error says, fit for a line of ours."""
     words = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
-    return words if len(words) <= most else words[: most - 1] + "…"
+    return words if len(words) <= limit else words[: limit - 1] + "…"

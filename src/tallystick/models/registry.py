@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
-    from tallystick.records.protocols import Embedder
+    from tallystick.records.embedder import Embedder
 
 DEFAULT = "wordllama"
 

@@ -47,7 +47,7 @@ Visible = Callable[[Source], bool]
 class Searched(Protocol):
     """Vectors that can be searched."""
 
-    def nearest(self, question: NDArray[np.float32], most: int, among: list[str] | None) -> list[tuple[str, float]]:
+    def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
         """Blocks and how near they are, the nearest first; only those of `among`, if it is given."""
 
 
@@ -168,8 +168,8 @@ class Gathering:
                 found = in_turn(found[: self.pool], self._heard(search_aside(self.index, words, self.scope, self.pool)))
         else:
             found = self._all_heard(words)
-        most = self.pool if self.scope.is_main() else 2 * self.pool  # as many of what stands beside the main line
-        best = {each.block: each.rank for each in found[:most]}
+        limit = self.pool if self.scope.is_main() else 2 * self.pool  # as many of what stands beside the main line
+        best = {each.block: each.rank for each in found[:limit]}
         if self.question.about:  # what is held of someone is said with the name, and few of the other words
             for each in search(self.index, self.question.names, self.scope, _FEW, self._rows()):
                 best.setdefault(each.block, 0.0)
@@ -181,13 +181,13 @@ class Gathering:
 
     def _all_heard(self, words: Sequence[str]) -> list[Found]:
         """The best that may be heard and pass the filters, however many better ones do not."""
-        most, rows = self.pool, self._rows()
+        limit, rows = self.pool, self._rows()
         while True:
-            every = search(self.index, words, self.scope, most, rows)
+            every = search(self.index, words, self.scope, limit, rows)
             found = self._heard(every)
-            if len(found) >= self.pool or len(every) < most:
+            if len(found) >= self.pool or len(every) < limit:
                 return found
-            most *= _MORE
+            limit *= _MORE
 
     def _by_letters(self, text: dict[str, float]) -> list[str]:
         found = search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
@@ -198,14 +198,14 @@ class Gathering:
         if self.vectors is None or self.vector is None:
             return []
         among = None if self.scope.is_wide() else list(self._in_scope())
-        most, before = self.pool * _ROOM, -1
+        limit, before = self.pool * _ROOM, -1
         while True:
-            near = [block for block, _ in self.vectors.nearest(self.vector, most, among)]
+            near = [block for block, _ in self.vectors.nearest(self.vector, limit, among)]
             self._see(near)
             heard = [block for block in near if block in self._sources]
             if len(heard) >= self.pool or len(near) <= before:
                 return heard[: self.pool]
-            before, most = len(near), most * _MORE
+            before, limit = len(near), limit * _MORE
 
     def _in_scope(self) -> dict[str, int]:
         """What the reader may hear; of a session, with the row of each."""
@@ -223,19 +223,19 @@ class Gathering:
 
     def _about(self) -> list[str]:
         names = orjson.dumps(sorted(self.question.about)).decode()
-        return self._run(sql.ABOUT, names=names, most=_FEW) if self.question.about else []
+        return self._run(sql.ABOUT, names=names, limit=_FEW) if self.question.about else []
 
     def _in_time(self) -> list[str]:
         found: list[str] = []
         for span in self.question.spans[:_MOST_SPANS]:
-            found += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), most=_FEW)
+            found += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
         return found
 
     def _standing(self) -> list[str]:
         """Kept with the view, unless one of them may expire and make room for another."""
         if self._view.standing is not None:
             return self._view.standing
-        found = self._run(sql.STANDING, most=_FEW)
+        found = self._run(sql.STANDING, limit=_FEW)
         self._see(found)
         if self._view.is_lasting(found):
             self._view.standing = found

@@ -19,11 +19,11 @@ def recency(decay: float, hours: float) -> float:
     return math.exp(-max(decay, 0.0) * max(hours, 0.0))
 
 
-def share(count: int, most: int) -> float:
+def share(count: int, limit: int) -> float:
     """How often a block was reinforced, against the one that was most often; where none was, nothing."""
-    if most <= 0 or count <= 0:
+    if limit <= 0 or count <= 0:
         return 0.0
-    return min(math.log1p(count) / math.log1p(most), 1.0)
+    return min(math.log1p(count) / math.log1p(limit), 1.0)
 
 
 def recencies(decay: NDArray[np.float64], hours: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,6 +38,6 @@ def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """How often each of many blocks was reinforced, against the one of them that was most often."""
     import numpy as np
 
-    most = float(counts.max(initial=0.0))
-    found: NDArray[np.float64] = np.log1p(np.maximum(counts, 0.0)) / math.log1p(most) if most > 0 else counts * 0.0
+    limit = float(counts.max(initial=0.0))
+    found: NDArray[np.float64] = np.log1p(np.maximum(counts, 0.0)) / math.log1p(limit) if limit > 0 else counts * 0.0
     return np.minimum(found, 1.0)

@@ -60,7 +60,7 @@ class _Room:
     def used(self, chosen: Iterable[_Chosen]) -> int:
         return self.count(self.page.text(_lines(chosen)))
 
-    def most(self, chosen: list[_Chosen], more: list[_Chosen]) -> int:
+    def limit(self, chosen: list[_Chosen], more: list[_Chosen]) -> int:
         """How many of `more` can be added; found by halving, and each answer was counted."""
         if self.used(chosen + more) <= self.budget:
             return len(more)
@@ -146,7 +146,7 @@ def _filled(room: _Room, chosen: list[_Chosen], entries: list[_Entry]) -> list[_
         more = _estimated(waiting, room.budget - room.used(chosen), failed)
         if not more:
             break
-        number = room.most(chosen, more)
+        number = room.limit(chosen, more)
         chosen = chosen + more[:number]
         failed.update(id(one.line) for one in more[number : number + 1])  # counted with the rest, it is too much
         taken = {id(one.entry.saying) for one in chosen}

@@ -36,8 +36,8 @@ def similarity(measured: Measured, kind: str, drop: frozenset[str] = frozenset()
     total = np.zeros(len(measured.blocks))
     for name, weight in weights.items():
         total += weight * measured.signals[name]
-    most = sum(weight for weight in weights.values() if weight > 0)
-    shares: NDArray[np.float64] = np.clip(total / most, 0, 1) if most else total
+    limit = sum(weight for weight in weights.values() if weight > 0)
+    shares: NDArray[np.float64] = np.clip(total / limit, 0, 1) if limit else total
     return shares
 
 

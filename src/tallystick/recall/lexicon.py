@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallystick.projections.vectors.product import steady
-from tallystick.records.protocols import Embedder, TokenVectors
+from tallystick.records.embedder import Embedder, TokenVectors
 from tallystick.text.recall_words import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 
 MOST_WORDS = 60_000  # each may have a vector: of 256 numbers, 60 MB

@@ -128,7 +128,7 @@ class Ranking:
             return place in self.answering
         return bool(ask.frame.filters.get("tag_patterns")) or not ask.question.strip() or self.stands(place)
 
-    def filling(self, ask: Ask, most: int) -> Filling:
+    def filling(self, ask: Ask, limit: int) -> Filling:
         """What is guaranteed, all of it, and of the rest that may be shown the best `most`: first what recall would
         serve, then the others by the frame's weights, then neighbours of what answers. Standing memory is looked at
         beside those `most`, however much answers: the budget decides about it."""
@@ -139,12 +139,12 @@ class Ranking:
         inside = [place for place in wanted if place not in self.outside]
         near = self.neighbours(inside)
         neighbours = [each for each in near if each.place not in self.outside]
-        neighbours = neighbours[: min(max(most - len(inside), 0), _NEIGHBOURS)]
-        rest = inside[:most] + [place for place in inside[most:] if self.stands(place)][:most]
+        neighbours = neighbours[: min(max(limit - len(inside), 0), _NEIGHBOURS)]
+        rest = inside[:limit] + [place for place in inside[limit:] if self.stands(place)][:limit]
         looked_at, known = set(rest), set(wanted)
-        beyond = [place for place in inside[most:] if place not in looked_at]
+        beyond = [place for place in inside[limit:] if place not in looked_at]
         cut = [(place, self.why_outside(ask)) for place in wanted if place in self.outside]
-        cut += [(place, f"there is no room: {most} that are ranked higher are looked at first") for place in beyond]
+        cut += [(place, f"there is no room: {limit} that are ranked higher are looked at first") for place in beyond]
         cut += [
             (each.place, self.why_outside(ask) if each.place in self.outside else _ONLY_RELATED)
             for each in near if each not in neighbours and each.place not in known
@@ -283,8 +283,8 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
         inside[list(outside)] = False
-        if (most := float(likeness.max(initial=0.0, where=inside))) > 0:
-            likeness = np.minimum(likeness / most, 1.0)  # beside other signals, likeness counts against the best
+        if (limit := float(likeness.max(initial=0.0, where=inside))) > 0:
+            likeness = np.minimum(likeness / limit, 1.0)  # beside other signals, likeness counts against the best
         scores = weighed(ask.frame.weights, likeness, support) * base * proof
         order = _in_order(scores, measured.blocks)
         leading = np.argsort(-likeness, kind="stable").tolist()

@@ -71,10 +71,10 @@ def _is_tame(text: str) -> bool:
     return "<" not in text and "[" not in text and "{" not in text and "`" not in text
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """`text`, safe, and at most `most` characters of it."""
-    short = safe(text[: most * 8])  # white space and unseen marks aside, more cannot be needed
-    return short if len(short) <= most and len(text) <= most * 8 else short[: most - 1].rstrip() + "…"
+    short = safe(text[: limit * 8])  # white space and unseen marks aside, more cannot be needed
+    return short if len(short) <= limit and len(text) <= limit * 8 else short[: limit - 1].rstrip() + "…"
 
 
 def line_of(hit: Hit, *, said: int = 1, against: Sequence[Hit] = ()) -> Line:

@@ -134,8 +134,8 @@ def _settle(sayings: Iterable[Saying], compare: Compare) -> None:
         if (topic := compare.topic(saying.hit)) is None:
             continue
         rivals = standing.setdefault(topic, [])
-        most = RIVALS if saying.is_guaranteed else len(rivals)
-        against = ((rival, why) for rival in islice(rivals, most) if (why := compare.conflict(rival.hit, saying.hit)))
+        limit = RIVALS if saying.is_guaranteed else len(rivals)
+        against = ((rival, why) for rival in islice(rivals, limit) if (why := compare.conflict(rival.hit, saying.hit)))
         rival, why = next(against, (None, ""))
         if rival is not None and not saying.is_guaranteed:
             saying.beaten_by, saying.beaten_how = rival, why

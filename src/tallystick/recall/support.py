@@ -63,8 +63,8 @@ def support_of(
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
     hours = np.maximum(now - np.array(last, dtype=float), 0.0)
     voices = np.log(np.array([len(each) if len(each) == 1 else _voices(each) for each in sources], dtype=float))
-    most = max(degree.values(), default=0.0)
-    central = np.array([degree.get(block, 0.0) for block in blocks]) / most if most else np.zeros(len(blocks))
+    limit = max(degree.values(), default=0.0)
+    central = np.array([degree.get(block, 0.0) for block in blocks]) / limit if limit else np.zeros(len(blocks))
     return Support(
         np.array(confidence, dtype=float),
         recencies(np.array(decay, dtype=float), hours),

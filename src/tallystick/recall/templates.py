@@ -41,14 +41,14 @@ _AT_RENDER = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError
 
 def filled(name: str, template: str, values: Mapping[str, Any]) -> str:
     """The template of the frame `name` with `values`: plain text, numbers, lists and dictionaries of them."""
-    most = _OUTPUT + _TIMES * (len(template) + len(values["blocks"]))
+    limit = _OUTPUT + _TIMES * (len(template) + len(values["blocks"]))
     pieces, size = [], 0
     try:
         for piece in _compiled(name, template).generate(values):
             pieces.append(piece)
             size += len(piece)
-            if size > most:
-                _refuse(name, 0, f"makes more than {most} characters")
+            if size > limit:
+                _refuse(name, 0, f"makes more than {limit} characters")
     except _AT_RENDER as error:
         _refuse(name, _line_of(error), str(error))
     return "".join(pieces)

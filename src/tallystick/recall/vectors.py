@@ -34,8 +34,8 @@ from tallystick.projections.vectors.nearest import Nearest, best_of
 from tallystick.projections.vectors.rows import is_plain, numbers_of
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.lexicon import Lexicon, weighted
+from tallystick.records.embedder import Embedder, Identity, TokenVectors
 from tallystick.records.errors import Busy, NotWritten, TallystickError
-from tallystick.records.protocols import Embedder, Identity, TokenVectors
 from tallystick.text.recall_words import parts_of
 
 Result = TypeVar("Result")
@@ -74,15 +74,15 @@ class Vectors:
         """The first row of each of these blocks, and how many it has, which follow each other. Without any: -1, 0."""
         return self.file.rows.first_of(blocks)
 
-    def nearest(self, question: NDArray[np.float32], most: int, among: list[str] | None) -> list[tuple[str, float]]:
+    def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
         """Blocks and how near their nearest part is, the nearest first; only those of `among`, if it is given."""
         if among is None:
-            rows, near = self.near.search(question, most)
+            rows, near = self.near.search(question, limit)
         else:
             every = list(self.file.where(among).values())
             mine = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.int64)
             names = self.file.rows.every["block"][mine]
-            places, near = best_of(np.asarray(self.file.matrix[mine]), question, most, names)
+            places, near = best_of(np.asarray(self.file.matrix[mine]), question, limit, names)
             rows = mine[places]
         found: dict[str, float] = {}
         for block, how_near in zip(self.file.blocks_at(rows), near.tolist(), strict=True):
@@ -213,21 +213,21 @@ class VectorSearch:
             self.take_in(index, user, erasures, batch, self.vectors_of(batch))
         return self._open(index, user, erasures)
 
-    def missing(self, index: IndexFile, user: str, erasures: int, most: int = BATCH) -> Batch | None:
+    def missing(self, index: IndexFile, user: str, erasures: int, limit: int = BATCH) -> Batch | None:
         """The next texts that have no vector; None if there are none."""
         if self.embedder is None:
             return None
         vectors = self._open(index, user, erasures)
         of = vectors.comparison
         if vectors.done < len(vectors.todo):
-            names = vectors.todo[vectors.done : vectors.done + most]
+            names = vectors.todo[vectors.done : vectors.done + limit]
             texts = {row[0]: row[1] for row in index.db.execute(sql.FREE, (orjson.dumps(names).decode(),))}
             rows = [(name, texts[name]) for name in names if name in texts]
             return _batch(vectors.file, rows, len(names), of, vectors.done + len(names), vectors.reads_to)
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         if last <= vectors.reads_to:
             return None
-        found = index.db.execute(sql.TO_EMBED, (vectors.reads_to, user, most)).fetchall()
+        found = index.db.execute(sql.TO_EMBED, (vectors.reads_to, user, limit)).fetchall()
         if not found:  # nothing of this user further on: the next time, begin behind what others have
             vectors.reads_to = last
             return None

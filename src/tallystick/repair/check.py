@@ -23,11 +23,11 @@ from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase import is_foreign
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock, Witness
-from tallystick.ledger.scan import Progress
 from tallystick.ledger.settings_file import read_toml
 from tallystick.ledger.verify import verify
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, TallystickError
+from tallystick.records.progress import Progress
 from tallystick.repair import audit, compare, content, derived as pages, files, secrets
 from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from tallystick.repair.scan import Flaw, Survey, survey
@@ -73,7 +73,7 @@ class Look:
 
 
 def check(
-    root: Path, *, keyring: Keyring | None = None, progress: Progress | None = None, only: Collection[str] = ()
+    root: Path, *, keyring: Keyring | None = None, on_progress: Progress | None = None, only: Collection[str] = ()
 ) -> list[Finding]:
     """All that is wrong with the memory at `root`, the worst first; nothing if it is well. Or `only` these codes.
 
@@ -88,7 +88,7 @@ def check(
         return [found("file-unreadable", place, "it is no file; nothing was read") for place in places]
     try:
         with locked(folder) as witness:
-            look = look_at(folder, witness, keyring, progress)
+            look = look_at(folder, witness, keyring, on_progress)
             findings += limited(findings_in(look))
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += verified(look, keyring)
@@ -120,7 +120,7 @@ def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
 @contextmanager
 def locked(folder: Folder) -> Iterator[Witness | None]:
     """Nobody writes in the block; what the lock file has seen. Makes no lock file where there is none."""
-    lock = Lock(folder.lock, OnlyLooking(), patience=PATIENCE)
+    lock = Lock(folder.lock, OnlyLooking(), timeout=PATIENCE)
     try:
         with lock.shared():
             yield lock.witness()
@@ -129,7 +129,7 @@ def locked(folder: Folder) -> Iterator[Witness | None]:
 
 
 def look_at(
-    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, progress: Progress | None = None
+    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None
 ) -> Look:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to be read."""
     look = Look(folder, Survey(folder, witness), index=index_in(folder.root))
@@ -138,7 +138,7 @@ def look_at(
         _ask(look, keyring)
     if not files.is_ready(folder):
         asked = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
-        look.seen = survey(folder, witness, asked, progress)
+        look.seen = survey(folder, witness, asked, on_progress)
     look.snapshots = {each.path: each.digest for each in snapshot.candidates(folder)}
     for copied in folder.copies():
         if not copied.root.name.endswith(".new"):
@@ -190,7 +190,7 @@ def findings_in(look: Look) -> list[Finding]:
 def _in_the_chain(look: Look) -> Iterator[Finding]:
     seen = look.seen
     if not look.folder.wal.exists():
-        yield _without_living_stretch(look)
+        yield _without_live_segment(look)
     for path, why in seen.unreadable:
         yield found("file-unreadable", _place(look, path), why)
     for flaw in seen.flaws:
@@ -222,7 +222,7 @@ def _newer(look: Look) -> Iterator[Finding]:
         yield found("newer-events", _place(look, look.folder.wal), f"this tallystick does not know {strange}")
 
 
-def _without_living_stretch(look: Look) -> Finding:
+def _without_live_segment(look: Look) -> Finding:
     if not look.seen.readings and look.seen.witness is None:
         raise NotFound(f"there is no memory at {look.folder.root}")
     if is_compacting(look.seen):

@@ -19,10 +19,10 @@ class Ring(NamedTuple):
     def last(self) -> str:
         return self.names[-1]
 
-    def shown(self, most: int = 5) -> str:
+    def shown(self, limit: int = 5) -> str:
         """The way round, in a line."""
-        way = [name[:64] for name in self.names[:most]]
-        return " → ".join([*way, *(["…"] if len(self.names) > most else []), self.first[:64]])
+        way = [name[:64] for name in self.names[:limit]]
+        return " → ".join([*way, *(["…"] if len(self.names) > limit else []), self.first[:64]])
 
 
 def rings(links: Mapping[str, Iterable[str]]) -> list[Ring]:

@@ -60,8 +60,8 @@ def _others(place: Path, own: frozenset[str]) -> Iterator[Path]:
 
 def _others_in_sealed(folder: Folder) -> Iterator[Path]:
     if folder.sealed.is_dir():
-        stretches = frozenset(stretch.path.name for stretch in folder.sealed_stretches())
-        yield from (path for path in _others(folder.sealed, stretches) if not _KEPT.match(path.name))
+        segments = frozenset(segment.path.name for segment in folder.sealed_segments())
+        yield from (path for path in _others(folder.sealed, segments) if not _KEPT.match(path.name))
 
 
 def _others_in_pages(pages: Path) -> Iterator[Path]:

@@ -26,7 +26,7 @@ class Code:
     severity: Severity
     meaning: str
     remedy: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _from(copied: Folder, reading: Reading) -> Graft | None:
 
 def files_of(copied: Folder) -> Iterator[Path]:
     """The files of a chain."""
-    yield from (stretch.path for stretch in copied.sealed_stretches())
+    yield from (segment.path for segment in copied.sealed_segments())
     yield copied.wal
 
 

@@ -45,7 +45,7 @@ def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
     disk.sync_folder(folder.root)
     lock.settle(end.seq, end.hash, end.offset)
     for cure in found.cures[:-1]:
-        _mend_sealed(disk, cure, found.look.seen.named)
+        _fix_sealed(disk, cure, found.look.seen.named)
     if (found.lost or found.living.broken) and not found.look.seen.gaps:  # it would show what no event explains
         remove_if_there(disk, folder.snapshot)
 
@@ -109,10 +109,10 @@ def _seal(found: Operation) -> dict[str, Any]:
     before, tree = found.cures[-2].reading, Range()
     for cure in found.cures[:-1]:
         tree.extend(_leaves(cure))
-    stretch = {"first": before.start.seq + 1, "last": before.last, "head": found.living.place.hash}
+    segment = {"first": before.start.seq + 1, "last": before.last, "head": found.living.place.hash}
     count = found.living.place.seq - before.start.seq
     root = tree.root().hex()
-    return {"ledger": _identity(found.look), "stretch": stretch, "events": count, "root": root, "snapshot": ""}
+    return {"ledger": _identity(found.look), "stretch": segment, "events": count, "root": root, "snapshot": ""}
 
 
 def _leaves(cure: Cure) -> Iterator[bytes]:
@@ -172,10 +172,10 @@ def _scan_all(path: Path) -> Scan:
 
 def _checked(found: Operation, fresh: Path) -> Place:
     """Nothing takes the ledger's place that is not whole itself."""
-    mended = _scan_all(fresh)
-    if bad := mended.settle(_named_in_sealed(found)):
+    fixed = _scan_all(fresh)
+    if bad := fixed.settle(_named_in_sealed(found)):
         raise Damaged(f"the mended file would be damaged at event {bad.seq} ({bad.why}); nothing was changed")
-    return mended.end
+    return fixed.end
 
 
 def _write_pieces(disk: Disk, cure: Cure, target: Path, more: bytes = b"") -> None:
@@ -194,7 +194,7 @@ def _append(disk: Disk, target: Path, more: bytes) -> None:
         disk.close(fd)
 
 
-def _mend_sealed(disk: Disk, cure: Cure, named: set[str]) -> None:
+def _fix_sealed(disk: Disk, cure: Cure, named: set[str]) -> None:
     """Put back what a backup had, and empty what is on record as given up."""
     path = cure.reading.path
     if cure.healed:

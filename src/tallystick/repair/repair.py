@@ -87,8 +87,8 @@ def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterat
     for finding in asked:
         if finding.code == LINE and not blocked:
             continue
-        mend = CODES[finding.code].mend
-        yield Step(finding.code, finding.place, blocked or mend or finding.remedy, refused=bool(blocked) or not mend)
+        fix = CODES[finding.code].fix
+        yield Step(finding.code, finding.place, blocked or fix or finding.remedy, refused=bool(blocked) or not fix)
 
 
 def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
@@ -154,7 +154,7 @@ def apply(
     by: str = "python:local",
     clock: Clock = system_clock,
     disk: Disk | None = None,
-    patience: float = 30.0,
+    timeout: float = 30.0,
 ) -> list[Step]:
     """Mend what these codes name; return what was done. If one cannot be mended: Refused, and nothing is changed."""
     steps = plan(root, codes, keyring=keyring)
@@ -162,10 +162,10 @@ def apply(
         if step.refused:
             raise Refused(f"{step.code}, {step.place}: {step.text}")
     disk = disk or Disk()
-    how: dict[str, Any] = {"by": by, "clock": clock, "disk": disk, "patience": patience, "pins": _pins(root, keyring)}
+    how: dict[str, Any] = {"by": by, "clock": clock, "disk": disk, "timeout": timeout, "pins": _pins(root, keyring)}
     if steps:
-        look = _mend_files(Folder(root), {step.code for step in steps}, keyring, how)
-        _mend_the_rest(look, Counter(step.code for step in steps if step.code != LINE), how)
+        look = _fix_files(Folder(root), {step.code for step in steps}, keyring, how)
+        _fix_the_rest(look, Counter(step.code for step in steps if step.code != LINE), how)
     return steps
 
 
@@ -173,11 +173,11 @@ def _pins(root: Path, keyring: Keyring | None) -> Pins | None:
     return None if keyring is None else lambda ledger: checkpoint.witnesses(root, ledger, keyring)
 
 
-def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> Look:
+def _fix_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> Look:
     """What an open ledger cannot do to itself; return what was seen before."""
     if files.is_ready(folder) or not folder.wal.exists():
         Ledger(folder.root, State(), **how).close()  # finishes what hides the chain from being read
-    lock = Lock(folder.lock, how["disk"], patience=how["patience"])
+    lock = Lock(folder.lock, how["disk"], timeout=how["timeout"])
     try:
         if not lock.writable:
             raise NotWritable(f"{folder.root} may only be read here; ask its owner")
@@ -219,19 +219,19 @@ def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
         surgery.perform(found, how["disk"], lock, stamp(how["clock"]()), how["by"])
 
 
-def _mend_the_rest(look: Look, mended: Counter[str], how: dict[str, Any]) -> None:
+def _fix_the_rest(look: Look, fixed: Counter[str], how: dict[str, Any]) -> None:
     """Open it, which finishes what was begun; say what sets things right, and what was mended, in one group."""
     state = State()
     ledger = Ledger(look.folder.root, state, **how)
     try:
         if ledger.trouble is not None:
             raise ledger.trouble
-        if mended:
-            told = Draft(fmt.REPAIR, {"mended": dict(mended)})
+        if fixed:
+            told = Draft(fmt.REPAIR, {"mended": dict(fixed)})
             fresh = settle.fresh_ids(state, ledger.now())
-            ledger.write(lambda: [*settle.drafts(look.seen.links, state, mended, fresh), told])
+            ledger.write(lambda: [*settle.drafts(look.seen.links, state, fixed, fresh), told])
     finally:
         ledger.close()
-    if "modes-wide" in mended:
+    if "modes-wide" in fixed:
         for path, _ in list(files.wide(look.folder)):
             files.narrow(path)

@@ -22,10 +22,11 @@ from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.load import START, fold_line
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.metadata import LedgerMetadata
-from tallystick.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_erasures, scan
+from tallystick.ledger.scan import GARBLED, Bad, Place, Scan, finished_erasures, scan
 from tallystick.ledger.snapshot import Snapshot
 from tallystick.records.errors import Damaged
 from tallystick.records.event import Event
+from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
 from tallystick.repair.snapshot import says_the_same
 from tallystick.state.state import State
@@ -128,15 +129,15 @@ class Survey:
         return [flaw for reading in self.readings for flaw in reading.flaws]
 
 
-def survey(folder: Folder, witness: Witness | None, asked: set[int], progress: Progress | None = None) -> Survey:
+def survey(folder: Folder, witness: Witness | None, asked: set[int], on_progress: Progress | None = None) -> Survey:
     """Read everything. The hashes of the events in `asked` are set down."""
     seen = Survey(folder, witness)
     seen.hashes = {seq: set() for seq in asked}
-    for stretch in _stretches(folder, seen):
+    for segment in _segments(folder, seen):
         try:
-            _read_one(seen, stretch, progress)
+            _read_one(seen, segment, on_progress)
         except OSError as error:
-            seen.unreadable.append((stretch.path, error.strerror or str(error)))
+            seen.unreadable.append((segment.path, error.strerror or str(error)))
     seen.named = set[str]().union(*(reading.found.named for reading in seen.readings))
     seen.empty = finished_erasures(told for reading in seen.readings for told in reading.found.told)
     told = next((each for each in snapshot.candidates(folder) if each.digest == _recorded(seen)), None)
@@ -151,16 +152,16 @@ def survey(folder: Folder, witness: Witness | None, asked: set[int], progress: P
     return seen
 
 
-def _stretches(folder: Folder, seen: Survey) -> list[Segment]:
+def _segments(folder: Folder, seen: Survey) -> list[Segment]:
     """The files of the chain in order. A sealed one that reaches into another's place is none of them."""
     living = [Segment(folder.wal, _living_first(folder), None)] if folder.wal.exists() else []
     chain, behind = list[Segment](), -1
-    for stretch in folder.sealed_stretches():
-        last = stretch.last if stretch.last is not None else stretch.first
-        if stretch.first <= behind or last < stretch.first or (living and last >= living[0].first):
-            seen.overlapping.append(stretch.path)
+    for segment in folder.sealed_segments():
+        last = segment.last if segment.last is not None else segment.first
+        if segment.first <= behind or last < segment.first or (living and last >= living[0].first):
+            seen.overlapping.append(segment.path)
         else:
-            chain.append(stretch)
+            chain.append(segment)
             behind = last
     return chain + living
 
@@ -173,7 +174,7 @@ def _living_first(folder: Folder) -> int:
             return line.seq
     except (OSError, Damaged, fmt.BadLine):
         pass
-    sealed = folder.sealed_stretches()
+    sealed = folder.sealed_segments()
     return 1 + ((sealed[-1].last or 0) if sealed else _last_moved_away(folder.wal))
 
 
@@ -188,27 +189,27 @@ def _last_moved_away(wal: Path) -> int:
     return last
 
 
-def _read_one(seen: Survey, stretch: Segment, progress: Progress | None) -> None:
-    start = _start(seen, stretch)
+def _read_one(seen: Survey, segment: Segment, on_progress: Progress | None) -> None:
+    start = _start(seen, segment)
     behind = seen.readings[-1].last if seen.readings else -1
-    if behind is not None and stretch.first > behind + 1:
-        seen.gaps.append((behind + 1, stretch.first - 1))
+    if behind is not None and segment.first > behind + 1:
+        seen.gaps.append((behind + 1, segment.first - 1))
     if start.seq in seen.hashes:
         seen.hashes[start.seq].add(start.hash)
-    with open(stretch.path, "rb") as file:
-        fd, size = file.fileno(), _size(seen, stretch, os.fstat(file.fileno()).st_size)
-        reading = Reading(stretch.path, start, stretch.last, size, scan(fd, start, size, progress=progress))
+    with open(segment.path, "rb") as file:
+        fd, size = file.fileno(), _size(seen, segment, os.fstat(file.fileno()).st_size)
+        reading = Reading(segment.path, start, segment.last, size, scan(fd, start, size, on_progress=on_progress))
         for hashed, bad in reading.found.hollow.items():
             op = _op_at(fd, bad.offset)
-            reading.hollow[hashed] = Flaw(stretch.path, bad.seq - start.seq, bad.offset, bad.seq, bad.why, hashed, op)
+            reading.hollow[hashed] = Flaw(segment.path, bad.seq - start.seq, bad.offset, bad.seq, bad.why, hashed, op)
         reading.beyond = list(_beyond(fd, reading))
     seen.readings.append(reading)
 
 
-def _size(seen: Survey, stretch: Segment, size: int) -> int:
+def _size(seen: Survey, segment: Segment, size: int) -> int:
     """Where a file ends. What was written behind a marked witness was refused to its writer."""
     witness = seen.witness
-    refused = stretch.last is None and witness and witness.mark == "refused" and witness.seq >= stretch.first
+    refused = segment.last is None and witness and witness.mark == "refused" and witness.seq >= segment.first
     return min(size, witness.length) if refused and witness else size
 
 
@@ -217,17 +218,17 @@ def _op_at(fd: int, offset: int) -> str:
     return header[3].decode() if header else ""
 
 
-def _start(seen: Survey, stretch: Segment) -> Place:
+def _start(seen: Survey, segment: Segment) -> Place:
     """What the first line has to follow: the stretch before, if that is here and whole; else what it says itself."""
     before = seen.readings[-1] if seen.readings else None
-    if before and before.whole and before.found.end.seq == stretch.first - 1:
+    if before and before.whole and before.found.end.seq == segment.first - 1:
         return before.found.end._replace(offset=0)
-    if stretch.first == 0:
+    if segment.first == 0:
         return START
     try:
-        return Place(0, stretch.first - 1, fmt.parse(first_line(stretch.path)).prev)
+        return Place(0, segment.first - 1, fmt.parse(first_line(segment.path)).prev)
     except (OSError, Damaged, fmt.BadLine):
-        return Place(0, stretch.first - 1, fmt.ZERO)
+        return Place(0, segment.first - 1, fmt.ZERO)
 
 
 def _beyond(fd: int, reading: Reading) -> Iterator[Flaw]:

@@ -46,9 +46,9 @@ def exactly(text: str) -> str:
     return blake2s(text.strip().encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
 
 
-def marks_of(text: str, most: int = MOST) -> list[str]:
+def marks_of(text: str, limit: int = MOST) -> list[str]:
     """By what a text, or a piece of it, is known again; the whole first. None for what is too short."""
-    return list(dict.fromkeys(mark_of(piece) for piece in _pieces(text, most) if _is_long(words_of(piece))))
+    return list(dict.fromkeys(mark_of(piece) for piece in _pieces(text, limit) if _is_long(words_of(piece))))
 
 
 def whole_marks(text: str) -> list[str]:
@@ -56,7 +56,7 @@ def whole_marks(text: str) -> list[str]:
     return list(dict.fromkeys(mark_of(each) for each in _bare(text) if _is_long(words_of(each))))
 
 
-def _pieces(text: str, most: int) -> Iterator[str]:
+def _pieces(text: str, limit: int) -> Iterator[str]:
     """The whole, its sentences, and each line that has several of them: they may be too short one by one."""
     yield from _bare(text)
     line = start = count = 0
@@ -67,7 +67,7 @@ def _pieces(text: str, most: int) -> Iterator[str]:
                 yield from _bare(text[line : cut.start()])
             line = cut.end()
         start, count = cut.end(), count + 1
-        if count >= most:
+        if count >= limit:
             return
     if start:
         yield from _bare(text[start:])

@@ -236,7 +236,7 @@ def test_killed_after_every_group_and_begun_again_gives_the_same_memory_as_in_on
             one.import_from(given_)
             for groups in range(10):
                 with contextlib.suppress(Killed):
-                    other.import_from(given_, tick=kill_after(groups))
+                    other.import_from(given_, on_progress=kill_after(groups))
             assert other.import_from(given_).is_nothing
         assert [_said(body) for body in events(other)] == [_said(body) for body in events(one)]
         assert len(events(one)) == 6 + 2 + 6

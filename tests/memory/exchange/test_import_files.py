@@ -316,7 +316,7 @@ def test_a_name_that_somebody_else_takes_meanwhile_is_theirs(memory, monkeypatch
         with Memory(memory.folder) as other:
             other.import_from(entity("ana").encode())
 
-    memory.import_from(f"{entity('Ana')}\n{entity('ANA')}".encode(), tick=meanwhile)
+    memory.import_from(f"{entity('Ana')}\n{entity('ANA')}".encode(), on_progress=meanwhile)
 
     assert texts(memory) == [
         ("person-ana", "Ana is a person"), ("person-ana-2", "ana is a person"), ("person-ana-3", "ANA is a person"),

@@ -79,7 +79,7 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
         return file
 
     source = Source("x.zip/all.ndjson", len(lines), opened)
-    bringing = ImportRun(memory, memory.user, quarantine=False, mine=False, dry_run=False, tick=None)
+    bringing = ImportRun(memory, memory.user, quarantine=False, mine=False, dry_run=False, on_progress=None)
     brings._bring(bringing, source, "tallystick", is_alone=True)
     assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
     assert memory.beliefs.all() == []

@@ -158,7 +158,7 @@ def test_each_episode_is_considered_once(memory, monkeypatch):
     for number in range(5):
         tell(memory, f"S{number} is x")
     ticks = []
-    assert memory.consolidate(ALL, tick=ticks.append).read == 5
+    assert memory.consolidate(ALL, on_progress=ticks.append).read == 5
     assert ticks == [2, 2, 1]
     assert memory.consolidate(ALL).read == 0
     tell(memory, "S9 is x")
@@ -175,7 +175,7 @@ def test_whoever_is_cut_short_between_portions_goes_on_where_it_stopped(memory, 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        memory.consolidate(ALL, tick=stop)
+        memory.consolidate(ALL, on_progress=stop)
 
     assert len(held(memory)) == 2
     assert memory.rules.waiting(ALL.id) == 3

@@ -178,7 +178,7 @@ def test_a_closed_memory_is_an_error_and_not_a_verdict(home: Path) -> None:
 
 def test_every_question_ticks(story: Memory) -> None:
     ticks: list[int] = []
-    story.test([{"ask": "tea", "find": "ana-drinks"}] * 3, tick=ticks.append)
+    story.test([{"ask": "tea", "find": "ana-drinks"}] * 3, on_progress=ticks.append)
 
     assert ticks == [1, 1, 1]
 

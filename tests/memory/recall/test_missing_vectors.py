@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tallystick import Memory
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Busy
-from tallystick.records.protocols import Identity
 
 
 class Slow:

@@ -499,7 +499,7 @@ def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(r
         m.recall("which tea is number7")
         assert sum(map(len, slow.asked)) == 1 + 16
         assert m.missing_vectors() == 600 - 16
-        assert m.embed(tick=ticks.append) == 600 - 16 == sum(ticks)
+        assert m.embed(on_progress=ticks.append) == 600 - 16 == sum(ticks)
         assert len(ticks) > 2
         assert m.embed() == m.missing_vectors() == 0
         texts = [text for texts in slow.asked for text in texts]

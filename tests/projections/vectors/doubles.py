@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallystick.projections.vectors.file import VectorFile
-from tallystick.records.protocols import Identity
+from tallystick.records.embedder import Identity
 
 SIZE = 16
 

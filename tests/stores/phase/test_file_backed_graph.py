@@ -177,7 +177,7 @@ def test_a_forked_child_does_not_share_its_parents_lock(root):
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert names(store) == ["ana", "child"]
-    store._patience = 0.05
+    store._timeout = 0.05
     with store._reading():
         child = os.fork()
         if child == 0:
@@ -190,7 +190,7 @@ def test_a_forked_child_does_not_share_its_parents_lock(root):
 
 
 def test_who_waits_too_long_is_told_that_it_is_busy(root):
-    store = opened(root, patience=0.05)
+    store = opened(root, timeout=0.05)
     store.save_node(node("ana"))
     other = opened(root)
     with other._reading(), pytest.raises(Busy, match="another process"):

@@ -89,7 +89,7 @@ def test_what_only_a_person_can_decide_is_refused_with_the_way_out(tallystick, m
 
 def test_the_table_in_the_documentation_is_that_of_the_program():
     rows = [
-        f"| `{name}` | {code.severity} | {code.meaning} | {code.mend or f'nothing; {code.remedy}'} |"
+        f"| `{name}` | {code.severity} | {code.meaning} | {code.fix or f'nothing; {code.remedy}'} |"
         for name, code in CODES.items()
     ]
 

@@ -85,7 +85,7 @@ FROZEN = {
     "relate": EVERYWHERE | {"--path", "--trust", "--user"},
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
-    "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
+    "ledger checkpoint": EVERYWHERE | {"--repin", "--yes"},
     "ledger prove": EVERYWHERE | {"--out", "--check", "--key"},
     "ledger compact": EVERYWHERE,
     "ledger prune": EVERYWHERE | {"--to"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tallystick import Memory
-from tallystick.records.protocols import Identity
+from tallystick.records.embedder import Identity
 
 RAW = set("\x1b\x07\u202e\x9b\u200c")
 

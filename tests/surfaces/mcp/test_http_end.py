@@ -157,7 +157,7 @@ def test_a_new_token_locks_the_old_one_out(home):
     async def scene(anew):
         said.clear()
         hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, anew=anew))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, renew=anew))
         while len(said) < 2:
             await asyncio.sleep(0.01)
         path, url = re.search(r"is in (.*)", said[1])[1], re.search(r"http://\S+", said[0])[0]

@@ -199,7 +199,7 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
     (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     with Memory(folder) as memory:
         changes = Changes()
-        changes.begin(memory, [ANA, STATUS], anew=True)
+        changes.begin(memory, [ANA, STATUS], again=True)
         assert not changes.are_due()
         memory.remember("Ana likes green tea", about="person-ana")
         assert changes.are_due()

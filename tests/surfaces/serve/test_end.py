@@ -34,13 +34,13 @@ class Slow(MemoryWorker):
         self.gate, self.begun = threading.Event(), threading.Event()
         self.gate.set()
 
-    async def run(self, work, tick=None):
+    async def run(self, work, on_progress=None):
         def slowly(desk):
             self.begun.set()
             self.gate.wait(120)
             return work(desk)
 
-        return await super().run(slowly, tick)
+        return await super().run(slowly, on_progress)
 
 
 @dataclass
@@ -182,7 +182,7 @@ def test_a_new_token_ends_every_session_and_locks_the_old_token_out(home):
 
     play(home / "notes", first)
     assert play(home / "notes", again) == (200, 200)  # a restart ends nobody's session
-    assert play(home / "notes", again, anew=True) == (303, 401)
+    assert play(home / "notes", again, renew=True) == (303, 401)
 
 
 def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):

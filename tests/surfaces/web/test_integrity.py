@@ -258,7 +258,7 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
         begun.append(folder)
         progress(1)
         go.wait(120)
-        return really(folder, progress=progress)
+        return really(folder, on_progress=progress)
 
     monkeypatch.setattr(integrity, "verify_folder", slow)
     monkeypatch.setattr(errands.Errands.wait, "__defaults__", (0.05,))

@@ -62,7 +62,7 @@ class BeliefStore:
         return self.query(status="", user=user)
 
     def _fitting(
-        self, after: int, most: int | None, *, kind: str | None = None, status: str = "active",
+        self, after: int, at_most: int | None, *, kind: str | None = None, status: str = "active",
         min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
         believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
     ) -> list[tuple[int, Belief]]:  # fmt: skip
@@ -78,7 +78,7 @@ class BeliefStore:
                 status=status, min_confidence=min_confidence, where=lambda each: each.first > after,
             )  # fmt: skip
             for each in held:
-                if len(found) == most:
+                if len(found) == at_most:
                     break
                 belief = each.belief()
                 read = outlet.reader.belief(belief) if outlet and (needle or (about, tag, kind) != _ANY) else belief

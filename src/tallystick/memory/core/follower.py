@@ -64,7 +64,7 @@ class Follower(ABC, Generic[File]):
                     with suppress(sqlite3.Error):
                         db.close()
 
-    def mend(self, error: Exception, *, is_last: bool = False) -> None:
+    def fix(self, error: Exception, *, is_last: bool = False) -> None:
         """Whoever came upon that may try again with new rows. Busy or NotWritten, if the file is not what is wrong."""
         if has_no_room(error):
             self.close()

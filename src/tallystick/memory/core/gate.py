@@ -170,7 +170,7 @@ class WriteGate(Caller):
             for attempt in self._attempts:
                 self.note(attempt)
             if held is not None and isinstance(error, NeedsApproval):
-                self._ask_anew(held)
+                self._ask_again(held)
             raise
 
     # -- lifecycle actions -------------------------------------------------------------------------------------------
@@ -288,13 +288,13 @@ class WriteGate(Caller):
 
         return self._record(judged)
 
-    def finish_erasing(self, action: Action, *, has_yes: bool = True) -> None:
+    def finish_erasing(self, action: Action, *, was_approved: bool = True) -> None:
         """Destroy what an action names, which has its yes or needs none, if it still is what it was when asked."""
         draw = self._folder.draw()
 
         def check() -> None:
             carried_out(self._state, action, draw)
-            if not has_yes and review.judged(self._state, self.policy, action, [], draw):
+            if not was_approved and review.judged(self._state, self.policy, action, [], draw):
                 raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
         self._destroy(check, action.target, action.user, action.path)
@@ -402,8 +402,8 @@ class WriteGate(Caller):
         self._folder.ledger.erase(choose)
         self._erased()
 
-    def _ask_anew(self, held: Review) -> None:
-        self._record(lambda draw: asking.ask_anew(self._state, held.action, held.why, draw))
+    def _ask_again(self, held: Review) -> None:
+        self._record(lambda draw: asking.ask_again(self._state, held.action, held.why, draw))
 
     def _passed(self, events: list[Event]) -> list[Event]:
         """A question that is all there is holds up its asker; one that comes with what it is about holds up nobody."""

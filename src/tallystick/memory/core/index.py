@@ -45,10 +45,10 @@ from tallystick.records.operations import (
     PATH_MERGE,
     TRUST_CORROBORATE,
 )
+from tallystick.records.progress import Progress
 from tallystick.state.state import State
 
 Tell = Callable[[str], None]
-Tick = Callable[[int], None]
 Answer = TypeVar("Answer")
 
 FAR = 5_000  # events behind; a write does not wait for more than that
@@ -138,21 +138,21 @@ class IndexService:
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
-    def level(self, tick: Tick | None = None) -> IndexFile:
+    def level(self, on_progress: Progress | None = None) -> IndexFile:
         """The index, with everything in it that the ledger has. The caller has the ledger's turn."""
         self._ledger.must_be_whole()
         for tried in range(_TRIES):
             try:
-                return self._level(tick)
+                return self._level(on_progress)
             except _WRONG as error:
                 if not self._let_go(error, again=tried > 0):
                     raise Busy(f"the index is not to be had at this moment ({error}); try again") from error
         raise Damaged(f"{self._path} is damaged again as soon as it is made; check the disk")
 
-    def read(self, question: Callable[[IndexFile], Answer], tick: Tick | None = None) -> Answer:
+    def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
         """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
         for tried in range(_TRIES):
-            index = self.level(tick)
+            index = self.level(on_progress)
             index.times = self._ledger.standing.times
             try:
                 return question(index)
@@ -174,19 +174,19 @@ class IndexService:
                 self._let_go(error)
         return answer
 
-    def _level(self, tick: Tick | None) -> IndexFile:
+    def _level(self, on_progress: Progress | None) -> IndexFile:
         try:
             index = self._at_hand()
             if index is None:
-                index = self._make(self._bad or "it was not there", tick)
-            self._catch_up(index, tick)
+                index = self._make(self._bad or "it was not there", on_progress)
+            self._catch_up(index, on_progress)
         except (OSError, sqlite3.Error, NotWritten) as error:
             if not isinstance(error, NotWritten) and not has_no_room(error):
                 raise
-            index = self._make_in_memory(tick)
+            index = self._make_in_memory(on_progress)
         return index
 
-    def _make_in_memory(self, tick: Tick | None) -> IndexFile:
+    def _make_in_memory(self, on_progress: Progress | None) -> IndexFile:
         """The disk has no room: an index in memory for a while, from the file that is there, else from the ledger."""
         self._drop()
         index = IndexFile(IN_MEMORY)
@@ -195,7 +195,7 @@ class IndexService:
             index.close()
             index = IndexFile(IN_MEMORY)
         self._index, self._retry = index, time.monotonic() + RETRY
-        self._catch_up(index, tick) if copied else self._fill(index, tick)
+        self._catch_up(index, on_progress) if copied else self._fill(index, on_progress)
         return index
 
     def _at_hand(self) -> IndexFile | None:
@@ -243,7 +243,7 @@ class IndexService:
         except FileNotFoundError:
             return False
 
-    def _catch_up(self, index: IndexFile, tick: Tick | None = None) -> None:
+    def _catch_up(self, index: IndexFile, on_progress: Progress | None = None) -> None:
         """Read on from the bookmark to the end of the ledger."""
         mark = index.bookmark()
         if mark.seq > self._ledger.end.seq:
@@ -257,7 +257,7 @@ class IndexService:
                     f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
                     " run `tallystick check`, then `tallystick restore`"
                 )
-            events = events_from(self._ledger, mark.seq + 1, tick)
+            events = events_from(self._ledger, mark.seq + 1, on_progress)
             while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
                 mark = index.catch_up(some)
         self._mark, self._erasures = mark, self._ledger.standing.erasures
@@ -269,26 +269,26 @@ class IndexService:
 
     # -- making it anew ----------------------------------------------------------------------------------------------
 
-    def rebuild(self, tick: Tick | None = None) -> Bookmark:
+    def rebuild(self, on_progress: Progress | None = None) -> Bookmark:
         """Make the index anew, whatever is there, and return how far it reads."""
         with self._ledger.reading():
             self._ledger.must_be_whole()
             if not self._ledger.writable:
                 raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
-            self._make("", tick)
+            self._make("", on_progress)
             return self.level().bookmark()
 
-    def _make(self, why: str, tick: Tick | None) -> IndexFile:
+    def _make(self, why: str, on_progress: Progress | None) -> IndexFile:
         """A new index, in its place. Told once, if something was wrong with the old one."""
         self._drop()
         if not self._ledger.writable:
             self._bad, self._index = "", IndexFile(IN_MEMORY)
-            self._fill(self._index, tick)
+            self._fill(self._index, on_progress)
             return self._index
-        index = self._make_beside(tick) or self._make_beside(tick)
+        index = self._make_beside(on_progress) or self._make_beside(on_progress)
         if index is None:
             with self._ledger.hold():  # others keep changing the folder: now they wait
-                index = self._make_beside(tick)
+                index = self._make_beside(on_progress)
         if index is None:
             raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
         wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
@@ -306,7 +306,7 @@ class IndexService:
             return True
         return chain.first == 0 and all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
 
-    def _make_beside(self, tick: Tick | None) -> IndexFile | None:
+    def _make_beside(self, on_progress: Progress | None) -> IndexFile | None:
         """Write a new file beside the old one and put it in its place. None if what it was made from has changed."""
         disk, erasures = self._ledger.disk, self._ledger.standing.erasures
         for left in self._ledger.folder.abandoned_indexes():
@@ -314,7 +314,7 @@ class IndexService:
         path = self._ledger.folder.new_index()
         try:
             os.close(disk.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
-            mark = self._write(path, tick)
+            mark = self._write(path, on_progress)
             fd = disk.open(path, os.O_RDWR)
             try:
                 disk.sync(fd)
@@ -346,19 +346,19 @@ class IndexService:
                 disk.rename(path, path.with_name(f"{path.name}.aside-{os.urandom(4).hex()}"))
         remove_all(disk, [self._path, *there])
 
-    def _write(self, path: Path, tick: Tick | None) -> Bookmark:
+    def _write(self, path: Path, on_progress: Progress | None) -> Bookmark:
         index = IndexFile(path, making=True)
         try:
-            return self._fill(index, tick)
+            return self._fill(index, on_progress)
         finally:
             index.close()
 
-    def _fill(self, index: IndexFile, tick: Tick | None) -> Bookmark:
+    def _fill(self, index: IndexFile, on_progress: Progress | None) -> Bookmark:
         """Everything from the first event on; where that was moved away, what is held now and what was told since."""
         first, end = self._ledger.chain().first, self._ledger.end
         if first == 0:
-            return index.catch_up(events_from(self._ledger, 0, tick))
-        until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
+            return index.catch_up(events_from(self._ledger, 0, on_progress))
+        until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, on_progress))
         kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
         told = (event for event in until_then if event.op in kept)
         mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)

@@ -50,7 +50,7 @@ def token_of(ledger: str, user: str = OWNER) -> Token:
     """The token that opens a user's memory in a ledger, made on first use."""
     path = _path(ledger, user)
     if not path.exists():
-        return _made(path, anew=False)
+        return _made(path, renew=False)
     if path.stat().st_mode & 0o077:
         raise Refused(f"{path} can be read by others, and nobody knows who did; {_RENEW}")
     return _read(path)
@@ -58,7 +58,7 @@ def token_of(ledger: str, user: str = OWNER) -> Token:
 
 def new_token(ledger: str, user: str = OWNER) -> Token:
     """Another token for a user of a ledger. The one there was opens nothing that is started from now on."""
-    return _made(_path(ledger, user), anew=True)
+    return _made(_path(ledger, user), renew=True)
 
 
 def _path(ledger: str, user: str) -> Path:
@@ -66,14 +66,14 @@ def _path(ledger: str, user: str) -> Path:
     return settings.tokens_folder() / f"{safe_name(ledger)}{whose}.token"
 
 
-def _made(path: Path, *, anew: bool) -> Token:
+def _made(path: Path, *, renew: bool) -> Token:
     """A token at `path`; where somebody else was first, theirs, unless it is to be made `anew`."""
     disk = Disk()
     ensure_folder(disk, path.parent)
-    lock = Lock(path.parent / "lock", disk, patience=30.0)
+    lock = Lock(path.parent / "lock", disk, timeout=30.0)
     try:
         with lock.exclusive():
-            if anew or not path.exists():
+            if renew or not path.exists():
                 path.with_name(f"{path.name}.new").unlink(missing_ok=True)  # what a crash left may have any mode
                 replace(disk, path, secrets.token_urlsafe(_BYTES).encode() + b"\n")
             return _read(path)

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from tallystick.memory.exchange.sources import Source
 
 
-def bring(bringing: ImportRun, source: Source) -> None:
+def bring(import_run: ImportRun, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
-    taking = ExportReader(bringing.folder, bringing.gate, bringing.user, mine=bringing.mine)
+    taking = ExportReader(import_run.folder, import_run.gate, import_run.user, mine=import_run.mine)
     lines = source.every_line(LONGEST)
-    with bringing.gate.masks.counted() as masked:
-        done = take_in(taking, lines, dry_run=bringing.dry_run)
-    tell(bringing, done, source.name, masked)
+    with import_run.gate.masks.counted() as masked:
+        done = take_in(taking, lines, dry_run=import_run.dry_run)
+    tell(import_run, done, source.name, masked)
 
 
-def tell(bringing: ImportRun, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
+def tell(import_run: ImportRun, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
     """Count what came in, and name what did not, or came in otherwise."""
     for what, number in (("beliefs", done.beliefs), ("episodes", done.episodes), ("known", done.known)):
-        bringing.count(what, "human", number)
-    bringing.count("beliefs", "human", 0, masked)
-    bringing.count("quarantined", "human", done.quarantined)
-    bringing.note_source(done.source if done.quarantined else "")
+        import_run.count(what, "human", number)
+    import_run.count("beliefs", "human", 0, masked)
+    import_run.count("quarantined", "human", done.quarantined)
+    import_run.note_source(done.source if done.quarantined else "")
     for place, why in (*done.kept, *done.left):
-        bringing.skip(f"{name}, {place}", why)
+        import_run.skip(f"{name}, {place}", why)
 

@@ -35,23 +35,23 @@ def looks_like(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and b"\nentry_count:" in head[:4096]
 
 
-def bring(bringing: ImportRun, source: Source) -> None:
+def bring(import_run: ImportRun, source: Source) -> None:
     """Bring in one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
-    gate = bringing.gate if bringing.mine else bringing.gate.as_source(bringing.other, FOREIGN)
-    entries, trust = _Entries(gate, bringing.folder.state, bringing.user, about, page), gate.trust
+    gate = import_run.gate if import_run.mine else import_run.gate.as_source(import_run.other, FOREIGN)
+    entries, trust = _Entries(gate, import_run.folder.state, import_run.user, about, page), gate.trust
     for problem in page.problems:
-        bringing.skip(f"{source.name}, line {problem.line}", problem.reason)
-    for some in bringing.in_groups(page.entries):
-        with bringing.written():
-            if bringing.mine:  # what a page says of itself would be read by everyone
+        import_run.skip(f"{source.name}, line {problem.line}", problem.reason)
+    for some in import_run.in_groups(page.entries):
+        with import_run.written():
+            if import_run.mine:  # what a page says of itself would be read by everyone
                 entries.front()
             for entry in some:
-                with bringing.told_if_refused(f"{source.name}, line {entry.line}"):
+                with import_run.told_if_refused(f"{source.name}, line {entry.line}"):
                     is_new = entries.state(entry, trust)
-                    bringing.count("beliefs" if is_new else "known", trust, masked=gate.masks.last)
-                    bringing.note_source(bringing.other if is_new and not bringing.mine else "")
+                    import_run.count("beliefs" if is_new else "known", trust, masked=gate.masks.last)
+                    import_run.note_source(import_run.other if is_new and not import_run.mine else "")
 
 
 def _about(name: str, page: Page) -> str:

@@ -11,7 +11,7 @@ The line of a conversation goes on the root, every branch of it on a path of its
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, TypeVar
@@ -34,11 +34,11 @@ from tallystick.memory.exchange.import_notes import Noting
 from tallystick.records.errors import Refused
 from tallystick.records.path import ROOT
 from tallystick.records.policy import is_above
+from tallystick.records.progress import Progress
 from tallystick.records.transfer import MOST_TOLD, Imported, Skipped
 from tallystick.state.episodes import mark_of
 from tallystick.text.secrets.detect import find
 
-Tick = Callable[[int], None]
 Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
@@ -57,12 +57,13 @@ class ImportRun:
     """One import into one memory, for one user."""
 
     def __init__(
-        self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool, tick: Tick | None
+        self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
+        on_progress: Progress | None,
     ) -> None:  # fmt: skip
         self.folder, self.gate, self._episodes = memory._folder, memory._gate, memory._episodes
         self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
         self.other = ""  # the source that another memory is here, where its files do not name it
-        self._state, self.tick = self.folder.state, tick or (lambda _: None)
+        self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
         self._times: dict[str, str] = {}
@@ -114,8 +115,8 @@ class ImportRun:
                     self._one(item)
             read = min(size, sum(map(_length, some)))
             size -= read
-            self.tick(read)
-        self.tick(size)
+            self.on_progress(read)
+        self.on_progress(size)
 
     def in_groups(self, items: Iterable[Thing]) -> Iterator[list[Thing]]:
         """As many as are written at once."""

@@ -39,18 +39,18 @@ def looks_like(head: bytes) -> bool:
     return chronomemory.looks_like(head.partition(b"\n")[0]) or chronomemory.is_snapshot(head)
 
 
-def bring(bringing: ImportRun, source: Source) -> None:
+def bring(import_run: ImportRun, source: Source) -> None:
     """Bring in one file: a log, or a snapshot."""
     data = source.whole()
     if chronomemory.is_snapshot(data[: 1 << 16]):
-        _bring(bringing, source.name, b"", data)
+        _bring(import_run, source.name, b"", data)
     else:
-        _bring(bringing, source.name, data, None)
+        _bring(import_run, source.name, data, None)
 
 
-def bring_folder(bringing: ImportRun, folder: Path) -> None:
+def import_folder(import_run: ImportRun, folder: Path) -> None:
     """Bring in a log and its snapshot together."""
-    bringing.begin(NAME, "", folder.name)
+    import_run.begin(NAME, "", folder.name)
     found: list[bytes | None] = []
     for name in (chronomemory.WAL, chronomemory.SNAPSHOT):
         try:
@@ -58,12 +58,12 @@ def bring_folder(bringing: ImportRun, folder: Path) -> None:
         except OSError as error:
             found.append(None)
             if not isinstance(error, FileNotFoundError):
-                bringing.skip(f"{folder.name}, {name}", f"it could not be read ({error.strerror})")
-    _bring(bringing, folder.name, found[0] or b"", found[1])
-    bringing.tick(sum(len(each or b"") for each in found))
+                import_run.skip(f"{folder.name}, {name}", f"it could not be read ({error.strerror})")
+    _bring(import_run, folder.name, found[0] or b"", found[1])
+    import_run.on_progress(sum(len(each or b"") for each in found))
 
 
-def _bring(bringing: ImportRun, name: str, log: bytes, beside: bytes | None) -> None:
+def _bring(import_run: ImportRun, name: str, log: bytes, beside: bytes | None) -> None:
     events, rest = chronomemory.rescue(log)
     snapshot: Snapshot | None = None
     if beside is not None:
@@ -72,26 +72,26 @@ def _bring(bringing: ImportRun, name: str, log: bytes, beside: bytes | None) -> 
         except ValueError as error:
             rest.append((chronomemory.SNAPSHOT, str(error)))
     for place, why in rest:
-        bringing.skip(f"{name}, {place}", why)
+        import_run.skip(f"{name}, {place}", why)
     if lost := chronomemory.missing(events, snapshot):
         kept = "; what the snapshot says of their records is taken" if snapshot else ""
-        bringing.skip(name, f"missing or damaged: {'events' if ' ' in lost else 'event'} {lost}{kept}")
+        import_run.skip(name, f"missing or damaged: {'events' if ' ' in lost else 'event'} {lost}{kept}")
     if not (events or snapshot or rest):
-        bringing.skip(name, "there is nothing in it")
+        import_run.skip(name, "there is nothing in it")
     steps, differ = chronomemory.steps(events, snapshot)
     for note in differ:
-        bringing.skip(name, note)
-    with bringing.written():
-        _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps)
+        import_run.skip(name, note)
+    with import_run.written():
+        _Records(import_run, name, sha256(log + (beside or b"")).hexdigest()).take(steps)
 
 
 class _Records:
     """The records of one store, each under its own name here if that is free."""
 
-    def __init__(self, bringing: ImportRun, file: str, digest: str) -> None:
-        self._bringing, self._file, self._digest = bringing, file, digest
-        self._state, self._folder, self._user = bringing.folder.state, bringing.folder, bringing.user
-        self._gate = bringing.gate.as_source(bringing.other, bringing.trust(DOCUMENT))
+    def __init__(self, import_run: ImportRun, file: str, digest: str) -> None:
+        self._bringing, self._file, self._digest = import_run, file, digest
+        self._state, self._folder, self._user = import_run.folder.state, import_run.folder, import_run.user
+        self._gate = import_run.gate.as_source(import_run.other, import_run.trust(DOCUMENT))
         self._keys: dict[str, str] = {}  # by the record's id there
         self._changed, self._events, self._is_begun = dict[str, None](), 0, False
 

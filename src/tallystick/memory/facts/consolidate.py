@@ -6,7 +6,6 @@ either all of it or nothing, and the rule goes on from its mark. No run reads an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.extraction import Malformed
 from tallystick.records.fact_view import claims_in
+from tallystick.records.progress import Progress
 from tallystick.records.rule import Consolidated, ConsolidationRule
 from tallystick.records.scope import Scope
 from tallystick.state.rules import Mark
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 
-Tick = Callable[[int], None]
 
 
 class ConsolidationService:
@@ -80,7 +79,7 @@ class ConsolidationService:
         since_last: bool = True,
         reader: Extractor | None = None,
         scorer: SalienceScorer | None = None,
-        tick: Tick | None = None,
+        on_progress: Progress | None = None,
     ) -> Consolidated:
         """Make deltas of what was told since the rule last ran, or of everything, and apply them, a portion at a time.
 
@@ -104,8 +103,8 @@ class ConsolidationService:
                 if self._apply(weigher, selected, fresh, mark, through, user):
                     _join(came_to, fresh)
                     start = through + 1
-                if tick:
-                    tick(len(portion))
+                if on_progress:
+                    on_progress(len(portion))
 
     def _apply(
         self, weigher: Weigher, selected: list[Episode], into: Consolidated, mark: Mark, through: int, user: str

@@ -58,7 +58,7 @@ class GraphAt(Follower[GraphFile]):
             try:
                 return question(self._leveled())
             except sqlite3.DatabaseError as error:
-                self.mend(error, is_last=tried == _TRIES - 1)
+                self.fix(error, is_last=tried == _TRIES - 1)
             except OSError as error:
                 raise self._in_the_way(error) from error
         raise AssertionError("unreachable")
@@ -67,7 +67,7 @@ class GraphAt(Follower[GraphFile]):
         try:
             return self._level()
         except _WRONG as error:
-            self.mend(error, is_last=False)
+            self.fix(error, is_last=False)
         return self._level()
 
     def follow(self, events: list[Event]) -> None:

@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tallystick.ledger.scan import Progress
 from tallystick.memory import settings
 from tallystick.memory.maintenance.ledger import is_old
 from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import Damaged, Refused
-from tallystick.repair import check as checking, repair as mend
+from tallystick.records.progress import Progress
+from tallystick.repair import check as checking, repair as fix
 from tallystick.repair.findings import CODES, Finding, found, worst_first
 from tallystick.repair.repair import Step
 
 __all__ = ["CODES", "Finding", "Step", "check", "plan", "repair"]
 
 
-def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None = None) -> list[Finding]:
+def check(folder: Path, codes: Sequence[str] = (), *, on_progress: Progress | None = None) -> list[Finding]:
     """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing.
 
     With `codes`, only those are looked for.
     """
     if old := _old(folder):
         return [old] if not codes or old.code in codes else []
-    findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
+    findings = checking.check(folder, keyring=settings.keyring(), on_progress=on_progress, only=codes)
     known = {finding.code for finding in findings}
     around = [finding for finding in _around(folder) if finding.code not in known]
     return worst_first(findings + [finding for finding in around if not codes or finding.code in codes])
@@ -37,7 +37,7 @@ def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
     """What `repair` would do about these codes, in words. Changes nothing."""
     if old := _old(folder):
         return [Step(old.code, old.place, f"{old.text}; {old.remedy}", refused=True)]
-    steps = mend.plan(folder, codes, keyring=settings.keyring())
+    steps = fix.plan(folder, codes, keyring=settings.keyring())
     known = {step.code for step in steps}
     around = [finding for finding in _around(folder) if finding.code in codes and finding.code not in known]
     return steps + [Step(each.code, each.place, f"{each.text}; {each.remedy}", refused=True) for each in around]
@@ -48,7 +48,7 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
     for step in plan(folder, codes):
         if step.refused:
             raise Refused(f"{step.code}, {step.place}: {step.text}")
-    return mend.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
+    return fix.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
 
 
 def _old(folder: Path) -> Finding | None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.kept_checkpoint import CheckpointWitness
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.proof import Proof, Tree
-    from tallystick.ledger.scan import Progress
     from tallystick.ledger.verify import Report
+    from tallystick.records.progress import Progress
     from tallystick.records.proof import ChainFile, Kept
     from tallystick.records.times import Span
 
 
 def verify_folder(
-    folder: Path, *, processes: int = 1, progress: Progress | None = None, checkpoint: str = "", key: str = ""
+    folder: Path, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
     if is_old(folder):
@@ -42,7 +42,8 @@ def verify_folder(
 
     kept = [_given(folder, checkpoint, key)] if checkpoint else []
     seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
-    return verify(folder, processes=processes, witnesses=seen, checkpoints=[*_signed(folder), *kept], progress=progress)
+    checkpoints = [*_signed(folder), *kept]
+    return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
 
 
 def is_old(folder: Path) -> bool:
@@ -144,31 +145,31 @@ class LedgerService:
 
         return verifier_of(self.id, self._keyring).key
 
-    def verify(self, *, processes: int = 1, progress: Progress | None = None) -> Report:
+    def verify(self, *, processes: int = 1, on_progress: Progress | None = None) -> Report:
         """Check every line, from the first that is here to the last."""
         self._ledger.refresh()
-        return verify_folder(self._ledger.folder.root, processes=processes, progress=progress)
+        return verify_folder(self._ledger.folder.root, processes=processes, on_progress=on_progress)
 
-    def checkpoint(self, *, anew: bool = False) -> str:
+    def checkpoint(self, *, repin: bool = False) -> str:
         """Sign the ledger's size, head and root; keep the note in the folder and pin it outside.
 
-        `anew` takes what is here for the truth, whatever was pinned before: for a person who knows why it is another.
+        `repin` takes what is here for the truth, whatever was pinned before: for a person who knows why it is another.
         """
         from tallystick.ledger.checkpoint import take
 
-        self._must("ledger", "repin" if anew else "checkpoint")
-        note = self._begin_anew() if anew else take(self._ledger, self._keyring)
+        self._must("ledger", "repin" if repin else "checkpoint")
+        note = self._repin() if repin else take(self._ledger, self._keyring)
         if self._ledger.standing.erasures:
             self.note_erasures()  # in case that it could not be told when something was erased
         return note
 
-    def _begin_anew(self) -> str:
+    def _repin(self) -> str:
         from tallystick.ledger.checkpoint import take
         from tallystick.stores.open_folder import OpenFolder
 
         open_folder = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
         try:
-            note = take(open_folder.ledger, self._keyring, anew=True)
+            note = take(open_folder.ledger, self._keyring, repin=True)
         finally:
             open_folder.close()
         self._ledger.refresh()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def files_of(ledger: Ledger) -> list[ChainFile]:
     """The files of the chain that are here, in order. What is being moved meanwhile has no size."""
     found, root = list[ChainFile](), ledger.folder.root
-    for path, first, last in ledger.chain().stretches:
+    for path, first, last in ledger.chain().segments:
         size = path.stat().st_size if path.exists() else 0
         found.append(ChainFile(str(path.relative_to(root)), first, last, size))
     return found

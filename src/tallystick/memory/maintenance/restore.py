@@ -25,14 +25,14 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
         try:
             open_folder = OpenFolder(folder, by=by, clock=clock)
             try:
-                take(open_folder.ledger, ring, anew=True)
+                take(open_folder.ledger, ring, repin=True)
             finally:
                 open_folder.close()
         except (OSError, Busy) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Unfinished(
                 f"restored, but the pin could not be set again: {why}; make room, then run"
-                " `tallystick ledger checkpoint --anew`"
+                " `tallystick ledger checkpoint --repin`"
             ) from error
 
 

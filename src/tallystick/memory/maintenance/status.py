@@ -39,7 +39,7 @@ def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
             ledger.standing.ledger, ledger.end.ts, os.access(folder.wal, os.W_OK), str(ledger.trouble or ""),
             settings.unsafe_place(folder.root), pin.size if pin else None,
             checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
-            by=_last_door(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
+            by=_last_client(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
             pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
             paths=len(state.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
             reviews=tuple(Asked(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
@@ -64,7 +64,7 @@ def _learned(open_folder: OpenFolder, user: str) -> int:
     return open_folder.state.learned_since(user, before)
 
 
-def _last_door(open_folder: OpenFolder, user: str) -> str:
+def _last_client(open_folder: OpenFolder, user: str) -> str:
     """Through which door the last of the user's events came, if it is among the last."""
     end = open_folder.ledger.end.seq
     start = max(end - _LOOKED_AT + 1, open_folder.ledger.chain().first)

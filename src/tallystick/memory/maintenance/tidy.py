@@ -99,14 +99,14 @@ class TidyService:
                 kept.update(set(each.ids) - set(each.goes))
         return found
 
-    def _expired(self, file: IndexFile, user: str, now: str, most: int) -> Iterator[Proposal]:
-        for each in tidying.expired(file, user, now, most):
+    def _expired(self, file: IndexFile, user: str, now: str, at_most: int) -> Iterator[Proposal]:
+        for each in tidying.expired(file, user, now, at_most):
             yield _of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
 
-    def _faded(self, file: IndexFile, user: str, now: str, threshold: float, most: int) -> Iterator[Proposal]:
+    def _faded(self, file: IndexFile, user: str, now: str, threshold: float, at_most: int) -> Iterator[Proposal]:
         guaranteed = [pattern for frame in self._frames.all() for pattern in frame.guarantees]
         hours = file.bookmark().clock.hours
-        for each in tidying.faded(file, user, now, threshold * _MARGIN, guaranteed, most):
+        for each in tidying.faded(file, user, now, threshold * _MARGIN, guaranteed, at_most):
             fresh = recency(each.decay, hours - each.last)
             if fresh < threshold:
                 action = PUT_OUT if each.source.what == "episode" else FORGET

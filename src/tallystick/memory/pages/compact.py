@@ -90,7 +90,7 @@ class Compactor:
         if not why:
             return None
         current = self._current(db, file)
-        return self._folding(current, self._our_plan(current), why)
+        return self._compaction(current, self._our_plan(current), why)
 
     def _why(self, file: File) -> str:
         said = self._folder.state.pages.front(file.user, file.about)
@@ -130,9 +130,9 @@ class Compactor:
         today = moment(self._folder.ledger.now()).astimezone(current.page.zone).date()
         return _plan(current, proposed(current.before, current.kinds, today))
 
-    def _folding(self, current: _Page, plan: _Plan, why: str) -> Compaction:
+    def _compaction(self, current: _Page, plan: _Plan, why: str) -> Compaction:
         page = _rewritten(current, plan) if plan.takes and not plan.losses else current.page
-        return _folding(current, plan, why, page, _names(current, plan.takes, {}))
+        return _compaction(current, plan, why, page, _names(current, plan.takes, {}))
 
     # -- carrying out ------------------------------------------------------------------------------------------------
 
@@ -157,14 +157,14 @@ class Compactor:
             self._sync({path})
             if plan.losses:
                 raise Refused(_refusal(path, plan.losses))
-            return _folding(current, plan, why, self._look(user, about).page, _names(current, plan.takes, names))
+            return _compaction(current, plan, why, self._look(user, about).page, _names(current, plan.takes, names))
 
     def _look(self, user: str, about: str) -> _Page:
         db = self._at.level()
         return self._current(db, self._file(db, user, about))
 
     def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
-        if shown is not None and self._folding(current, self._our_plan(current), "").text != shown.text:
+        if shown is not None and self._compaction(current, self._our_plan(current), "").text != shown.text:
             raise Moved(f"{shown.path} is not what it was when this was proposed; look at the compactions again")
         return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
 
@@ -256,7 +256,7 @@ def _rewritten(current: _Page, plan: _Plan) -> Page:
     return parse(edit.text, page.zone)
 
 
-def _folding(current: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Compaction:
+def _compaction(current: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Compaction:
     after = current.before if plan.losses else plan.after
     return Compaction(
         path=current.file.path, user=current.file.user, why=why, entries_before=len(current.before),

@@ -49,11 +49,11 @@ def _lines(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> It
 def _change(old: str, new: str) -> Iterator[_Line]:
     """One text in the place of another; what they begin and end with alike is left alone."""
     gone, come = _split(old), _split(new)
-    first, most = 0, min(len(gone), len(come))
-    while first < most and gone[first] == come[first]:
+    first, limit = 0, min(len(gone), len(come))
+    while first < limit and gone[first] == come[first]:
         first += 1
     last = 0
-    while last < most - first and gone[-1 - last] == come[-1 - last]:
+    while last < limit - first and gone[-1 - last] == come[-1 - last]:
         last += 1
     yield from ((" ", line) for line in gone[:first])
     yield from (("-", line) for line in gone[first : len(gone) - last])

@@ -129,7 +129,7 @@ class PagesAt(Follower[PagesFile]):
             try:
                 return self._level()
             except self.wrong as error:
-                self.mend(error, is_last=tried == 2)
+                self.fix(error, is_last=tried == 2)
             except OSError as error:
                 raise self._in_the_way(error) from error
         raise AssertionError("unreachable")
@@ -143,7 +143,7 @@ class PagesAt(Follower[PagesFile]):
         try:
             return question(self._leveled())
         except sqlite3.DatabaseError as error:
-            self.mend(error)
+            self.fix(error)
         return question(self._leveled())
 
     def _made(self, path: Path | str) -> PagesFile:
@@ -175,10 +175,10 @@ class PagesAt(Follower[PagesFile]):
         with self.ledger.reading(), self._lock:
             try:
                 db = self.level()
-                with db.made_anew():
+                with db.rebuilt():
                     self._level_with(db)
             except self.wrong as error:
-                self.mend(error)
+                self.fix(error)
             return self.level()
 
     # -- files -------------------------------------------------------------------------------------------------------

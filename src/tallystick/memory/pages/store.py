@@ -164,10 +164,10 @@ class PageStore(Recents):
 
         return Compactor(self._folder, self._at, self._settings, self._synced)
 
-    def _shown_about(self, folding: Compaction) -> str:
-        file = self._at.read(lambda db: db.file(folding.path))
-        if file is None or file.user != folding.user:
-            raise Moved(f"{folding.path} is gone; look at the compactions again")
+    def _shown_about(self, compaction: Compaction) -> str:
+        file = self._at.read(lambda db: db.file(compaction.path))
+        if file is None or file.user != compaction.user:
+            raise Moved(f"{compaction.path} is gone; look at the compactions again")
         return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:
@@ -338,7 +338,7 @@ class PageStore(Recents):
             try:
                 return self._of_mine(Sync(self._at).run(only))
             except sqlite3.DatabaseError as error:
-                self._at.mend(error)
+                self._at.fix(error)
             return self._of_mine(Sync(self._at).run(only))
 
     def _of_mine(self, done: Synced) -> Synced:

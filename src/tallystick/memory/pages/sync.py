@@ -120,7 +120,7 @@ class Sync:
                 raced = self._once(wanted)
             except sqlite3.Error as error:
                 if has_no_room(error):
-                    self._at.mend(error)
+                    self._at.fix(error)
                 raise
             if not raced:
                 break
@@ -155,7 +155,7 @@ class Sync:
         self._leave_what_moved(seen)
         for each in seen:
             self._adopt(each)
-        self._bring_all(self._at.level(), seen)
+        self._write_all(self._at.level(), seen)
         return self._raced
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ class Sync:
 
     # -- bringing the files up to date -------------------------------------------------------------------------------
 
-    def _bring_all(self, db: PagesFile, seen: Sequence[_Seen]) -> None:
+    def _write_all(self, db: PagesFile, seen: Sequence[_Seen]) -> None:
         by_path = {each.path: each for each in seen}
         for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
             if path not in self._raced | self._failed | self._held:
@@ -389,7 +389,7 @@ class Sync:
     ) -> None:
         """Bring one file up to date; what stands in the way of that is told."""
         try:
-            self._bring_one(db, path, each, mark, rows)
+            self._write_one(db, path, each, mark, rows)
         except Raced:
             self._raced.add(path)
         except (NoPage, OSError) as error:
@@ -397,7 +397,7 @@ class Sync:
             why = f"it could not be written: {error.strerror}; nothing is lost" if isinstance(error, OSError) else error
             self._problems.append(SyncNote(path, 0, str(why)))
 
-    def _bring_one(
+    def _write_one(
         self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None
     ) -> None:
         file = db.file(path)

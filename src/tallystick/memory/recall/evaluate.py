@@ -6,7 +6,7 @@ question and no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +18,7 @@ from tallystick.records.errors import Closed, Refused
 from tallystick.records.evaluation import Asked, Verdict, Verdicts
 from tallystick.records.filled_frame import FilledFrame
 from tallystick.records.hit import Hit
-
-Tick = Callable[[int], None]
+from tallystick.records.progress import Progress
 
 DEEP = 50  # how far to look for what should have been among the first
 _FILTERS = {"tag": "tags", "kind": "kinds", "about": "about", "what": "what", "since": "since", "until": "until"}
@@ -44,14 +43,15 @@ class Questioned(Protocol):
 
 
 def put_all(
-    memory: Questioned, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str, tick: Tick | None = None
-) -> Verdicts:
+    memory: Questioned, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str,
+    on_progress: Progress | None = None,
+) -> Verdicts:  # fmt: skip
     """The verdict on each question, in their order. A question that names no user is put as `user`."""
     verdicts = Verdicts()
     for asked in _asked(questions):
         verdicts.append(_put(memory, asked, user))
-        if tick is not None:
-            tick(1)
+        if on_progress is not None:
+            on_progress(1)
     return verdicts
 
 

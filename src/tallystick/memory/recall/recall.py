@@ -27,12 +27,13 @@ from tallystick.records.receipt import Receipt
 from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService, Tick
+    from tallystick.memory.core.index import IndexService
     from tallystick.memory.recall.hit_comparison import Compared
     from tallystick.projections.index.file import IndexFile
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
-    from tallystick.records.protocols import Embedder
+    from tallystick.records.embedder import Embedder
+    from tallystick.records.progress import Progress
 
 Head = tuple[int, str]  # an event's number and hash
 Filled = tuple[FilledFrame, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
@@ -131,11 +132,12 @@ class RecallService:
         return [held.ref if held else name for name, held in found]
 
     def recall(
-        self, question: str, *, receipt: bool | None, keep_question: bool, tick: Tick | None = None, **asked: Any
-    ) -> RecallResult:
+        self, question: str, *, receipt: bool | None, keep_question: bool, on_progress: Progress | None = None,
+        **asked: Any,
+    ) -> RecallResult:  # fmt: skip
         """At most `k` hits, or the nearest if nothing fits."""
         ask = self.asking(question, **asked)
-        found, head = self.answered(ask, tick)
+        found, head = self.answered(ask, on_progress)
         if self.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
             found.receipt = self._keep(ask, head, hits, ask.k, question if keep_question else "", asked)
@@ -147,14 +149,16 @@ class RecallService:
             ask = self.ask(question, **asked)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
-    def answered(self, ask: Ask, tick: Tick | None = None) -> tuple[RecallResult, Head]:
+    def answered(self, ask: Ask, on_progress: Progress | None = None) -> tuple[RecallResult, Head]:
         """The answer, and the last event that it was made from."""
         from tallystick.recall.pipeline import answer
 
-        self._prepare(ask, tick)
+        self._prepare(ask, on_progress)
         with self._folder.ledger.reading():
             erasures = self._folder.ledger.standing.erasures
-            found: RecallResult = self._put(ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), tick)
+            found: RecallResult = self._put(
+                ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), on_progress
+            )
             return found, self._head()
 
     def frame(
@@ -254,9 +258,9 @@ class RecallService:
             from tallystick.models.arrays import estimated_tokens
 
             return estimated_tokens(text)
-        counts, most = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
+        counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
         if text not in counts:
-            if len(counts) >= most:
+            if len(counts) >= limit:
                 counts.clear()
             counts[text] = self.meaning.count(text)
         return counts[text]
@@ -273,7 +277,7 @@ class RecallService:
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, ask: Ask, tick: Tick | None) -> None:
+    def _prepare(self, ask: Ask, on_progress: Progress | None) -> None:
         """What a slow embedder does first, outside the ledger's turn: the question's vector, and a few more."""
         if ask.by_words or self.meaning.embedder is None or self.meaning.is_fast:
             return
@@ -282,14 +286,16 @@ class RecallService:
 
         try:
             with self._folder.ledger.reading():
-                bare = self._index.read(lambda file: take_apart(file, ask.question, ask.scope, ask.now).bare, tick)
+                bare = self._index.read(
+                    lambda file: take_apart(file, ask.question, ask.scope, ask.now).bare, on_progress
+                )
             if bare.strip():
                 self.meaning.hear(bare)
             self._embed_some(ask.scope.user, _A_FEW)
         except NoVectors:  # the answer itself meets it again, and says so
             return
 
-    def _embed_some(self, user: str, most: int) -> int:
+    def _embed_some(self, user: str, limit: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
         ledger, meaning = self._folder.ledger, self.meaning
         if meaning.embedder is None or not can_be_written(user):
@@ -297,7 +303,7 @@ class RecallService:
         meaning.identity()  # this may load a model, and nobody waits for it
         with ledger.reading():
             erasures = ledger.standing.erasures
-            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, most))
+            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, limit))
         if batch is None:
             return 0
         vectors = meaning.vectors_of(batch)
@@ -306,14 +312,14 @@ class RecallService:
             self._index.read(lambda file: meaning.take_in(file, user, erasures, batch, vectors))
         return batch.looked_at
 
-    def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
+    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
         """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile."""
         whose, looked_at = self._user if user is None else user, 0
         check_names(user=whose)
         while count := self._embed_some(whose, _AT_ONCE):
             looked_at += count
-            if tick is not None:
-                tick(count)
+            if on_progress is not None:
+                on_progress(count)
         while self._connect_some(whose):  # others have their turn in between
             pass
         return looked_at
@@ -353,12 +359,12 @@ class RecallService:
             erasures = ledger.standing.erasures
             self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))
 
-    def _put(self, ask: Ask, work: Callable[[IndexFile, Ask], Any], tick: Tick | None) -> Any:
+    def _put(self, ask: Ask, work: Callable[[IndexFile, Ask], Any], on_progress: Progress | None) -> Any:
         """Put it to the index; if the embedder cannot be had, by words alone."""
         from tallystick.recall.vectors import NoVectors
 
         def put(ask: Ask) -> Any:
-            return self._index.read(lambda file: work(_reaching(file, ask.scope.at), ask), tick)
+            return self._index.read(lambda file: work(_reaching(file, ask.scope.at), ask), on_progress)
 
         try:
             return put(ask)

@@ -66,8 +66,8 @@ def _again(
 def _moved(receipt: Receipt, again: list[Hit], sources: list[str]) -> list[str]:
     """By how much scores moved at most, which statistics alone can do."""
     now = {source: hit.score for source, hit in zip(sources, again, strict=True)}
-    most = max((abs(now[source] - score) for source, score in receipt.hits if source in now), default=0.0)
-    return [f"scores moved, by {most:.3f} at most"] if most > _CLOSE else []
+    limit = max((abs(now[source] - score) for source, score in receipt.hits if source in now), default=0.0)
+    return [f"scores moved, by {limit:.3f} at most"] if limit > _CLOSE else []
 
 
 def _differences(

@@ -191,10 +191,10 @@ class ReviewService:
         return f"<{len(self)} reviews waiting for {self._user}>"
 
 
-def do_the_rest(gate: WriteGate, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
+def do_the_rest(gate: WriteGate, fold: Fold, action: Action, *, was_approved: bool = True) -> None:
     """What an action takes beyond events about beliefs, if it is one that does."""
     if action.cell == "erase":
-        gate.finish_erasing(action, has_yes=has_yes)
+        gate.finish_erasing(action, was_approved=was_approved)
     elif action.cell == "page.compact":
         fold(action)
 

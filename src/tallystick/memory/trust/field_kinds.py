@@ -14,7 +14,7 @@ from tallystick.ledger.proof import Proof
 from tallystick.ledger.verify import Report
 from tallystick.records import (
     audit,
-    compaction as folding,
+    compaction as compaction,
     evaluation,
     export as exported,
     filled_frame as framed,
@@ -77,7 +77,7 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
     Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
     audit.AuditLine,
-    named.Known, exported.Exported, exported.TakenIn, folding.Compaction, framed.Dropped, framed.FilledFrame,
+    named.Known, exported.Exported, exported.TakenIn, compaction.Compaction, framed.Dropped, framed.FilledFrame,
     frame.Frame,
     graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, named.ProposedMerge, health.StoreHealth,
     transfer.Imported, transfer.Skipped, log.LogPage, rule.Finding, memory_event.MemoryEvent, merged.Conflict,

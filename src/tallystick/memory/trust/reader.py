@@ -184,7 +184,7 @@ class Reader:
             return found
         return remade(found, {"title": title_of(found.about), "description": "", "tags": ()})
 
-    def folding(self, found: Compaction) -> Compaction:
+    def compaction(self, found: Compaction) -> Compaction:
         """What becomes of a page. It shows all of it, so words that are withheld on it withhold its texts."""
         about = found.path.removesuffix(".md")
         versions = on_page(self.rule.state, found.user, "" if about == NOTES else about)
@@ -407,7 +407,7 @@ class Reader:
 _ACTS: dict[type, Callable[[Any, Any], Any]] = {
     Belief: Reader.belief, Episode: Reader.episode, Event: Reader.event, Fact: Reader.fact, Hit: Reader.hit,
     RecallResult: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, PageInfo: Reader.page,
-    Compaction: Reader.folding, RememberResult: Reader.said, Change: Reader.change,
+    Compaction: Reader.compaction, RememberResult: Reader.said, Change: Reader.change,
     Why: Reader.reasons, Conflict: Reader.conflict, Merged: Reader.merged, Action: Reader.action,
     Review: Reader.review, MemoryPath: Reader.path, Tree: Reader.tree, Receipt: Reader.receipt,
     AuditLine: Reader.line, Finding: Reader.finding, Deltas: Reader.deltas, Malformed: Reader.malformed,

@@ -101,7 +101,7 @@ class AuditFile:
     def rebuild(self) -> None:
         """Make it anew from the ledger."""
         if self._folder.ledger.writable:
-            self._safely(lambda: self._follow((), anew=True))
+            self._safely(lambda: self._follow((), again=True))
 
     def _safely(self, work: Callable[[], None]) -> None:
         try:
@@ -114,16 +114,16 @@ class AuditFile:
                 why = error.strerror if isinstance(error, OSError) else error
                 self._tell(f"{NAME} could not be written ({why}); `tallystick rebuild-index` makes it anew")
 
-    def _follow(self, events: Sequence[Event], *, anew: bool = False) -> None:
+    def _follow(self, events: Sequence[Event], *, again: bool = False) -> None:
         with self._folder.ledger.turn(), self._alone() as fd:
             if fd is None:
                 return
             seen = os.fstat(fd)
-            if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
+            if events and not again and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
                 self._folder.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
-                through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
+                through = self._catch_up(fd, -1 if again else self._fixed(fd, seen.st_size))
             self._left = _Left.of(os.fstat(fd), through)
 
     @contextmanager
@@ -136,7 +136,7 @@ class AuditFile:
         finally:
             os.close(fd)
 
-    def _mended(self, fd: int, size: int) -> int:
+    def _fixed(self, fd: int, size: int) -> int:
         """The event of the last line, after a torn one was cut off; -1 if the file must be made anew."""
         line, end = _last_line(fd, size)
         if end < size:

@@ -10,10 +10,11 @@ from tallystick.memory.context import MemoryBase
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
-    from tallystick.memory.facts.consolidate import ConsolidationService, Tick
+    from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.memory.facts.rules import RuleStore
     from tallystick.memory.facts.store import FactService
     from tallystick.records.extraction import Extractor
+    from tallystick.records.progress import Progress
     from tallystick.records.rule import Consolidated, ConsolidationRule
 
 
@@ -44,7 +45,7 @@ class ConsolidateVerbs(MemoryBase):
         extractor: Extractor | str | None = None,
         salience: SalienceScorer | None = None,
         user: str | None = None,
-        tick: Tick | None = None,
+        on_progress: Progress | None = None,
     ) -> Consolidated:
         """Make facts of what was told since the rule last ran; with `since_last=False`, of everything again.
 
@@ -53,7 +54,7 @@ class ConsolidateVerbs(MemoryBase):
         says what is worth it. Each portion is applied whole or not at all. Doing it again changes nothing.
         """
         how = self._how(extractor, salience)
-        return self._at_work.run(rule, user=self._user(user), since_last=since_last, tick=tick, **how)
+        return self._at_work.run(rule, user=self._user(user), since_last=since_last, on_progress=on_progress, **how)
 
     def run_due(
         self,

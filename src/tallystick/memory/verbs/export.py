@@ -89,12 +89,12 @@ class ExportVerbs(GraphVerbs):
 
         file = place_of(file) if isinstance(file, str | Path) else file
         if isinstance(file, Path) and file.is_dir():
-            return self._take_in_pages(file, self._whose(user), mine=mine)
+            return self._restore_pages(file, self._whose(user), mine=mine)
         with opened(file) as lines:
             taking = ExportReader(self._folder, self._gate, self._whose(user), mine=mine, keep_secrets=keep_secrets)
             return take_in(taking, lines)
 
-    def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
+    def _restore_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from tallystick.memory.exchange.restore_pages import TakingPages
         from tallystick.memory.pages.store import PageStore
 

@@ -33,7 +33,7 @@ class ImportVerbs(MemoryBase):
         mine: bool = False,
         user: str | None = None,
         dry_run: bool = False,
-        tick: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], None] | None = None,
     ) -> Imported:
         """Bring in conversations and notes of another system, and return what came in and what did not.
 
@@ -53,50 +53,53 @@ class ImportVerbs(MemoryBase):
             raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
         checked(user=self._user(user))
         self._gate.must("import", "run", user=self._user(user))
-        bringing = ImportRun(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
+        import_run = ImportRun(
+            self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
+        )
         given = source if isinstance(source, bytes) else place_of(source)
         if isinstance(given, Path) and (old := _old_folder(given, format)):
-            return self._bring_old(bringing, old, format)
+            return self._import_old(import_run, old, format)
         if isinstance(given, Path) and is_export(given) and not format:
             if mine and not dry_run:
-                return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
-            bringing.skip(given.name, "of a folder that was exported, the pages alone are read")
+                skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
+                return self._import_folder(import_run, given, skipped)
+            import_run.skip(given.name, "of a folder that was exported, the pages alone are read")
             given = given / "pages" if (given / "pages").is_dir() else given
         found = list(sources_in(given))
         files = [each for each in found if isinstance(each, Source)]
         indexed = {each.folder for each in files if each.is_index}
-        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
+        import_run.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         with self._folder.in_steps():
             for each in found:
                 if isinstance(each, Source):
-                    _bring(bringing, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
+                    _bring(import_run, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
                 else:
-                    bringing.skip(each.place, each.reason)
-        return bringing.result()
+                    import_run.skip(each.place, each.reason)
+        return import_run.result()
 
-    def _bring_old(self, bringing: ImportRun, folder: Path, format: str) -> Imported:
+    def _import_old(self, import_run: ImportRun, folder: Path, format: str) -> Imported:
         """A folder of chronomemory, which need not be whole."""
-        from tallystick.memory.exchange.rescue_chronomemory import NAME, bring_folder
+        from tallystick.memory.exchange.rescue_chronomemory import NAME, import_folder
 
         if format not in ("", NAME):
             raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
-        bringing.other = source_of(str(folder.resolve()))
+        import_run.other = source_of(str(folder.resolve()))
         with self._folder.in_steps():
-            bring_folder(bringing, folder)
-        return bringing.result()
+            import_folder(import_run, folder)
+        return import_run.result()
 
-    def _bring_folder(self, bringing: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
+    def _import_folder(self, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
         from tallystick.memory.exchange.import_export import tell
         from tallystick.memory.exchange.restore_pages import TakingPages
         from tallystick.memory.pages.store import PageStore
 
-        pages = PageStore(self._folder, self._gate, self._pages_at, bringing.user, self._settings)
-        bringing.begin("pages", "", folder.name)
+        pages = PageStore(self._folder, self._gate, self._pages_at, import_run.user, self._settings)
+        import_run.begin("pages", "", folder.name)
         for each in skipped:
-            bringing.skip(each.place, each.reason)
-        tell(bringing, TakingPages(self._pages_at, pages, bringing.user).run(folder), folder.name)
-        return bringing.result()
+            import_run.skip(each.place, each.reason)
+        tell(import_run, TakingPages(self._pages_at, pages, import_run.user).run(folder), folder.name)
+        return import_run.result()
 
 
 def formats() -> list[str]:
@@ -144,7 +147,7 @@ def _own() -> dict[str, _Own]:
     }
 
 
-def _bring(bringing: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
+def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from tallystick.exchange.detect import FORMATS
     from tallystick.memory.exchange.sources import CannotRead
@@ -155,21 +158,21 @@ def _bring(bringing: ImportRun, source: Source, wanted: str, *, is_alone: bool, 
             ways = f"say which with --format: {', '.join(formats())}"
             raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
         if not name:
-            bringing.skip(source.name, "it is in no format that is known")
+            import_run.skip(source.name, "it is in no format that is known")
         elif name in FORMATS:
             kind = FORMATS[name]
-            bringing.begin(name, kind.agent, source.name)
-            bringing.take(kind.items(source.name, source.lines, source.whole), source.size)
+            import_run.begin(name, kind.agent, source.name)
+            import_run.take(kind.items(source.name, source.lines, source.whole), source.size)
         else:
-            bringing.begin(name, "", source.name)
-            _own()[name].bring(bringing, source)
-            bringing.tick(source.size)
+            import_run.begin(name, "", source.name)
+            _own()[name].bring(import_run, source)
+            import_run.on_progress(source.size)
     except Refused as error:
         if is_alone or isinstance(error, NotWritable | Closed):
             raise
-        bringing.skip(source.name, str(error))
+        import_run.skip(source.name, str(error))
     except CannotRead as error:
-        bringing.skip(source.name, str(error))
+        import_run.skip(source.name, str(error))
 
 
 def _format(source: Source, has_index: bool) -> str:

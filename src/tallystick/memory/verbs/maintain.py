@@ -74,7 +74,7 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
         self._gate.must("ledger", "backup")
         return back_up(self._folder.ledger, settings.place_of(to) if to else None)
 
-    def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:
+    def rebuild_index(self, *, pages: bool = True, on_progress: Callable[[int], None] | None = None) -> int:
         """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
 
         What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false. So are
@@ -84,4 +84,4 @@ class MaintainVerbs(ConsolidateVerbs, AuditVerbs):
         if pages and self._folder.ledger.writable:
             self.pages.rebuild()
         self._audit_file.rebuild()
-        return self._index.rebuild(tick).seq + 1
+        return self._index.rebuild(on_progress).seq + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -13,17 +13,17 @@ from tallystick.memory.verbs.maintain import MaintainVerbs
 from tallystick.memory.verbs.trust import TrustVerbs
 from tallystick.records.errors import Refused
 from tallystick.records.frame import Frame
+from tallystick.records.progress import Progress
 
 if TYPE_CHECKING:
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.memory.recall.recall import RecallService
+    from tallystick.records.embedder import Embedder
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.filled_frame import FilledFrame
     from tallystick.records.history import Moment
-    from tallystick.records.protocols import Embedder
     from tallystick.records.recall import RecallResult, Replayed
 
-Tick = Callable[[int], None]
 
 
 class RecallVerbs(MaintainVerbs, TrustVerbs):
@@ -64,7 +64,7 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
         quarantined: bool = False,
         receipt: bool | None = None,
         keep_question: bool = False,
-        tick: Tick | None = None,
+        on_progress: Progress | None = None,
     ) -> RecallResult:
         """The memories that answer a question, the best first, each with the reason.
 
@@ -79,7 +79,7 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
             "question": question, "k": k, "user": user, "session": session, "agent": agent, "path": path,
             "believed_at": believed_at, "as_of": as_of, "filters": filters, "frame": self._frame(frame),
             "without": without, "floor": floor, "explain": explain, "by_words": words, "quarantined": quarantined,
-            "receipt": receipt, "keep_question": keep_question, "tick": tick,
+            "receipt": receipt, "keep_question": keep_question, "on_progress": on_progress,
         }  # fmt: skip
         return self._served(self._recall.recall(**asked), self._recall, self._user(user), asked)
 
@@ -126,9 +126,9 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
 
         return replay(self._recall, self.receipts.get(receipt), self.frames, question)
 
-    def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
+    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
         """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
-        return self._recall.embed(user=user, tick=tick)
+        return self._recall.embed(user=user, on_progress=on_progress)
 
     def missing_vectors(self, *, user: str | None = None) -> int:
         """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
@@ -140,15 +140,16 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
         return self._recall.meaning.key
 
     def test(
-        self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None, tick: Tick | None = None
-    ) -> Verdicts:
+        self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Verdicts:  # fmt: skip
         """Put questions whose answers are known, and say which memories were found and which were not.
 
         They are a file (`tallystick test --help` tells its form), or mappings with the same keys. Nothing is written.
         """
         from tallystick.memory.recall.evaluate import put_all
 
-        return put_all(cast("Questioned", self), questions, user=self._user(user), tick=tick)
+        return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
 
     def _frame(self, frame: str | Frame | None) -> Frame | None:
         from tallystick.memory.core.arguments import check_frame

@@ -109,7 +109,7 @@ class ReviewVerbs(MemoryBase):
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
             raise Refused("what is applied is an action of `memory.action`, with an approval of `reviews.grant`")
         events = self._gate.carry_out(action, approval)
-        do_the_rest(self._gate, self._fold, action, has_yes=approval is not None)
+        do_the_rest(self._gate, self._fold, action, was_approved=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def check_policy(

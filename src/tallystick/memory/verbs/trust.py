@@ -154,7 +154,7 @@ def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[Sour
         whole.setdefault((row[0], row[1]), []).append(row)
     names = {by for by, _ in whole}
     found = [
-        _standing(by, trust, some, next((each for each in against if _is_door(each, by)), None))
+        _standing(by, trust, some, next((each for each in against if _is_client(each, by)), None))
         for (by, trust), some in sorted(whole.items())
     ]
     for each in against:
@@ -169,7 +169,7 @@ def _is_of(distrust: Distrust, row: tuple[Any, ...]) -> bool:
     return distrust.covers(by=by, trust=trust, agent=agent, session=session, seq=distrust.first)
 
 
-def _is_door(distrust: Distrust, by: str) -> bool:
+def _is_client(distrust: Distrust, by: str) -> bool:
     kind, _, name = distrust.source.partition(":")
     return distrust.source == by or (name == ANY and by.partition(":")[0] == kind)
 

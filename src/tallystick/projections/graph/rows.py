@@ -241,11 +241,11 @@ class Rows:
         }  # fmt: skip
         return {field: value for field, value in node.items() if value}
 
-    def _mentioned(self, user: str, name: str, most: int, order: str) -> list[str]:
+    def _mentioned(self, user: str, name: str, limit: int, order: str) -> list[str]:
         """The first or the last facts that tell of a node."""
         found = self.db.execute(
             f"SELECT fact FROM mentions WHERE user = ? AND node = ? ORDER BY seq {order}, fact {order} LIMIT ?",
-            (user, name, most),
+            (user, name, limit),
         )
         return [fact for (fact,) in found.fetchall()]
 

@@ -124,7 +124,7 @@ def words_of(question: str) -> list[str]:
 
 
 def search(
-    index: IndexFile, words: Iterable[str], scope: Scope, most: int, rows: tuple[int, int] = EVERY_ROW
+    index: IndexFile, words: Iterable[str], scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
 ) -> list[Found]:  # fmt: skip
     """Blocks that hold any of the words, and that a source says which `scope` may see.
 
@@ -134,23 +134,23 @@ def search(
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    return _both(index, (sql.TEXT_HITS_SHOWN, sql.ASIDE_HITS_SHOWN), match, scope, most, rows)
+    return _both(index, (sql.TEXT_HITS_SHOWN, sql.ASIDE_HITS_SHOWN), match, scope, limit, rows)
 
 
-def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> list[Found]:
+def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, limit: int) -> list[Found]:
     """Blocks that stand beside the main line, hold any of the words, and are said where `scope` sees it."""
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_main() or scope.is_nobodys():
         return []
-    return _run(index, sql.ASIDE_HITS_SHOWN, match, scope, most, EVERY_ROW)
+    return _run(index, sql.ASIDE_HITS_SHOWN, match, scope, limit, EVERY_ROW)
 
 
 def _both(
-    index: IndexFile, statements: tuple[str, str], match: str, scope: Scope, most: int, rows: tuple[int, int]
+    index: IndexFile, statements: tuple[str, str], match: str, scope: Scope, limit: int, rows: tuple[int, int]
 ) -> list[Found]:  # fmt: skip
     """What the main line has, and on a path as much again of what stands beside it."""
-    found = _run(index, statements[0], match, scope, most, rows)
-    return found if scope.is_main() else in_turn(found, _run(index, statements[1], match, scope, most, rows))
+    found = _run(index, statements[0], match, scope, limit, rows)
+    return found if scope.is_main() else in_turn(found, _run(index, statements[1], match, scope, limit, rows))
 
 
 def in_turn(found: list[Found], aside: list[Found]) -> list[Found]:
@@ -159,7 +159,7 @@ def in_turn(found: list[Found], aside: list[Found]) -> list[Found]:
 
 
 def search_all(
-    index: IndexFile, words: Iterable[str], most: int,
+    index: IndexFile, words: Iterable[str], limit: int,
     named: Callable[[Iterable[int]], Mapping[int, str]] | None = None,
 ) -> list[Found]:  # fmt: skip
     """Blocks that hold any of the words, whoever may see them: the caller looks who says each, and shows no other.
@@ -170,7 +170,7 @@ def search_all(
     match = " OR ".join(map(_quoted, words))
     if not match:
         return []
-    ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(most, NOW))).fetchall())
+    ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(limit, NOW))).fetchall())
     names = named(ranks) if named else _names_of(index, ranks)
     found = [Found(names[row], -rank) for row, rank in ranks.items()]
     found.sort(key=lambda each: (-each.rank, each.block))
@@ -182,20 +182,20 @@ def _names_of(index: IndexFile, rows: Iterable[int]) -> dict[int, str]:
 
 
 def search_letters(
-    index: IndexFile, question: str, scope: Scope, most: int, rows: tuple[int, int] = EVERY_ROW
+    index: IndexFile, question: str, scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
 ) -> list[Found]:  # fmt: skip
     """The same for scripts that put no space between words."""
     match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
     if not match or scope.is_nobodys():
         return []
-    return _both(index, (sql.LETTER_HITS_SHOWN, sql.ASIDE_LETTER_HITS_SHOWN), match, scope, most, rows)
+    return _both(index, (sql.LETTER_HITS_SHOWN, sql.ASIDE_LETTER_HITS_SHOWN), match, scope, limit, rows)
 
 
 def _run(
-    index: IndexFile, statement: str, match: str, scope: Scope, most: int, rows: tuple[int, int]
+    index: IndexFile, statement: str, match: str, scope: Scope, limit: int, rows: tuple[int, int]
 ) -> list[Found]:  # fmt: skip
     first, last = rows
-    values = {"words": match, "most": min(most, NOW), "first": first, "last": last, **scope.values()}
+    values = {"words": match, "most": min(limit, NOW), "first": first, "last": last, **scope.values()}
     return [Found(block, -rank) for block, rank in index.db.execute(statement, values)]
 
 

@@ -31,10 +31,10 @@ def spread(text: str) -> str:
     return " \u00b7 ".join(" ".join(run) for run in _RUN.findall(text))
 
 
-def runs(text: str, most: int) -> list[str]:
+def runs(text: str, limit: int) -> list[str]:
     """What to look for, letters with spaces between them: pairs of neighbours, or the one letter that stands alone."""
     found: dict[str, None] = {}
     for run in _RUN.findall(text):
         pairs = [f"{one} {other}" for one, other in pairwise(run)] or [run]
         found.update(dict.fromkeys(pairs))
-    return list(found)[:most]
+    return list(found)[:limit]

@@ -31,12 +31,12 @@ class Kept(NamedTuple):
         return self.content if self.source.said is None else self.source.said
 
 
-def expired(index: IndexFile, user: str, now: str, most: int) -> list[Kept]:
+def expired(index: IndexFile, user: str, now: str, limit: int) -> list[Kept]:
     """Beliefs that are hidden because their time is over, the longest over first."""
-    return list(_kept(index, sql.TIDY_EXPIRED, (user, now, most)))
+    return list(_kept(index, sql.TIDY_EXPIRED, (user, now, limit)))
 
 
-def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: Iterable[str], most: int) -> list[Kept]:
+def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: Iterable[str], limit: int) -> list[Kept]:
     """What is fresh by less than `threshold` of 0 to 1, the most faded first.
 
     Never what is served without being asked for, nor what bears a tag that a frame guarantees.
@@ -45,7 +45,7 @@ def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: I
         return []
     asked: dict[str, object] = {
         "user": user, "now": now, "hours": index.bookmark().clock.hours, "least": -math.log(min(threshold, 1.0)),
-        "patterns": orjson.dumps(list(guaranteed)).decode(), "most": most,
+        "patterns": orjson.dumps(list(guaranteed)).decode(), "most": limit,
     }  # fmt: skip
     return list(_kept(index, sql.TIDY_FADED, asked))
 

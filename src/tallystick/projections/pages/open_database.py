@@ -51,7 +51,7 @@ class PagesFile(Followed):
         rows.flush()
 
     @contextmanager
-    def made_anew(self) -> Iterator[None]:
+    def rebuilt(self) -> Iterator[None]:
         """One transaction that begins without rows, for whoever takes all events in again.
 
         What is known of the files is put back at its end: their states, and how a page was last seen that is in doubt.

@@ -45,17 +45,17 @@ class Nearest:
         self._file, self._made_for, self._saved = file, -1, 0
         self._graph: Any = None
 
-    def search(self, question: NDArray[np.float32], most: int) -> Ranked:
+    def search(self, question: NDArray[np.float32], limit: int) -> Ranked:
         """The rows nearest to a question and how near they are (cosine), the nearest first."""
         matrix, blocks = self._file.matrix, self._file.rows.every["block"]
         known = self._ready()
         if known == 0:
-            return best_of(matrix, question, most, blocks)
-        rows = self._graph.search(question, most).keys.astype(np.int64)
+            return best_of(matrix, question, limit, blocks)
+        rows = self._graph.search(question, limit).keys.astype(np.int64)
         if known < len(matrix):
-            later, _ = best_of(matrix[known:], question, most, blocks[known:])
+            later, _ = best_of(matrix[known:], question, limit, blocks[known:])
             rows = np.concatenate([rows, later + known])
-        return _ranked(matrix, question, most, blocks, rows)
+        return _ranked(matrix, question, limit, blocks, rows)
 
     def _ready(self) -> int:
         """How many rows the graph knows; 0 to search without one."""
@@ -96,9 +96,9 @@ class Nearest:
             self._save()
         return added
 
-    def _add(self, most: int) -> int:
+    def _add(self, limit: int) -> int:
         start = len(self._graph)
-        end = min(start + most, len(self._file))
+        end = min(start + limit, len(self._file))
         if end > start:
             self._graph.add(np.arange(start, end), np.ascontiguousarray(self._file.matrix[start:end]))
             if self._saved and end >= self._saved * _GROWN:
@@ -144,26 +144,26 @@ def _empty(dimensions: int) -> Any:
 
 
 def best_of(
-    matrix: NDArray[np.float32], question: NDArray[np.float32], most: int, blocks: NDArray[np.uint64]
+    matrix: NDArray[np.float32], question: NDArray[np.float32], limit: int, blocks: NDArray[np.uint64]
 ) -> Ranked:
     """The `most` rows with the greatest product, the greatest first; equal ones in the order of their blocks."""
     near = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), _ROWS):
         product(matrix[start : start + _ROWS], question, out=near[start : start + _ROWS])
-    if len(near) > most:
-        least = np.partition(near, len(near) - most)[len(near) - most]
+    if len(near) > limit:
+        least = np.partition(near, len(near) - limit)[len(near) - limit]
         rows = np.flatnonzero(near >= least - _CLOSE)
     else:
         rows = np.arange(len(near))
-    return _ranked(matrix, question, most, blocks, rows)
+    return _ranked(matrix, question, limit, blocks, rows)
 
 
 def _ranked(
-    matrix: NDArray[np.float32], question: NDArray[np.float32], most: int, blocks: NDArray[np.uint64],
+    matrix: NDArray[np.float32], question: NDArray[np.float32], limit: int, blocks: NDArray[np.uint64],
     rows: NDArray[np.int64],
 ) -> Ranked:  # fmt: skip
     """Some rows in order. Each product is summed up in one way: a matrix product's last bit depends on the place."""
     products = matrix[rows].astype(np.float64) * question.astype(np.float64)
     near = products.sum(axis=1).astype(np.float32)
-    order = np.lexsort((rows, blocks[rows], -near))[:most]
+    order = np.lexsort((rows, blocks[rows], -near))[:limit]
     return rows[order], near[order]

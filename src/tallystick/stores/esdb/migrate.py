@@ -136,7 +136,7 @@ def take_over(root: Path, disk: Disk | None = None, **options: Any) -> None:
         raise _not_writable(root)
     disk, folder = disk or Disk(), Folder(root)
     try:
-        lock = Lock(folder.lock, disk, patience=30.0)
+        lock = Lock(folder.lock, disk, timeout=30.0)
         try:
             with lock.exclusive():
                 if is_old(root):

@@ -63,14 +63,14 @@ def _lock_for(path: Path) -> threading.Lock:
         return _LOCKS.setdefault(os.path.realpath(path), threading.Lock())
 
 
-def _begin_anew() -> None:
+def _restart() -> None:
     """In a forked child: a lock that some thread of the parent held would be held for ever."""
     global _LOCKS_LOCK
     _LOCKS_LOCK = threading.Lock()
     _LOCKS.clear()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_restart)
 
 
 class SQLiteFile:

@@ -155,7 +155,7 @@ def selection(when: str, extras: tuple[str, ...], after: int | None) -> tuple[st
 
 
 def searched(
-    conn: sqlite3.Connection, sql: str, values: list[object], rule: str, *, most: int, seconds: float
+    conn: sqlite3.Connection, sql: str, values: list[object], rule: str, *, at_most: int, seconds: float
 ) -> Iterator[tuple[Any, ...]]:
     """The rows, a chunk at a time: at most so many, and in at most that time, or the rule is refused.
 
@@ -171,9 +171,9 @@ def searched(
             left, count = left - (perf_counter() - started), count + len(found)
             if left < 0:
                 raise too_long
-            if count > most:
+            if count > at_most:
                 raise ConsolidationRuleError(
-                    f"rule {rule!r} fits more than {most:,} episodes; narrow it, or allow more"
+                    f"rule {rule!r} fits more than {at_most:,} episodes; narrow it, or allow more"
                 )
             yield from found
             started = perf_counter()

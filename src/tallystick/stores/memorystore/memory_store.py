@@ -138,7 +138,7 @@ class SQLiteMemoryStore(OneFile):
         self, conn: sqlite3.Connection, rule: ConsolidationRule, after: int | None
     ) -> Iterator[Delta | Malformed]:
         sql, values = rows.selection(rule.when_filter, rows.SHAPE.extras(conn), after)
-        found = rows.searched(conn, sql, values, rule.id, most=self._most_rows, seconds=self._most_seconds)
+        found = rows.searched(conn, sql, values, rule.id, at_most=self._most_rows, seconds=self._most_seconds)
         return classify(rule, map(rows.brief, found), now=self._clock(), several=self._several)
 
     async def stream(self, rule: ConsolidationRule) -> AsyncIterator[Delta | Malformed]:

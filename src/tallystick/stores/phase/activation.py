@@ -125,8 +125,8 @@ def _is_said(name: str, said: set[str]) -> bool:
 class _Spread:
     """The way from the seeds outwards, strongest first."""
 
-    def __init__(self, store: MemoryGraphStore, now: str, most: int) -> None:
-        self._store, self._now, self._most = store, now, most
+    def __init__(self, store: MemoryGraphStore, now: str, at_most: int) -> None:
+        self._store, self._now, self._most = store, now, at_most
         self._heap: list[tuple[float, int, str, str, str, str]] = []
         self._done: set[str] = set()
         self.found: list[Activated] = []

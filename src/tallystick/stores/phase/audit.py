@@ -138,8 +138,8 @@ class Followed(NamedTuple):
 class JsonlAuditSink:
     """Attempts, in the file `path`, which is made by the first of them."""
 
-    def __init__(self, path: str | Path, *, disk: Disk | None = None, patience: float = 30.0) -> None:
-        self._file = LineFile(path, disk=disk, patience=patience)
+    def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = 30.0) -> None:
+        self._file = LineFile(path, disk=disk, timeout=timeout)
         self._known = 0  # the byte up to which no newer program wrote
 
     @property

@@ -51,7 +51,7 @@ class Turn:
     def _opened(self, path: Path) -> Lock:
         try:
             ensure_folder(self._disk, path.parent)
-            lock = Lock(path, self._disk, patience=PATIENCE)
+            lock = Lock(path, self._disk, timeout=PATIENCE)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise Refused(f"{path} is a link, and nothing is written through links; remove it") from error

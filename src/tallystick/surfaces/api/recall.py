@@ -214,8 +214,8 @@ async def list_receipts(request: Request, limit: Limit = 50, cursor: Cursor = ""
     place = place_in(request, cursor, str)
 
     def work(memory: Memory) -> Part:
-        most = limit + 1 if place is None else _KEPT
-        found = [each for each in memory.receipts.all(limit=most) if place is None or each.id < place[0]]
+        at_most = limit + 1 if place is None else _KEPT
+        found = [each for each in memory.receipts.all(limit=at_most) if place is None or each.id < place[0]]
         return plains(found[:limit]), (found[limit - 1].id,) if len(found) > limit else None
 
     items, following = await ask(request, work)

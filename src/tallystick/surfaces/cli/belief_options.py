@@ -70,23 +70,23 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(filter(None, value)) if name in _LISTS else value for name, value in used.items()}
 
 
-def text_from(words: tuple[str, ...], command: str, most: int = MOST) -> str | None:
+def text_from(words: tuple[str, ...], command: str, limit: int = MOST) -> str | None:
     """The text on the line, or what stands on standard input for `-`; None if there is neither."""
     if len(words) > 1:
         raise click.UsageError(f'put the text in quotes: tallystick {command} "{words[0]} {words[1]} …"')
     _check_utf8("the text", "".join(words))
-    return from_standard_input(most) if words == ("-",) else words[0] if words else None
+    return from_standard_input(limit) if words == ("-",) else words[0] if words else None
 
 
 def text_or_input(words: tuple[str, ...], command: str, example: str, *, by_line: bool = False) -> str:
     """The text on the line, else what stands on standard input; wrong usage where a person would have to type it."""
-    most = MOST_LINES if by_line else MOST
-    text = text_from(words, command, most)
+    limit = MOST_LINES if by_line else MOST
+    text = text_from(words, command, limit)
     if text is not None:
         return text
     if sys.stdin.isatty():
         raise click.UsageError(example)
-    return from_standard_input(most)
+    return from_standard_input(limit)
 
 
 def _check_utf8(what: str, text: str) -> None:
@@ -113,11 +113,11 @@ def said_lines(text: str) -> list[str]:
     return found
 
 
-def from_standard_input(most: int = MOST) -> str:
+def from_standard_input(limit: int = MOST) -> str:
     """All of standard input as text, without the newlines at its end."""
-    data = sys.stdin.buffer.read(most + 1)
-    if len(data) > most:
-        raise Refused(f"standard input holds more than {most:,} bytes; say it in parts")
+    data = sys.stdin.buffer.read(limit + 1)
+    if len(data) > limit:
+        raise Refused(f"standard input holds more than {limit:,} bytes; say it in parts")
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:

@@ -123,8 +123,8 @@ def _run(
             value, page = _plan(rule, deltas), proposed(memory, rule, deltas)
         else:
             total = memory.episodes.health().fragment_count if again else memory.rules.waiting(rule.id)
-            with progress("Reading …", total or 0) as tick:
-                made = memory.consolidate(rule, since_last=not again, extractor=extractor, tick=tick)
+            with progress("Reading …", total or 0) as on_progress:
+                made = memory.consolidate(rule, since_last=not again, extractor=extractor, on_progress=on_progress)
             value, page = made.to_dict(), came_to(made)
         found.append(value)
         _print(call, page)

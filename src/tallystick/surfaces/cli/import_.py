@@ -101,10 +101,10 @@ def _brought(
     given = [read_given(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]
     total = sum(map(size_of, given))  # all of them are looked at before anything is written
     done = Imported(dry_run=dry_run)
-    with progress("Bringing in …", total) as tick:
+    with progress("Bringing in …", total) as on_progress:
         for each in given:
             done += memory.import_from(
-                each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick
+                each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
             )  # fmt: skip
     return done
 

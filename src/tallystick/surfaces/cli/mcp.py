@@ -72,7 +72,7 @@ def mcp(
     if where is not None:
         from tallystick.surfaces.mcp.http import serve as serve_http
 
-        asyncio.run(serve_http(hold, chosen, where, note=call.note, anew=http["new_token"]))
+        asyncio.run(serve_http(hold, chosen, where, note=call.note, renew=http["new_token"]))
         return
     from tallystick.surfaces.mcp.offers import Offers
     from tallystick.surfaces.mcp.transport import serve

@@ -36,8 +36,8 @@ def table(infos: Sequence[PageInfo], *, hidden: int = 0) -> Iterator[str]:
     if not infos and not hidden:
         yield dim("there are no pages yet; `tallystick remember TEXT --about person-ana` begins one")
         return
-    most = min(_NAME_ROOM, width() // 3)
-    columns = [(short(called(info), most), _entries(info), _age(info)) for info in infos]
+    limit = min(_NAME_ROOM, width() // 3)
+    columns = [(short(called(info), limit), _entries(info), _age(info)) for info in infos]
     rooms = [max((cells(each[at]) for each in columns), default=0) for at in range(3)]
     for info, (name, number, age) in zip(infos, columns, strict=True):
         left = bold(_padded(name, rooms[0])) + f"  {number:>{rooms[1]}}  " + dim(age.ljust(rooms[2])) + "  "

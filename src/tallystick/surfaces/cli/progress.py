@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 PATIENCE = 0.7  # seconds without a sign
 _OFTEN = 0.1
 
-Tick = Callable[[int], None]
 
 
 @contextmanager
@@ -47,11 +46,11 @@ def _spin(what: str, done: threading.Event) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Tick]:
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar of `total` steps; the block calls what it is given with those it did. No thread draws it: it may fork."""
     bar = _Bar(what, total)
     try:
-        yield bar.tick
+        yield bar.on_progress
     finally:
         bar.close()
 
@@ -62,7 +61,7 @@ class _Bar:
         self._next = time.monotonic() + PATIENCE if sys.stderr.isatty() else float("inf")
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def tick(self, steps: int) -> None:
+    def on_progress(self, steps: int) -> None:
         self._done += steps
         if time.monotonic() < self._next:
             return

@@ -69,15 +69,15 @@ def _read_pages(memory: Memory) -> Synced:
 
 
 def _make_index(memory: Memory) -> int:
-    with progress("Reading the ledger", memory.ledger.size) as tick:
-        return memory.rebuild_index(pages=False, tick=tick)
+    with progress("Reading the ledger", memory.ledger.size) as on_progress:
+        return memory.rebuild_index(pages=False, on_progress=on_progress)
 
 
 def _make_vectors(memory: Memory) -> int:
     """Make what is missing; for how many texts."""
     missing = memory.missing_vectors()
-    with progress("Making vectors", missing) as tick:
-        memory.embed(tick=tick)
+    with progress("Making vectors", missing) as on_progress:
+        memory.embed(on_progress=on_progress)
     return missing - memory.missing_vectors()
 
 

@@ -98,7 +98,7 @@ def serve(
     who, folder = OWNER if user is None else user, call.free()
     asyncio.run(serve_all(
         _holds(call, folder, who, trust, agent, told), chosen, where, told=told, note=call.note,
-        options=options_of(call, who), rate=RATE if rate is None else rate, anew=new_token,
+        options=options_of(call, who), rate=RATE if rate is None else rate, renew=new_token,
         ready=_open if open_page else None,
     ))  # fmt: skip
 

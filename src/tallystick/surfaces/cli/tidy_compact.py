@@ -57,8 +57,8 @@ def _picked(found: Numbered, chosen: Sequence[str]) -> Numbered:
     return [(number, each) for number, each in found if number in wanted]
 
 
-def _called(folding: Compaction) -> str:
-    return folding.path.rpartition("/")[2].removesuffix(".md")
+def _called(compaction: Compaction) -> str:
+    return compaction.path.rpartition("/")[2].removesuffix(".md")
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

@@ -32,9 +32,9 @@ class Changes:
         """Whether there may be something to look at."""
         return self._once_more or self._glance.is_due()
 
-    def begin(self, memory: Memory, addresses: Iterable[str], *, anew: bool) -> None:
+    def begin(self, memory: Memory, addresses: Iterable[str], *, again: bool) -> None:
         """Look at these for the first time; `anew`, if nobody has listened to anything until now."""
-        if anew:
+        if again:
             self._marks = {}
             self._glance.begin(memory)
         self._marks |= {address: self._mark(memory, address) for address in addresses}

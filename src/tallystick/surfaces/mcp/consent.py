@@ -95,7 +95,7 @@ def _is_usual(name: str, value: object) -> bool:
     return name in _SHOWN or value in ("", [], (), {}, None) or value == _USUAL.get(name, MISSING)
 
 
-def is_yes(action: str, content: Mapping[str, Any] | None) -> bool | None:
+def is_approval(action: str, content: Mapping[str, Any] | None) -> bool | None:
     """What a reply says: yes, no, or neither."""
     if action == "decline":
         return False

@@ -80,7 +80,7 @@ class Calls:
         while True:
             progress = _Progress(ctx)
             try:
-                found = await self._hold.run(lambda context: tool.run(context, args), progress.tick)
+                found = await self._hold.run(lambda context: tool.run(context, args), progress.on_progress)
             except NeedsApproval as held:
                 asked = await self._question(ctx, person, held.review) if held.review != asked_before else None
                 if asked is None or person is None:
@@ -170,12 +170,12 @@ async def _ask_now(ctx: Context, asked: Question) -> bool | None:
         reply = await ctx.session.elicit_form(asked.message, consent.SCHEMA, ctx.request_id)
     except (MCPError, ValidationError):
         return None
-    return consent.is_yes(reply.action, reply.content)
+    return consent.is_approval(reply.action, reply.content)
 
 
 def _reply_in(params: types.CallToolRequestParams) -> bool | None:
     reply = (params.input_responses or {}).get(consent.KEY)
-    return consent.is_yes(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
+    return consent.is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
 
 
 # -- telling how far it is ---------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class _Progress:
         self._done, self._next = 0, 0.0
         self._told: list[asyncio.Task[None]] = []
 
-    def tick(self, steps: int) -> None:
+    def on_progress(self, steps: int) -> None:
         self._done += steps
         now = time.monotonic()
         if now >= self._next:

@@ -62,9 +62,9 @@ def numbered(notes: Iterable[Note]) -> list[str]:
     return [line for number, note in enumerate(notes, 1) for line in note.lines(number)]
 
 
-def cut(text: str, most: int = MOST) -> dict[str, Any]:
+def cut(text: str, limit: int = MOST) -> dict[str, Any]:
     """A text as a note among others has it."""
-    return {"text": text} if len(text) <= most else {"text": text[:most], "more": len(text) - most}
+    return {"text": text} if len(text) <= limit else {"text": text[:limit], "more": len(text) - limit}
 
 
 def of_hit(hit: Hit, *, explain: bool = False) -> Note:

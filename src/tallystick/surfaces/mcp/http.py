@@ -33,7 +33,7 @@ _ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
 
 
 async def serve(
-    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], anew: bool = False
+    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
 ) -> None:
     """Answer clients until the program is told to end. `anew` makes another token first; `note` is told the address."""
     Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
@@ -43,7 +43,7 @@ async def serve(
         folder, ledger, user = await hold.run(
             lambda context: (context.memory.folder, context.memory.status().ledger, context.memory.user)
         )
-        token = new_token(ledger, user) if anew else token_of(ledger, user)
+        token = new_token(ledger, user) if renew else token_of(ledger, user)
         app = App.of(hold, tools)
 
         def tell() -> None:

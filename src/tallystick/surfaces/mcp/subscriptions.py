@@ -128,12 +128,12 @@ class Watch:
 
     async def _want(self, addresses: Collection[str]) -> None:
         """Know how these stand, and look after them from now on."""
-        anew = not self._wanted
+        again = not self._wanted
         fresh = [address for address in addresses if not self._wanted[address]]
         self._wanted.update(addresses)
         try:
             if fresh:
-                await self._hold.run(lambda context: self._changes.begin(context.memory, fresh, anew=anew))
+                await self._hold.run(lambda context: self._changes.begin(context.memory, fresh, again=again))
         except (TallystickError, OSError, asyncio.CancelledError):
             self._leave(addresses)
             raise

@@ -30,9 +30,9 @@ def fenced(text: str, indent: str = "  ") -> list[str]:
     return lines(text, f"{indent}| ")
 
 
-def named(value: str, most: int = 80) -> str:
+def named(value: str, limit: int = 80) -> str:
     """A stored name: as it is, if it is a plain one, else in quotes."""
-    return value if _PLAIN.match(value) else json.dumps(shown(value[:most]), ensure_ascii=False)
+    return value if _PLAIN.match(value) else json.dumps(shown(value[:limit]), ensure_ascii=False)
 
 
 def exactly(value: str) -> str:
@@ -90,5 +90,5 @@ def texts_in(given: object) -> Iterator[str]:
             yield from texts_in(value)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -113,8 +113,8 @@ def _restore(body: Mapping[str, Any]) -> str:
 
 
 def _repair(body: Mapping[str, Any]) -> str:
-    if mended := body.get("mended"):
-        return "mended " + ", ".join(f"{code} ({count})" for code, count in mended.items())
+    if fixed := body.get("mended"):
+        return "mended " + ", ".join(f"{code} ({count})" for code, count in fixed.items())
     if settled := body.get("settled"):
         return "known to lead to nothing: " + ", ".join(f"{len(names)} of {code}" for code, names in settled.items())
     return _plainly(body)

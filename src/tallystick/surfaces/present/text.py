@@ -42,9 +42,9 @@ def shown_in_json(text: str) -> str:
 def short(text: str, room: int) -> str:
     """One line of at most `room` cells."""
     room = max(room, 1)
-    most = room * 8  # blanks aside, more cannot be needed
-    rest = "…" if len(text) > most else ""
-    return _cut(shown(_BLANKS.sub(" ", text[:most]).strip()) + rest, room)
+    limit = room * 8  # blanks aside, more cannot be needed
+    rest = "…" if len(text) > limit else ""
+    return _cut(shown(_BLANKS.sub(" ", text[:limit]).strip()) + rest, room)
 
 
 def one_line(text: str) -> str:
@@ -52,17 +52,17 @@ def one_line(text: str) -> str:
     return shown(_BLANKS.sub(" ", text).strip())
 
 
-def wrapped(text: str, room: int, most: int) -> list[str]:
+def wrapped(text: str, room: int, limit: int) -> list[str]:
     """The first `most` lines of a text that is broken between words, each of at most `room` cells; `…` if more follows.
 
     There is always one, be it empty. A text that is long takes no longer than what is shown of it.
     """
     room = max(room, 1)
-    begun = text[: room * (most + 1) * 8]
-    found = list(islice(_broken(one_line(begun), room), most + 1))
-    if len(found) <= most and len(begun) == len(text):
+    begun = text[: room * (limit + 1) * 8]
+    found = list(islice(_broken(one_line(begun), room), limit + 1))
+    if len(found) <= limit and len(begun) == len(text):
         return found or [""]
-    last = max(min(len(found), most) - 1, 0)
+    last = max(min(len(found), limit) - 1, 0)
     return [*found[:last], _cut(" ".join([*found[last:], "…"]), room)]
 
 

@@ -55,7 +55,7 @@ class Holds:
 
 async def serve(
     holds: Holds, tools: Sequence[Tool], where: Where, *, told: ServerNotices, note: Callable[[str], None],
-    options: str = "", rate: float = RATE, anew: bool = False, ready: Callable[[str], None] | None = None,
+    options: str = "", rate: float = RATE, renew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Answer until the program is told to end. `note` is told how to reach it; `ready` is given a link that logs in.
 
@@ -66,7 +66,7 @@ async def serve(
     listening = bound(where)
     try:
         where = where._replace(port=listening.getsockname()[1])
-        status, token = await holds.page.run(lambda context: _opened(context.memory, told, anew=anew))
+        status, token = await holds.page.run(lambda context: _opened(context.memory, told, renew=renew))
         for hold in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
             hold.only(Path(status.folder), status.ledger)
         makes_link = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
@@ -87,11 +87,11 @@ async def serve(
         await holds.close()
 
 
-def _opened(memory: Memory, told: ServerNotices, *, anew: bool) -> tuple[Status, Token]:
+def _opened(memory: Memory, told: ServerNotices, *, renew: bool) -> tuple[Status, Token]:
     """Open the memory, and hear what opening it did."""
     status = memory.status()
     told.opened(memory)
-    return status, (new_token if anew else token_of)(status.ledger, memory.user)
+    return status, (new_token if renew else token_of)(status.ledger, memory.user)
 
 
 class _Served:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tallystick.records.errors import Closed, RolledBack
+from tallystick.records.progress import Progress
 from tallystick.stores.open_folder import is_memory
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Opens = Callable[[], "Memory"]
-Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CallContext:
     """What a call works on: the memory, whom to tell how far it is, and who speaks where a call does not say."""
 
     memory: Memory
-    tick: Tick | None = None
+    on_progress: Progress | None = None
     session: str = ""
     agent: str = ""
 
@@ -57,10 +57,10 @@ class MemoryWorker:
         self._only: tuple[Path, str] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tallystick")
 
-    async def run(self, work: Callable[[CallContext], T], tick: Tick | None = None) -> T:
+    async def run(self, work: Callable[[CallContext], T], on_progress: Progress | None = None) -> T:
         """Do `work` on the memory, in its thread."""
         try:
-            begun = self._thread.submit(lambda: work(self._context(tick)))
+            begun = self._thread.submit(lambda: work(self._context(on_progress)))
         except RuntimeError:
             raise Closed("this memory is closed; start the server again") from None
         return await asyncio.wrap_future(begun)
@@ -89,11 +89,11 @@ class MemoryWorker:
         """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
         self._thread.submit(self._context, None)
 
-    def _context(self, tick: Tick | None) -> CallContext:
+    def _context(self, on_progress: Progress | None) -> CallContext:
         if self._memory is None:
             self._memory = self._opened()
             self._memory.mark_withheld()
-        return CallContext(self._memory, tick, self._session, self._agent)
+        return CallContext(self._memory, on_progress, self._session, self._agent)
 
     async def close(self) -> None:
         """Let go of the folder, after what has begun. A second time changes nothing."""

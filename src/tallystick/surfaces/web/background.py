@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import TallystickError
+from tallystick.records.progress import Progress
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-Tick = Callable[[int], None]
-Work = Callable[[Tick], Any]
+Work = Callable[[Progress], Any]
 
 _PATIENCE = 1.5  # seconds for which whoever began it waits
 
@@ -76,7 +76,7 @@ class _Thread(threading.Thread):
     def run(self) -> None:
         came: dict[str, Any] = {"wrong": "it stopped; what the server printed says why"}
         try:
-            came = {"result": self._work(self._tick)}
+            came = {"result": self._work(self._on_progress)}
         except TallystickError as error:
             came = {"wrong": str(error)}
         except OSError as error:
@@ -85,7 +85,7 @@ class _Thread(threading.Thread):
             taken = time.monotonic() - self._begun
             self._errand = replace(self._errand, is_running=False, seconds=taken, at=stamp(system_clock()), **came)
 
-    def _tick(self, much: int) -> None:
+    def _on_progress(self, much: int) -> None:
         self._errand = replace(self._errand, done=self._errand.done + much)
 
     def look(self) -> Errand:

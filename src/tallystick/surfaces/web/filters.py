@@ -45,16 +45,16 @@ def by_whom(trust: str) -> str:
     return _TRUST.get(trust, trust)
 
 
-def short(text: str, most: int = 160) -> str:
+def short(text: str, limit: int = 160) -> str:
     """The beginning of a text, on one line."""
-    line = one_line(text[: most * 4])
-    return line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1].rstrip()}…"
+    line = one_line(text[: limit * 4])
+    return line if len(line) <= limit and len(text) <= limit * 4 else f"{line[: limit - 1].rstrip()}…"
 
 
-def said(text: str, most: int = 1200) -> str:
+def said(text: str, limit: int = 1200) -> str:
     """A text with its lines, as far as there is room for it."""
-    begun = "\n".join(lines(text[:most]))
-    return begun if len(text) <= most else f"{begun.rstrip()}…"
+    begun = "\n".join(lines(text[:limit]))
+    return begun if len(text) <= limit else f"{begun.rstrip()}…"
 
 
 def nought(shares: dict[str, float]) -> list[str]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from tallystick.memory.memory import Memory
+    from tallystick.records.progress import Progress
     from tallystick.surfaces.server.worker import MemoryWorker
-    from tallystick.surfaces.web.background import Tick
 
 VERIFY, CHECK, BACKUP = "verify", "check", "backup"
 
@@ -76,7 +76,7 @@ async def checkpoint(request: Request) -> Response:
     return then("/integrity#witness")
 
 
-async def _sent(request: Request, name: str, work: Callable[[Tick], Any], total: int = 0) -> Response:
+async def _sent(request: Request, name: str, work: Callable[[Progress], Any], total: int = 0) -> Response:
     """Begin an errand, and show the page: at once if it takes long."""
     running = errands_of(request)
     running.begin(name, work, total)
@@ -84,15 +84,15 @@ async def _sent(request: Request, name: str, work: Callable[[Tick], Any], total:
     return then(f"/integrity#{name}")
 
 
-def _verified(folder: Path, tick: Tick) -> Any:
-    return verify_folder(folder, progress=tick)
+def _verified(folder: Path, on_progress: Progress) -> Any:
+    return verify_folder(folder, on_progress=on_progress)
 
 
-def _checked(folder: Path, tick: Tick) -> Any:
-    return care.check(folder, progress=tick)
+def _checked(folder: Path, on_progress: Progress) -> Any:
+    return care.check(folder, on_progress=on_progress)
 
 
-def _backed_up(opens: Callable[[], Memory], _: Tick) -> Path:
+def _backed_up(opens: Callable[[], Memory], _: Progress) -> Path:
     with opens() as memory:
         _must_be_writable(memory)
         return memory.backup()

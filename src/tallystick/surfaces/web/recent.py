@@ -54,13 +54,13 @@ class Day:
     learned: list[Learned]
 
 
-def lately(memory: Memory, most: int = MOST) -> list[Day]:
+def lately(memory: Memory, limit: int = MOST) -> list[Day]:
     """The newest, by day."""
     found = list[Learned]()
     for each in _newest(memory):
         if found and _goes_on(found[-1], each):
             found[-1] = replace(found[-1], turns=found[-1].turns + 1)
-        elif len(found) == most:
+        elif len(found) == limit:
             break
         else:
             found.append(each)
@@ -94,15 +94,15 @@ def _backwards(memory: Memory) -> Iterator[Event]:
     end = memory.ledger.size
     for stop in range(end, max(end - _FAR, 0), -_STRETCH):
         start = max(stop - _STRETCH, 0)
-        stretch = _stretch(memory, start, stop)
-        if stretch is None:
-            good = bisect_left(range(start, stop), True, key=lambda at: _stretch(memory, at, stop) is not None)
-            yield from reversed(_stretch(memory, start + good, stop) or [])
+        segment = _segment(memory, start, stop)
+        if segment is None:
+            good = bisect_left(range(start, stop), True, key=lambda at: _segment(memory, at, stop) is not None)
+            yield from reversed(_segment(memory, start + good, stop) or [])
             return
-        yield from reversed(stretch)
+        yield from reversed(segment)
 
 
-def _stretch(memory: Memory, start: int, stop: int) -> list[Event] | None:
+def _segment(memory: Memory, start: int, stop: int) -> list[Event] | None:
     """The events between these; None if one of them cannot be read."""
     try:
         return list(takewhile(lambda event: event.seq < stop, memory.log(start)))

@@ -103,19 +103,19 @@ def _one(memory: Memory, name: str) -> One:
 
 
 async def approve(request: Request) -> Response:
-    return await _answer(request, is_yes=True)
+    return await _answer(request, is_approval=True)
 
 
 async def reject(request: Request) -> Response:
-    return await _answer(request, is_yes=False)
+    return await _answer(request, is_approval=False)
 
 
-async def _answer(request: Request, *, is_yes: bool) -> Response:
+async def _answer(request: Request, *, is_approval: bool) -> Response:
     name, fields = request.path_params["name"], await form_of(request)
-    return then(await ask(request, lambda memory: _answered(memory, name, fields, is_yes=is_yes)))
+    return then(await ask(request, lambda memory: _answered(memory, name, fields, is_approval=is_approval)))
 
 
-def _answered(memory: Memory, name: str, fields: Mapping[str, str], *, is_yes: bool) -> str:
+def _answered(memory: Memory, name: str, fields: Mapping[str, str], *, is_approval: bool) -> str:
     """Answer, and return the address that tells what came of it. One that has an answer keeps it."""
     found, reason = memory.reviews.get(name), fields.get("reason", "").strip()
     if not found.is_open:
@@ -123,7 +123,7 @@ def _answered(memory: Memory, name: str, fields: Mapping[str, str], *, is_yes: b
     if fields.get("digest", "") != found.digest:
         raise Moved(f"{found.id} is not what was shown; look at it again, then answer")
     try:
-        if is_yes:
+        if is_approval:
             memory.reviews.approve(found.id, reason=reason, digest=found.digest)
         else:
             memory.reviews.reject(found.id, reason=reason)

@@ -79,8 +79,8 @@ def weekday_number(name: str) -> int:
 
 def counted(count: str, unit: str, moment: datetime, sign: int) -> Span:
     """So many units before (-1) or after (1) a moment: 3 days, two weeks, a few years."""
-    least, most = sorted(sign * each for each in _range_of(count))
-    one, other = (around(shifted(moment, each, unit), unit) for each in (least, most))
+    least, limit = sorted(sign * each for each in _range_of(count))
+    one, other = (around(shifted(moment, each, unit), unit) for each in (least, limit))
     return one if one == other else Span(one.start, other.end, f"{unit}s")
 
 
@@ -114,10 +114,10 @@ def _rolling(found: Found, said: StatedDate) -> Span | None:
     if not (found["count"] or found["in"] or found["way"] == "past"):
         return None
     today, unit = days(said.now), found["unit"]
-    most = _range_of(found["count"])[1] if found["count"] else 1
+    limit = _range_of(found["count"])[1] if found["count"] else 1
     if found["way"] == "next":
-        return Span(today.start, shifted(today.end, most, unit), f"{unit}s")
-    return Span(shifted(today.start, -most, unit), today.end, f"{unit}s")
+        return Span(today.start, shifted(today.end, limit, unit), f"{unit}s")
+    return Span(shifted(today.start, -limit, unit), today.end, f"{unit}s")
 
 
 def _unit(found: Found, said: StatedDate) -> Span | None:

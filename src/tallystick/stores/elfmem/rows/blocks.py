@@ -45,7 +45,7 @@ def insert_block(
         "source": words("source", source),
         "created_at": stamp(system_clock()),
         "status": one_of("status", status, STATUSES),
-        "confidence": number("confidence", confidence, least=0, most=1),
+        "confidence": number("confidence", confidence, least=0, limit=1),
         "decay_lambda": number("decay_lambda", decay_lambda, least=0),
         "last_reinforced_at": number("last_reinforced_at", last_reinforced_at, least=0),
     }
@@ -123,7 +123,7 @@ def update_block_scoring(
     """Update the fields that are given and leave the others as they are. A block that is not there changes nothing."""
     values: dict[str, Any] = {}
     if confidence is not None:
-        values["confidence"] = number("confidence", confidence, least=0, most=1)
+        values["confidence"] = number("confidence", confidence, least=0, limit=1)
     if self_alignment is not None:
         values["self_alignment"] = number("self_alignment", self_alignment)
     if decay_lambda is not None:

@@ -52,21 +52,21 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     return value
 
 
-def number(name: str, value: object, *, least: float = -inf, most: float = inf) -> float:
+def number(name: str, value: object, *, least: float = -inf, limit: float = inf) -> float:
     """A finite number within bounds. NumPy's count too; the driver would not take them as they are."""
     if not isinstance(value, bool) and isinstance(value, Real):
         try:
             found = float(value)
         except OverflowError:
             found = inf
-        if isfinite(found) and least <= found <= most:
+        if isfinite(found) and least <= found <= limit:
             return found
-    raise Refused(f"{name} is {_range(least, most)}, not {shown(value)}")
+    raise Refused(f"{name} is {_range(least, limit)}, not {shown(value)}")
 
 
-def _range(least: float, most: float) -> str:
-    if isfinite(most):
-        return f"a number from {least:g} to {most:g}"
+def _range(least: float, limit: float) -> str:
+    if isfinite(limit):
+        return f"a number from {least:g} to {limit:g}"
     return f"a finite number of {least:g} or more" if isfinite(least) else "a finite number"
 
 

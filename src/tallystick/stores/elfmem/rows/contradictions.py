@@ -25,7 +25,7 @@ def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, 
     values = {
         "block_a_id": first,
         "block_b_id": second,
-        "score": number("score", score, least=0, most=1),
+        "score": number("score", score, least=0, limit=1),
         "created_at": stamp(system_clock()),
     }
     conn.execute(insert(contradictions).values(values))

@@ -120,8 +120,8 @@ def _name_of(fd: int) -> tuple[int, int]:
 class JsonlMemoryEventLog:
     """Events in the file `path`, which is made by the first append. Any number of these may be open on one file."""
 
-    def __init__(self, path: str | Path, *, disk: Disk | None = None, patience: float = 30.0) -> None:
-        self._file = LineFile(path, disk=disk, patience=patience)
+    def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = 30.0) -> None:
+        self._file = LineFile(path, disk=disk, timeout=timeout)
         self._known = _Known()
         self._turn = threading.RLock()
 

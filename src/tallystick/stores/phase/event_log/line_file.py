@@ -81,10 +81,10 @@ def batched(lines: Iterable[bytes]) -> Iterator[bytes]:
 class LineFile:
     """One file of lines. It need not be there yet: one that is missing is empty."""
 
-    def __init__(self, path: str | Path, *, disk: Disk | None = None, patience: float = PATIENCE) -> None:
+    def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = PATIENCE) -> None:
         self.path = Path(os.path.abspath(os.fspath(path)))
         self.lock_path = self.path.with_name(self.path.name + ".lock")
-        self._disk, self._patience = disk or Disk(), patience
+        self._disk, self._timeout = disk or Disk(), timeout
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, int]]:
@@ -105,7 +105,7 @@ class LineFile:
 
     def _length(self, fd: int) -> int:
         _must_be_file(fd, self.path)
-        lock = Lock(self.lock_path, self._disk, patience=self._patience, make=False)
+        lock = Lock(self.lock_path, self._disk, timeout=self._timeout, make=False)
         try:
             with lock.shared():
                 return _whole(fd, lock)
@@ -120,7 +120,7 @@ class LineFile:
             with lock.exclusive():
                 fd = self._opened()
                 try:
-                    yield Pen(fd, self._mended(fd, lock), self.path, self._disk, lock)
+                    yield Pen(fd, self._fixed(fd, lock), self.path, self._disk, lock)
                 finally:
                     self._disk.close(fd)
         finally:
@@ -129,7 +129,7 @@ class LineFile:
     def _locked(self) -> Lock:
         try:
             ensure_folder(self._disk, self.path.parent)
-            lock = Lock(self.lock_path, self._disk, patience=self._patience)
+            lock = Lock(self.lock_path, self._disk, timeout=self._timeout)
         except OSError as error:
             raise self._unopened(error) from error
         if not lock.writable:
@@ -158,7 +158,7 @@ class LineFile:
             return Refused(f"{self.path} is no place for a file ({error.strerror}); choose another name")
         return NotWritten(f"{self.path} was not written ({error.strerror}); make room and try again")
 
-    def _mended(self, fd: int, lock: Lock) -> int:
+    def _fixed(self, fd: int, lock: Lock) -> int:
         """Where the whole lines end, after setting aside what stands behind them."""
         try:
             end, size = _whole(fd, lock), os.fstat(fd).st_size

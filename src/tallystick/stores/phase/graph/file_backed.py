@@ -38,15 +38,15 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 class FileBackedMemoryGraphStore(KeptGraph):
     """A `MemoryGraphStore` in the folder `root`, which is made with the first save. Any thread may call it."""
 
-    def __init__(self, root: str | Path, *, patience: float = PATIENCE, disk: Disk | None = None) -> None:
+    def __init__(self, root: str | Path, *, timeout: float = PATIENCE, disk: Disk | None = None) -> None:
         self.root = Path(os.path.abspath(os.fspath(root)))
-        self._disk, self._patience, self._threads = disk or Disk(), patience, RLock()
+        self._disk, self._timeout, self._threads = disk or Disk(), timeout, RLock()
         self._files = GraphFiles(self.root)
         self._lock: Lock | None = None
         self._pid = os.getpid()
         self._mark: Witness | None = None  # what the lock file said when the files were read
         self._is_fresh = False
-        self._log = JsonlMemoryEventLog(self.root / layout.EVENTS, patience=patience, disk=self._disk)
+        self._log = JsonlMemoryEventLog(self.root / layout.EVENTS, timeout=timeout, disk=self._disk)
 
     # -- the folder ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
                 raise Refused(f"{path} is a link, and nothing is written through links; remove it")
             if path.exists() and not path.is_file():
                 raise Refused(f"{path} is no file, and nothing can be held by it; remove it")
-            self._lock, self._pid = Lock(path, self._disk, patience=self._patience), os.getpid()
+            self._lock, self._pid = Lock(path, self._disk, timeout=self._timeout), os.getpid()
         return self._lock
 
     def _finish(self, lock: Lock) -> None:

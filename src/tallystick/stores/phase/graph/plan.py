@@ -62,16 +62,16 @@ def _names_by_file(disk: GraphFiles, part: str, changes: Changes, looked: int = 
     if not (fresh or gone or is_broken):
         return {}
     width = layout.width_for(len(table) - len(gone) + sum(name not in table for name in fresh))
-    anew = is_broken or _is_to_be_arranged(disk, part, width)
+    again = is_broken or _is_to_be_arranged(disk, part, width)
     files: dict[str, set[str]] = {}
-    for name in {*table, *fresh} if anew else {*fresh, *gone}:
+    for name in {*table, *fresh} if again else {*fresh, *gone}:
         files.setdefault(f"{part}/{layout.file_of(name, width)}", set()).add(name)
-    if any(map(disk.is_changed, {*files, *(disk.places(part) if anew else ())})):  # by hand, since it was read
+    if any(map(disk.is_changed, {*files, *(disk.places(part) if again else ())})):  # by hand, since it was read
         if looked > 2:
             raise Busy(f"{disk.root / part} is being changed by another program; try again in a moment")
         disk.take_in_part(part)
         return _names_by_file(disk, part, changes, looked + 1)
-    if not anew:
+    if not again:
         for place, names in files.items():
             names.update(disk.seen[place].shard.names if place in disk.seen else ())
     found = {place: sorted(names - gone) for place, names in sorted(files.items())}

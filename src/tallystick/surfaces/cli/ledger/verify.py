@@ -40,9 +40,9 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     missing at the end. Without one from outside the folder it says so: a chain alone cannot show that.
     """
     folder = call.there()
-    with progress("Verifying", _size(folder)) as tick:
+    with progress("Verifying", _size(folder)) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
-        report = verify_folder(folder, processes=processes, progress=tick, checkpoint=note, key=key)
+        report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
     call.answer(report.to_dict(), lambda: _page(report))
     return 0 if report.ok else 4
 

@@ -61,7 +61,7 @@ class Document(Answer):
 
 
 def _search(context: CallContext, asked: Query) -> Results:
-    hits = context.memory.recall(asked.query, k=_MOST, tick=context.tick)
+    hits = context.memory.recall(asked.query, k=_MOST, on_progress=context.on_progress)
     found = [(hit, _url(context.memory, hit.what, hit.about, hit.id)) for hit in hits]
     return Results(results=[Result(id=hit.id, title=_title(hit.text), url=url) for hit, url in found])
 

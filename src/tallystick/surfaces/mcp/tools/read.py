@@ -98,7 +98,9 @@ def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
     }  # fmt: skip
     if args.frame or args.budget:
         return _framed(context, args, asked)
-    found = context.memory.recall(args.question, k=args.k, explain=args.explain, tick=context.tick, **asked)
+    found = context.memory.recall(
+        args.question, k=args.k, explain=args.explain, on_progress=context.on_progress, **asked
+    )
     return RecallResult(
         notes=[of_hit(hit, explain=args.explain) for hit in found], receipt=found.receipt or None,
         nearest=[Nearest(id=hit.id, score=round(hit.score, 3)) for hit in found.nearest[:3]] or None,
