@@ -43,3 +43,13 @@ def test_no_public_call_of_a_memory_has_a_name_that_went():
 
     assert {"remember", "recall", "import_from"} <= methods
     assert methods & set(OLD_CALLS.split()) == set()
+
+
+def test_a_class_name_means_one_thing_in_its_package():
+    seen = dict[tuple[str, str], str]()
+    for path in sorted(SRC.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for name in (node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"):
+            key = str(path.parent), name
+            assert key not in seen, f"{name} is in {path} and in {seen[key]}"
+            seen[key] = str(path)

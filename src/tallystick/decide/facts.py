@@ -70,7 +70,7 @@ class Evidence(NamedTuple):
         return html_of(self)
 
 
-class Plan(NamedTuple):
+class FactChange(NamedTuple):
     """One thing to be said: `put` fields, `revise` or `close` a fact with fields, or `note` what was seen.
 
     `name` is the version that stands: a key that was drawn is the first version's id, and that one may have moved.
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
     reason: str = ""
 
 
-def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
     """What is to be said because of a delta, in order; nothing if all of it is known. Refused, with the reason."""
     if delta.scope is None:
         raise MemoryScopeError("a delta without a scope is nobody's: give it the user, and agent, of its facts")
@@ -135,7 +135,7 @@ def must_be_met(unmet: Sequence[str], user: str) -> None:
 # -- each kind ---------------------------------------------------------------------------------------------------------
 
 
-def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
     triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
     if not triple:
         return [_put(delta, evidence)]
@@ -155,7 +155,7 @@ def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) 
     return _replace(known, standing, delta, evidence)
 
 
-def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
     triple, scope = triple_of(delta.fact_payload), delta.scope
     found = _targets(known, delta.replaces, scope, triple)
     if triple:
@@ -173,7 +173,7 @@ def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str
     return _replace(known, standing, delta, evidence)
 
 
-def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[Plan]:
+def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
     """The new in the place of what stands; or, if it happened before that, as a fact that has ended.
 
     A fact that has the given id already is replaced too: what is new goes on under that one.
@@ -192,7 +192,7 @@ def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence:
     return [_revise(first, fields, delta), *_closed(others, delta, evidence)]
 
 
-def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> list[Plan]:
+def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
     closed = []
     for held in found:
         body = held.body()
@@ -202,14 +202,14 @@ def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> 
     return closed
 
 
-def _seen_again(known: State, delta: Any, evidence: Evidence) -> list[Plan]:
+def _seen_again(known: State, delta: Any, evidence: Evidence) -> list[FactChange]:
     found = [held for held in _named(known, delta.corroborates, delta.scope) if held.status == "active"]
     if not found:
         return [_note(delta, evidence, "nothing changes")]
     return [plan for held in found for plan in _corroborate(known, held, delta, evidence)]
 
 
-def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evidence) -> list[Plan]:
+def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evidence) -> list[FactChange]:
     """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
     body = held.body()
     triple = tuple(body.get("triple", ()))
@@ -243,13 +243,13 @@ def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evide
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def _put(delta: Any, evidence: Evidence, until: str = "") -> Plan:
-    return Plan("put", _fields(delta, evidence, until=until) | {"reason": reason_of(delta.kind, delta.rule_id)})
+def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:
+    return FactChange("put", _fields(delta, evidence, until=until) | {"reason": reason_of(delta.kind, delta.rule_id)})
 
 
-def _revise(held: CurrentVersion, changes: dict[str, Any], delta: Any, act: str = "revise") -> Plan:
+def _revise(held: CurrentVersion, changes: dict[str, Any], delta: Any, act: str = "revise") -> FactChange:
     """Of the version that was decided upon: a fact's key may be the id of one with older words."""
-    return Plan(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
+    return FactChange(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
 
 
 def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None, until: str = "") -> dict[str, Any]:
@@ -288,10 +288,10 @@ def _views(
     return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
 
 
-def _note(delta: Any, evidence: Evidence, why: str, about: Iterable[CurrentVersion] = ()) -> Plan:
+def _note(delta: Any, evidence: Evidence, why: str, about: Iterable[CurrentVersion] = ()) -> FactChange:
     scope: DeltaScope = delta.scope
     body = {"user": scope.user, "agent": scope.agent, "path": scope.path, "step": step_of(delta, evidence.sources)}
-    return Plan("note", {**body, "corroborates": [held.ref for held in about], "why": why})
+    return FactChange("note", {**body, "corroborates": [held.ref for held in about], "why": why})
 
 
 def _since(delta: Any, evidence: Evidence) -> str:
@@ -306,7 +306,7 @@ def _moment(payload: dict[str, Any], name: str) -> str:
 # -- what is known -----------------------------------------------------------------------------------------------------
 
 
-def asked_before(known: State, plan: Plan, evidence: Evidence, user: str) -> Review | None:
+def asked_before(known: State, plan: FactChange, evidence: Evidence, user: str) -> Review | None:
     """What a person was asked because of the same episodes, about the same fact or the same claim, if that is so still:
     it was denied, or it waits, and who asks now is trusted no more."""
     held = known.find(plan.name, user=user, short=False) if plan.name else None
@@ -321,7 +321,7 @@ def asked_before(known: State, plan: Plan, evidence: Evidence, user: str) -> Rev
     return None
 
 
-def once(plan: Plan, delta: Delta, evidence: Evidence) -> str:
+def once(plan: FactChange, delta: Delta, evidence: Evidence) -> str:
     """Under which key a fact is stated once, however often its delta comes: what has a triple is known by that."""
     if plan.fields["triple"]:
         return ""
@@ -329,7 +329,7 @@ def once(plan: Plan, delta: Delta, evidence: Evidence) -> str:
     return f"fact:{sha256(repr(said).encode()).hexdigest()[:32]}"
 
 
-def is_above_its_asker(known: State, plan: Plan, delta: Delta, evidence: Evidence) -> bool:
+def is_above_its_asker(known: State, plan: FactChange, delta: Delta, evidence: Evidence) -> bool:
     """Whether what a plan changes is trusted more than who asks for it."""
     if plan.act == "note" or not plan.name or delta.scope is None:
         return False

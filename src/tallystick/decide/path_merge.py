@@ -63,7 +63,7 @@ class Step(NamedTuple):
         return Conflict(self.mine.key, self.base(known), self.target.belief(), self.mine.belief(), self.conflict)
 
 
-class Plan(NamedTuple):
+class MergePlan(NamedTuple):
     """What a merge would do."""
 
     user: str
@@ -75,7 +75,9 @@ class Plan(NamedTuple):
         return [step.as_conflict(known) for step in self.steps if step.conflict]
 
 
-def plan(known: State, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()) -> Plan:
+def plan(
+    known: State, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()
+) -> MergePlan:  # fmt: skip
     """What would be brought over, and which conflicts there are. Refused, if the path cannot be merged there.
 
     `several` are the predicates of which more than one object may hold.
@@ -95,11 +97,11 @@ def plan(known: State, user: str, name: str, into: str | None = None, *, several
         )
     mine = known.query(user=user, path=name, status="", where=lambda held: held.path == name)
     found = (_step(known, held, name, target, several) for held in mine)
-    return Plan(user, name, target, [step for step in found if step is not None])
+    return MergePlan(user, name, target, [step for step in found if step is not None])
 
 
 def merge(
-    known: State, planned: Plan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
+    known: State, planned: MergePlan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
 ) -> list[Draft]:
     """Everything that the merge records: what is brought over, what is asked, and that the path is merged.
 
@@ -176,7 +178,7 @@ def _same_words(mine: CurrentVersion, target: CurrentVersion) -> bool:
 
 
 def _sorted_out(
-    known: State, planned: Plan, rule: str, asker: Asker | None
+    known: State, planned: MergePlan, rule: str, asker: Asker | None
 ) -> tuple[list[Step], list[tuple[Step, str]]]:
     """Which steps are taken, and about which a person is asked, and why."""
     taken, asked = list[Step](), list[tuple[Step, str]]()
@@ -197,7 +199,7 @@ def _takes_the_branchs(step: Step, rule: str) -> bool:
     return rule == BRANCH or (rule == NEWEST and step.mine.seq > step.target.seq)
 
 
-def _why_asked(known: State, step: Step, planned: Plan, asker: Asker) -> str:
+def _why_asked(known: State, step: Step, planned: MergePlan, asker: Asker) -> str:
     """Why the gate wants a person's yes to what a step states or changes there; empty, if it does not."""
     if asker.trust in asker.policy.free_as(asker.by):
         return ""
@@ -218,7 +220,7 @@ def _why_asked(known: State, step: Step, planned: Plan, asker: Asker) -> str:
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def _brought(known: State, step: Step, planned: Plan, name: str, there: Mapping[str, str]) -> Draft:
+def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Mapping[str, str]) -> Draft:
     """A branch's belief, said where it is merged into."""
     mine, target = step.mine.belief(), step.target
     fields = {
@@ -234,7 +236,7 @@ def _brought(known: State, step: Step, planned: Plan, name: str, there: Mapping[
     return draft
 
 
-def _refs(known: State, refs: Iterable[str], planned: Plan, there: Mapping[str, str]) -> tuple[str, ...]:
+def _refs(known: State, refs: Iterable[str], planned: MergePlan, there: Mapping[str, str]) -> tuple[str, ...]:
     """What beliefs are called where they are merged into: as they were brought, or as they stand there already."""
     found = []
     for ref in refs:
@@ -244,7 +246,7 @@ def _refs(known: State, refs: Iterable[str], planned: Plan, there: Mapping[str, 
     return tuple(found)
 
 
-def _related(known: State, planned: Plan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
+def _related(known: State, planned: MergePlan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
     """What the branch says of how memories are related, as far as both are there where it is merged into."""
     for each in known.relations.on(planned.user, planned.path):
         ids = _refs(known, each.ids, planned, there)
@@ -256,7 +258,7 @@ def _related(known: State, planned: Plan, there: Mapping[str, str], new: Contain
             yield Draft(RELATION_PUT, {"user": each.user, "ids": list(ids), "relation": each.relation, **where, **of})
 
 
-def _action(known: State, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:
+def _action(known: State, step: Step, planned: MergePlan, there: Mapping[str, str], asker: Asker) -> Action:
     """What a person is asked: to say there what the branch says."""
     mine = step.mine.belief()
     asked: dict[str, Any] = {"user": planned.user, "path": planned.into, "by": asker.by, "trust": asker.trust}

@@ -19,7 +19,7 @@ _MOST = 1000  # hits that a question may want
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KnownQuestion:
     """One question, how it is put, and what its answer must be."""
 
     ask: str
@@ -41,7 +41,7 @@ class Asked:
             raise Refused("a budget belongs to a frame")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], line: int = 0) -> Asked:
+    def of(cls, given: Mapping[str, Any], line: int = 0) -> KnownQuestion:
         """A question as a file or a program gives it. What is not known is refused."""
         said = checked(given, KEYS)
         options = {name: value for name, value in said.items() if name not in EXPECTED}
@@ -64,7 +64,7 @@ class Asked:
 class Verdict(Displayable):
     """What came of one question."""
 
-    asked: Asked
+    asked: KnownQuestion
     places: dict[str, int]  # of what was to be found and was, counted from 1
     wrong: tuple[str, ...] = ()  # what is not as it must be, a line each
 

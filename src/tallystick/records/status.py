@@ -11,7 +11,7 @@ from tallystick.records.episode import Episode
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingReview:
     """A question that waits for a person's yes, in short."""
 
     id: str
@@ -42,7 +42,7 @@ class Status(Displayable):
     paths: int = 0
     vectors: int = 0
     waiting: int = 0  # for a person's yes
-    reviews: tuple[Asked, ...] = ()  # the first few of these
+    reviews: tuple[PendingReview, ...] = ()  # the first few of these
     size: int = 0  # bytes of the folder, backups and all
     times: str = ""  # what is wrong with the times of events, in a line; empty if nothing is
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.confidence import earned
 from tallystick.decide import facts as decide
-from tallystick.decide.facts import Evidence, Plan
+from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.memory.core.gate import WriteGate
@@ -135,7 +135,7 @@ class FactService:
         done = (self._carry_out(plan, delta, evidence) for plan in planned)
         return [fact for fact in done if fact is not None]
 
-    def _carry_out(self, plan: Plan, delta: Delta, evidence: Evidence) -> Fact | None:
+    def _carry_out(self, plan: FactChange, delta: Delta, evidence: Evidence) -> Fact | None:
         assert delta.scope is not None  # or there would be no plan
         user, path = delta.scope.user, delta.scope.path
         if plan.act == "note":

@@ -18,7 +18,7 @@ from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.maintenance.proof import written
 from tallystick.records.errors import Damaged, NotFound
 from tallystick.records.page import NOTES
-from tallystick.records.status import Asked, Erasure, Status
+from tallystick.records.status import Erasure, PendingReview, Status
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
@@ -42,7 +42,7 @@ def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
             by=_last_client(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
             pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
             paths=len(state.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
-            reviews=tuple(Asked(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
+            reviews=tuple(PendingReview(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
             size=_size(folder.root), times=_times(ledger),
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from tallystick.memory.recall.evaluation_file import read_questions
 from tallystick.memory.settings import place_of
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Closed, Refused
-from tallystick.records.evaluation import Asked, Verdict, Verdicts
+from tallystick.records.evaluation import KnownQuestion, Verdict, Verdicts
 from tallystick.records.filled_frame import FilledFrame
 from tallystick.records.hit import Hit
 from tallystick.records.progress import Progress
@@ -55,7 +55,7 @@ def put_all(
     return verdicts
 
 
-def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[Asked]:
+def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[KnownQuestion]:
     if isinstance(questions, str | Path):
         return read_questions(place_of(questions))
     found = []
@@ -63,13 +63,13 @@ def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[Asked]:
         if not isinstance(each, Mapping):
             raise Refused(f"question {number} is a mapping with `ask` and `find`, not {type(each).__name__}")
         try:
-            found.append(Asked.of(each))
+            found.append(KnownQuestion.of(each))
         except Refused as error:
             raise Refused(f"question {number}: {error}") from None
     return found
 
 
-def _put(memory: Questioned, asked: Asked, user: str) -> Verdict:
+def _put(memory: Questioned, asked: KnownQuestion, user: str) -> Verdict:
     """One question; whatever is refused about it is what is wrong with it."""
     try:
         return _Putting(memory, asked, user).verdict()
@@ -82,7 +82,7 @@ def _put(memory: Questioned, asked: Asked, user: str) -> Verdict:
 class _Putting:
     """One question as it is put to a memory."""
 
-    def __init__(self, memory: Questioned, asked: Asked, user: str) -> None:
+    def __init__(self, memory: Questioned, asked: KnownQuestion, user: str) -> None:
         self._memory, self._asked = memory, asked
         said = {_NAMES.get(name, name): value for name, value in asked.options.items() if name not in _FILTERS}
         self._frame, self._budget = said.pop("frame", None), said.pop("budget", None)

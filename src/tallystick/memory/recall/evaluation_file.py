@@ -18,10 +18,10 @@ from typing import Any
 
 from tallystick.memory.core.yaml import Node, Wrong, parse, plain, read_text
 from tallystick.records.errors import Refused
-from tallystick.records.evaluation import KEYS, OPTIONS, Asked, checked
+from tallystick.records.evaluation import KEYS, OPTIONS, KnownQuestion, checked
 
 
-def read_questions(path: Path) -> list[Asked]:
+def read_questions(path: Path) -> list[KnownQuestion]:
     """The questions of a file."""
     text = read_text(path, of="questions", told_by="test")
     try:
@@ -30,7 +30,7 @@ def read_questions(path: Path) -> list[Asked]:
         raise Refused(f"{path}, line {wrong.line}: {wrong}") from None
 
 
-def _questions(top: Node) -> Iterator[Asked]:
+def _questions(top: Node) -> Iterator[KnownQuestion]:
     usual: dict[str, Any] = {}
     if isinstance(top.value, dict):
         listed = top.value.pop("questions", None)
@@ -45,7 +45,7 @@ def _questions(top: Node) -> Iterator[Asked]:
             raise Wrong(node.line, "a question is a mapping: `ask: …`, and below it `find: …`")
         _checked(node, KEYS)
         try:
-            yield Asked.of(usual | {name: plain(each) for name, each in node.value.items()}, node.line)
+            yield KnownQuestion.of(usual | {name: plain(each) for name, each in node.value.items()}, node.line)
         except Refused as error:
             raise Wrong(node.line, error) from None
 

@@ -21,7 +21,7 @@ RECEIPT = {
 }  # fmt: skip
 
 
-class Asked(Shape):
+class PendingReview(Shape):
     """A question that waits for a person's yes, in short."""
 
     model_config = shaped(id="r-20260503-1401-c6ba9a", asks="forget c4f1a5", trust="agent")
@@ -58,7 +58,7 @@ class Status(Shape):
     paths: int = Field(description="Branches.")
     vectors: int = Field(description="Texts that have one.")
     waiting: int = Field(description="Questions for a person.")
-    reviews: list[Asked] = Field(description="The first few of these.")
+    reviews: list[PendingReview] = Field(description="The first few of these.")
     size: int = Field(description="Bytes of the folder.")
     times: str = Field(description="What is wrong with the times of events, or empty.")
 

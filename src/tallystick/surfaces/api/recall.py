@@ -42,7 +42,7 @@ class Filters(Shape):
     until: str | None = Field(default=None, description="Only what happened or was recorded before that.")
 
 
-class Asked(Shape):
+class RecallFields(Shape):
     """What recall and a frame are asked with."""
 
     session: str | None = Field(default=None, description="Only what was learned in that session.")
@@ -62,7 +62,7 @@ class Asked(Shape):
         return self.model_dump(exclude_none=True)
 
 
-class Recall(Asked):
+class Recall(RecallFields):
     """A question."""
 
     model_config = shaped(question="what does Ana prefer?", k=3)
@@ -146,7 +146,7 @@ async def recall_by_query(
 # -- frames ------------------------------------------------------------------------------------------------------------
 
 
-class FillFrame(Asked):
+class FillFrame(RecallFields):
     """A purpose, and what it is about."""
 
     model_config = shaped(name="attention", question="what does Ana prefer?", budget=500)

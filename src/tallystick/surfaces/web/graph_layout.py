@@ -132,7 +132,7 @@ def _parted(one: Box, other: Box, *, is_fixed: bool) -> tuple[Box, Box]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnEdge:
     """A relation as it is drawn: from one edge to the other, bent a little where one comes back the other way."""
 
     start: tuple[float, float]
@@ -158,16 +158,16 @@ class Line:
         return (x, y), (bx - sx, by + sy), (bx + sx, by - sy)
 
 
-def line(one: Box, other: Box, *, is_bent: bool = False) -> Line:
+def line(one: Box, other: Box, *, is_bent: bool = False) -> DrawnEdge:
     """The line that leads from one box to another."""
     x, y = (one.x + other.x) / 2, (one.y + other.y) / 2
     if is_bent:
         far = hypot(other.x - one.x, other.y - one.y) or 1.0
         x, y = x - (other.y - one.y) / far * 44, y + (other.x - one.x) / far * 44
-    return Line(one.edge_towards(x, y), (x, y), other.edge_towards(x, y))
+    return DrawnEdge(one.edge_towards(x, y), (x, y), other.edge_towards(x, y))
 
 
-def named(lines: Sequence[tuple[Line, str]], boxes: Sequence[Box]) -> list[Box | None]:
+def named(lines: Sequence[tuple[DrawnEdge, str]], boxes: Sequence[Box]) -> list[Box | None]:
     """Where the name of each line stands, without covering a node or another name; None if there is no room."""
     taken, found = list(boxes), list[Box | None]()
     for each, name in lines:

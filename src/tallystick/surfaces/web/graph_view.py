@@ -16,7 +16,7 @@ from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import NotFound, Refused
 from tallystick.stores.phase.graph.traverse import Limits
 from tallystick.surfaces.present.text import short
-from tallystick.surfaces.web.graph_layout import Box, Line, line, named, placed, wider
+from tallystick.surfaces.web.graph_layout import Box, DrawnEdge, line, named, placed, wider
 from tallystick.surfaces.web.page_view import page_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Drawn:
 class Related:
     """A line on the picture."""
 
-    line: Line
+    line: DrawnEdge
     name: str
     title: str
     place: Box | None  # of its name

@@ -11,7 +11,7 @@ from tallystick.records.clock import stamp
 from tallystick.records.errors import Damaged, NotFound
 from tallystick.surfaces.present.copies import copies_in
 from tallystick.surfaces.web.render import command_of
-from tallystick.surfaces.web.timeline import Line, line_of
+from tallystick.surfaces.web.timeline import EventLine, line_of
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -51,7 +51,7 @@ class Health:
     files: list[ChainFile] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)  # the newest first
     more_copies: int = 0
-    care: list[Line] = field(default_factory=list)  # what the ledger recorded about itself, the newest first
+    care: list[EventLine] = field(default_factory=list)  # what the ledger recorded about itself, the newest first
     commands: dict[str, str] = field(default_factory=dict)
 
 
@@ -85,7 +85,7 @@ def _key(memory: Memory) -> str:
         return ""
 
 
-def _care(memory: Memory) -> list[Line]:
+def _care(memory: Memory) -> list[EventLine]:
     """What the ledger did to itself lately: what a crash left, repairs, restores, compactions."""
     found = memory.log_page(op="ledger.", limit=_NAMED, reach=_REACH).events
     return [line_of(memory, event) for event in found]

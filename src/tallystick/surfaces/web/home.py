@@ -19,7 +19,7 @@ from tallystick.surfaces.present.reviews import ASKS
 from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import several
 from tallystick.surfaces.web.page_view import page_of
-from tallystick.surfaces.web.recent import Day, lately
+from tallystick.surfaces.web.recent import RecentDay, lately
 from tallystick.surfaces.web.render import ask, command_of, form_of, is_piece, shown, then
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from tallystick.memory.memory import Memory
-    from tallystick.records.status import Asked, Status
+    from tallystick.records.status import PendingReview, Status
 
 _NAMED = 5  # beliefs that an answer names
 _FIRST = ('remember "Ana prefers tea"', "connect", "import FILE")
@@ -60,7 +60,7 @@ class Waiting:
 @dataclass(frozen=True, slots=True)
 class Home:
     status: Status
-    days: list[Day]
+    days: list[RecentDay]
     waiting: list[Waiting]
     first: tuple[str, ...]  # commands to begin with
     answer: Answer | None = None
@@ -105,7 +105,7 @@ def _home(memory: Memory, asked: list[tuple[str, str]]) -> Home:
     return Home(status, lately(memory), waiting, first, _answer(memory, asked))
 
 
-def _waiting(memory: Memory, asked: Asked) -> Waiting:
+def _waiting(memory: Memory, asked: PendingReview) -> Waiting:
     """With the words that it is about: those that would be said, or those that are held."""
     action = memory.reviews.get(asked.id).action
     said, held = action.changes.get("text"), memory.get(action.target[0]) if action.target else None

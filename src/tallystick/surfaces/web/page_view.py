@@ -65,7 +65,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PageList:
     """What the list shows: pages by kind, those put away apart, and entries if words were looked for."""
 
     words: str
@@ -77,7 +77,7 @@ class Found:
     kinds: tuple[tuple[str, str], ...] = tuple(KINDS.items())
 
 
-def listed(memory: Memory, words: str = "") -> Found:
+def listed(memory: Memory, words: str = "") -> PageList:
     """All pages, or those whose names hold `words`, and the entries that do."""
     seq = memory.ledger.size - 1  # before the list is read: what comes meanwhile is looked at once more
     infos = memory.pages.list(include_dormant=True, include_archived=True)
@@ -85,7 +85,7 @@ def listed(memory: Memory, words: str = "") -> Found:
     groups = [_group(kind, [each for each in wanted if each.info.status == "active"]) for kind in KINDS]
     away = [each for each in wanted if each.info.status != "active"]
     entries = memory.pages.search(words, top_k=FOUND, include_superseded=True) if words else []
-    return Found(
+    return PageList(
         words, tuple(group for group in groups if group.count), tuple(away[:IN_A_GROUP]),
         tuple(Match(_name(entry.path), entry) for entry in entries), not any(info.entry_count for info in infos),
         seq,

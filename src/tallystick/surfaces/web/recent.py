@@ -47,14 +47,14 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class RecentDay:
     """What was learned on one day, in the zone of this machine."""
 
     name: str
     learned: list[Learned]
 
 
-def lately(memory: Memory, limit: int = MOST) -> list[Day]:
+def lately(memory: Memory, limit: int = MOST) -> list[RecentDay]:
     """The newest, by day."""
     found = list[Learned]()
     for each in _newest(memory):
@@ -64,7 +64,7 @@ def lately(memory: Memory, limit: int = MOST) -> list[Day]:
             break
         else:
             found.append(each)
-    return [Day(day_name(day), list(group)) for day, group in groupby(found, key=lambda each: day_of(each.at))]
+    return [RecentDay(day_name(day), list(group)) for day, group in groupby(found, key=lambda each: day_of(each.at))]
 
 
 def _goes_on(last: Learned, each: Learned) -> bool:

@@ -39,7 +39,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ShownReview:
     """A review, and what it is about."""
 
     review: Review
@@ -54,11 +54,11 @@ class Asked:
         return self.review.action.kind == KEPT_OUT
 
 
-def asked(memory: Memory, review: Review, *, as_asked: bool = False) -> Asked:
+def asked(memory: Memory, review: Review, *, as_asked: bool = False) -> ShownReview:
     """The review with what it would change as that is now, or as it was when it was asked."""
     action, moment = review.action, review.seq if as_asked else None
     found = [_belief(memory, version, action.path, moment) for version in action.target]
-    return Asked(
+    return ShownReview(
         review, _title(review, found), tuple(_changes(review, found)),
         door(action.by),
         command_of(memory, f"review approve {review.id[-6:]}"),

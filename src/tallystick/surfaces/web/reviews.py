@@ -16,7 +16,7 @@ from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.review import STATUSES
 from tallystick.surfaces.web.event import is_number
 from tallystick.surfaces.web.render import ask, form_of, is_piece, shown, then
-from tallystick.surfaces.web.review_view import Asked, asked, came_of_it
+from tallystick.surfaces.web.review_view import ShownReview, asked, came_of_it
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,7 +37,7 @@ class Queue:
 
     waiting: int
     kept_out: int
-    shown: list[Asked]
+    shown: list[ShownReview]
     answered: list[Review]
     more_waiting: int | None  # the number of the page that follows
     more_answered: int | None
@@ -53,7 +53,7 @@ class Queue:
 class One:
     """One review, whole."""
 
-    asked: Asked
+    asked: ShownReview
     outcome: str
     now: Belief | None
     may_answer: bool

@@ -20,7 +20,7 @@ from tallystick.records.errors import Refused, TallystickError
 from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.page_view import page_of
 from tallystick.surfaces.web.render import ask, form_of, is_piece, shown, then
-from tallystick.surfaces.web.search_query import Asked, plainly, read
+from tallystick.surfaces.web.search_query import SearchForm, plainly, read
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -45,10 +45,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """All that the page shows."""
 
-    asked: Asked
+    asked: SearchForm
     place: Place
     frames: list[tuple[str, int]]  # names, and their budgets
     recalled: RecallResult | None = None
@@ -70,7 +70,9 @@ async def search(request: Request) -> Response:
         return page
     except TallystickError as error:
         wrong, asked = str(error), plainly(given)
-        found = await ask(request, lambda memory: Found(asked, _place(memory, None), _frames(memory), wrong=wrong))
+        found = await ask(
+            request, lambda memory: SearchResults(asked, _place(memory, None), _frames(memory), wrong=wrong)
+        )
         return _page(request, found, status_of(error))
 
 
@@ -80,7 +82,7 @@ async def _get_ready(request: Request) -> None:
         await ask(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
-def _page(request: Request, found: Found, status: int = 200) -> Response:
+def _page(request: Request, found: SearchResults, status: int = 200) -> Response:
     template = "search_piece.html" if is_piece(request) else "search.html"
     noted = request.query_params.get("noted", "")
     return shown(request, template, status=status, found=found, noted=noted if noted in _SIGNALS else "")
@@ -96,14 +98,14 @@ async def outcome(request: Request) -> Response:
     return then(plainly(dict(parse_qsl(fields.get("back", "")))).address(noted=how))
 
 
-def _found(memory: Memory, asked: Asked) -> Found:
+def _found(memory: Memory, asked: SearchForm) -> SearchResults:
     place = _place(memory, asked.moment)
     recalled = framed = None
     if asked.frame:
         framed = memory.frame(asked.frame, asked.question, budget=asked.budget, receipt=False, **asked.narrowed())
     elif asked.question:
         recalled = memory.recall(asked.question, k=_HITS, explain=True, receipt=False, **asked.narrowed())
-    found = Found(asked, place, _frames(memory), recalled, framed)
+    found = SearchResults(asked, place, _frames(memory), recalled, framed)
     found.pages.update(_pages(memory, found.hits))
     return found
 

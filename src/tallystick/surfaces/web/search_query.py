@@ -28,7 +28,7 @@ _BUDGET = 9  # digits
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchForm:
     """The fields as they were typed, so that a page can show them again, and what they mean."""
 
     typed: Mapping[str, str]
@@ -66,18 +66,18 @@ class Asked:
         return "/search" + (f"?{urlencode(said)}" if said else "")
 
 
-def read(given: Mapping[str, str]) -> Asked:
+def read(given: Mapping[str, str]) -> SearchForm:
     """What is asked. Refused, if a moment or a budget is none; `plainly` shows what was typed then."""
     typed = plainly(given).typed
-    return Asked(typed, _moment(typed), _budget(typed["budget"]) if typed["frame"] else None)
+    return SearchForm(typed, _moment(typed), _budget(typed["budget"]) if typed["frame"] else None)
 
 
-def plainly(given: Mapping[str, str]) -> Asked:
+def plainly(given: Mapping[str, str]) -> SearchForm:
     """What was typed, whatever it means."""
     typed = {name: given.get(name, "").strip()[:_LONG] for name in FIELDS}
     if typed["at"] == given.get("end", ""):
         typed["at"] = ""
-    return Asked(typed)
+    return SearchForm(typed)
 
 
 def _moment(typed: Mapping[str, str]) -> int | datetime | None:

@@ -35,7 +35,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EventLine:
     """One event, as one line of the list."""
 
     seq: int
@@ -55,7 +55,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Day:
     name: str
-    lines: list[Line]
+    lines: list[EventLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,11 @@ def _timeline(memory: Memory, asked: Mapping[str, str], before: int | None, afte
     )
 
 
-def line_of(memory: Memory, each: Event) -> Line:
+def line_of(memory: Memory, each: Event) -> EventLine:
     """An event in words. What it speaks of without repeating it is looked up, as it is held now."""
     name, words, *_ = told_of(memory, each, _ROOM)
     session, agent = scope_of(each)
-    return Line(
+    return EventLine(
         each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None,
         door(each.by), trust_of(each), session, agent, address_of(memory, each),
     )  # fmt: skip
