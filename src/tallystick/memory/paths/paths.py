@@ -58,7 +58,7 @@ class PathService:
         gate would not let this program change waits as a review too; the rest goes through.
         """
         changes = {"conflicts": conflicts} | ({} if into is None else {"into": into})
-        found: list[tuple[merging.Plan, tuple[Conflict, ...]]] = []
+        found: list[tuple[merging.MergePlan, tuple[Conflict, ...]]] = []
 
         def look() -> None:
             planned = self._plan(name, into)
@@ -176,10 +176,10 @@ class PathService:
 
         return gate.act(build)
 
-    def _plan(self, name: str, into: str | None) -> merging.Plan:
+    def _plan(self, name: str, into: str | None) -> merging.MergePlan:
         return merging.plan(self._folder.state, self._user, name, into, several=self._several())
 
-    def _told(self, planned: merging.Plan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
+    def _told(self, planned: merging.MergePlan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
         """What a merge did, from the events that it recorded."""
         state = self._folder.state
         bodies = [(event.op, event.body) for event in events if event.body]

@@ -84,8 +84,8 @@ OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or writte
     merged.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
     page.Synced, path.Tree, proof.ChainFile, proof.Kept, Proof, proposal.Proposal, recall.NearMiss,
     recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
-    rule.ConsolidationRule, rule.RuleStatus, status.Asked, status.Erasure, status.Status, history.Change,
-    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.Asked,
+    rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, history.Change,
+    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.KnownQuestion,
     evaluation.Verdict,
     walk.Expansion, walk.Way, history.Why,
 })  # fmt: skip
