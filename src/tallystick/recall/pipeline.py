@@ -434,7 +434,7 @@ def _of_the_frame(seen: IndexCache, ask: Ask) -> list[str]:
     patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
     found = _tagged(seen, ask, patterns)[:_TAGGED]
     if not patterns and not ask.question.strip():
-        rows = seen.index.db.execute(sql.NEWEST, {**ask.scope.values(), "most": _RECENT})
+        rows = seen.index.db.execute(sql.NEWEST, {**ask.scope.values(), "limit": _RECENT})
         found += [row[0] for row in rows if row[0]]
     return found
 

@@ -110,7 +110,7 @@ def statements() -> dict[str, Any]:
 
 
 def _at_most(statement: Select[Any]) -> Select[Any]:
-    return statement.limit(bindparam("most")).offset(literal_column("0"))
+    return statement.limit(bindparam("limit")).offset(literal_column("0"))
 
 
 def _text() -> dict[str, Any]:

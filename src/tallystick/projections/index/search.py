@@ -195,7 +195,7 @@ def _run(
     index: IndexFile, statement: str, match: str, scope: Scope, limit: int, rows: tuple[int, int]
 ) -> list[Found]:  # fmt: skip
     first, last = rows
-    values = {"words": match, "most": min(limit, NOW), "first": first, "last": last, **scope.values()}
+    values = {"words": match, "limit": min(limit, NOW), "first": first, "last": last, **scope.values()}
     return [Found(block, -rank) for block, rank in index.db.execute(statement, values)]
 
 

@@ -45,7 +45,7 @@ def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: I
         return []
     asked: dict[str, object] = {
         "user": user, "now": now, "hours": index.bookmark().clock.hours, "least": -math.log(min(threshold, 1.0)),
-        "patterns": orjson.dumps(list(guaranteed)).decode(), "most": limit,
+        "patterns": orjson.dumps(list(guaranteed)).decode(), "limit": limit,
     }  # fmt: skip
     return list(_kept(index, sql.TIDY_FADED, asked))
 

@@ -49,7 +49,7 @@ def statements() -> dict[str, Any]:
             *_held(sources), sources.c.what == literal_column("'belief'"), expires <= bindparam("now")
         )
         .order_by(expires, sources.c.id)
-        .limit(bindparam("most"))
+        .limit(bindparam("limit"))
         .offset(literal_column("0")),
         "TIDY_FADED": rows.where(
             *_held(sources), age > bindparam("least"), or_(expires.is_(None), expires > bindparam("now")),
@@ -57,7 +57,7 @@ def statements() -> dict[str, Any]:
             ~exists().where(block_tags.c.block_id == blocks.c.id, block_tags.c.tag.like(pattern)),
         )
         .order_by(age.desc(), sources.c.id)
-        .limit(bindparam("most"))
+        .limit(bindparam("limit"))
         .offset(literal_column("0")),
         "TIDY_CLAIMS": rows.where(*_beliefs(sources), claim.in_(_shared())).order_by(claim, sources.c.id),
         "TIDY_TEXTS": select(sources.c.id, func.coalesce(sources.c.said, blocks.c.content))

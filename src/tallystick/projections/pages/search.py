@@ -43,11 +43,11 @@ _ON = " AND e.path IN (SELECT value FROM json_each(:paths))"
 # by `rank` alone, which full text sorts by without being asked for each; to read it would be to count it again
 _BY_WORDS = f"""SELECT {_ROW} FROM entries_fts AS f
     CROSS JOIN entries AS e ON e.n = f.rowid CROSS JOIN files AS p ON p.path = e.path
-    WHERE f.entries_fts MATCH :match AND {_SEEN} {{}} ORDER BY f.rank LIMIT :most"""
+    WHERE f.entries_fts MATCH :match AND {_SEEN} {{}} ORDER BY f.rank LIMIT :limit"""
 _BY_TIME = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
-    WHERE {_SEEN} {{}} ORDER BY e.timestamp DESC, e.n DESC LIMIT :most"""
+    WHERE {_SEEN} {{}} ORDER BY e.timestamp DESC, e.n DESC LIMIT :limit"""
 _BY_ID = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
-    WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND {_SEEN} {{}} LIMIT :most"""
+    WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND {_SEEN} {{}} LIMIT :limit"""
 _EVERYWHERE, _ON_SOME = ({way: way.format(on) for way in (_BY_WORDS, _BY_TIME, _BY_ID)} for on in ("", _ON))
 _NEXT = """SELECT e.id, CASE WHEN e.superseded_by != '' THEN e.superseded_by ELSE e.folded_into END
     FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
@@ -192,7 +192,7 @@ class _Hunt:
             return
         checked = [term for term in terms if term.prefix or term.tag]
         is_sure = not checked and not self._tags
-        values = {**self._values, **more, "most": self._wanted if is_sure else -1}
+        values = {**self._values, **more, "limit": self._wanted if is_sure else -1}
         with closing(self._db.execute(self._ways[way], values)) as rows:
             for row in rows:
                 if row[0] not in self._found and (is_sure or self._is_meant(row, checked)):
