@@ -383,7 +383,7 @@ def test_review_required_actions_cannot_be_applied_without_an_explicit_approval_
     with pytest.raises(NeedsApproval):
         runtime.record([MemoryEvent.new("node.put", NINE, subject_ids=["a"], payload={"node": archived})])
     with pytest.raises(NeedsApproval):
-        runtime.take_in(GraphEnvelope(nodes=[archived]))
+        runtime.import_envelope(GraphEnvelope(nodes=[archived]))
 
     assert runtime.store.export_envelope().nodes == before
     assert runtime.log.list(kind=APPLIED) == []
@@ -453,7 +453,7 @@ def test_what_an_import_brought_and_a_branch_changed_is_merged_as_where_it_came_
     sent = ENVELOPES["on a branch alone"]
     for name in ("one", "two"):
         runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / name), clock=lambda: NINE)
-        runtime.take_in(sent)
+        runtime.import_envelope(sent)
         sent = runtime.export()
         assert runtime.store.load_node("a").label == "before"
         runtime.record([MemoryEvent(id="m", kind="path.merge", at=NOON, path_id="try", payload={"into": "main"})])
@@ -462,7 +462,7 @@ def test_what_an_import_brought_and_a_branch_changed_is_merged_as_where_it_came_
 
 def test_what_was_imported_before_it_was_changed_is_kept_as_history(tmp_path):
     runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "w"), clock=lambda: NINE)
-    runtime.take_in(GraphEnvelope(nodes=[node("a", label="old"), node("same")]))
+    runtime.import_envelope(GraphEnvelope(nodes=[node("a", label="old"), node("same")]))
     runtime.record([*BRANCHES, put_on("", 1, "a", "new"), put_on("try", 2, "same", "")])
 
     said = [event.payload["node"].get("label") for event in runtime.export().events if event.kind == "node.put"]

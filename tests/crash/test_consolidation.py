@@ -81,12 +81,14 @@ def names_of(memory: Memory) -> list[str]:
     return [event.body["episode"]["id"] for event in memory.log(op="episode.put")]
 
 
-def run(root: Path, portion: int, disk: Watched | None = None, tick: Callable[[int], None] | None = None) -> None:
+def run(
+    root: Path, portion: int, disk: Watched | None = None, on_progress: Callable[[int], None] | None = None
+) -> None:  # fmt: skip
     consolidation.PORTION = portion
     if disk is not None:
         folder.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
     with Memory(root) as memory:
-        memory.consolidate(ALL, on_progress=tick)
+        memory.consolidate(ALL, on_progress=on_progress)
 
 
 def uninterrupted(base: Path, root: Path, portion: int) -> list:

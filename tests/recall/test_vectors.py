@@ -66,10 +66,10 @@ def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, ind
         meaning = VectorSearch(Slow("fast"), None, None)
         for user, most in steps:
             if batch := meaning.missing(index, user, 0, most):
-                meaning.take_in(index, user, 0, batch, meaning.vectors_of(batch))
+                meaning.add_vectors(index, user, 0, batch, meaning.vectors_of(batch))
         for user in ("bob", "me"):
             while batch := meaning.missing(index, user, 0, 3):
-                meaning.take_in(index, user, 0, batch, meaning.vectors_of(batch))
+                meaning.add_vectors(index, user, 0, batch, meaning.vectors_of(batch))
             assert vectors_by_block(meaning, index, user) == expected[user]
             level = meaning.level(index, user, 0)
             assert level is not None
@@ -86,13 +86,13 @@ def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -
     mine, theirs = one.missing(index, "me", 0, 5), two.missing(index, "me", 0, 5)
     assert mine is not None
     assert theirs is not None
-    one.import_export(index, "me", 0, mine, one.vectors_of(mine))
-    two.import_export(index, "me", 0, theirs, two.vectors_of(theirs))
-    two.import_export(index, "me", 0, theirs, two.vectors_of(theirs))
+    one.add_vectors(index, "me", 0, mine, one.vectors_of(mine))
+    two.add_vectors(index, "me", 0, theirs, two.vectors_of(theirs))
+    two.add_vectors(index, "me", 0, theirs, two.vectors_of(theirs))
 
     for meaning in (one, two):
         while batch := meaning.missing(index, "me", 0):
-            meaning.take_in(index, "me", 0, batch, meaning.vectors_of(batch))
+            meaning.add_vectors(index, "me", 0, batch, meaning.vectors_of(batch))
     [path] = (root / "vectors").rglob("*.f32")
     assert path.stat().st_size == (10 + 6) * 4 * SIZE
     assert vectors_by_block(one, index) == vectors_by_block(two, index)

@@ -210,7 +210,7 @@ class VectorSearch:
             return None
         self._must_be_up()
         while self.is_fast and (batch := self.missing(index, user, erasures)):
-            self.take_in(index, user, erasures, batch, self.vectors_of(batch))
+            self.add_vectors(index, user, erasures, batch, self.vectors_of(batch))
         return self._open(index, user, erasures)
 
     def missing(self, index: IndexFile, user: str, erasures: int, limit: int = BATCH) -> Batch | None:
@@ -250,7 +250,7 @@ class VectorSearch:
         self._down = ""
         return made
 
-    def take_in(
+    def add_vectors(
         self, index: IndexFile, user: str, erasures: int, batch: Batch, vectors: NDArray[np.float32]
     ) -> None:  # fmt: skip
         """Keep the vectors of a batch, unless somebody else did, or what they belong to was erased meanwhile."""

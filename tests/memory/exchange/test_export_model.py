@@ -71,7 +71,7 @@ def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(l
         before, waiting, hours = held(near), near.reviews.waiting(), near.work.hours
         loose = {found.code for memory in (near, far) for found in check(memory.folder)}
 
-        done = near.take_in(place / "file", mine=True)
+        done = near.import_export(place / "file", mine=True)
 
         assert not done.is_whole
         after = held(near)
@@ -79,7 +79,7 @@ def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(l
         assert near.reviews.waiting()[: len(waiting)] == waiting
         assert hours <= near.work.hours <= hours + 2, "what it asks by itself is its own work"
         assert [found for found in check(near.folder) if found.code not in loose] == []
-        again = near.take_in(place / "file", mine=True)
+        again = near.import_export(place / "file", mine=True)
         assert (again.events, again.kept, held(near)) == (0, (), after)
         near.remember("And it goes on")
     shutil.rmtree(place)
@@ -108,7 +108,7 @@ def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and
             here.do(step)
         alone = here.now
         here.now += timedelta(days=1)
-        near.take_in(place / "far", mine=True)
+        near.import_export(place / "far", mine=True)
         for step in after:
             here.do(step)
         near.export(place / "both")

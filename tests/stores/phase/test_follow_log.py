@@ -122,7 +122,7 @@ BARE = GraphEnvelope(
 
 
 def test_a_graph_without_events_is_recorded_as_it_comes_and_the_rest_is_kept_beside_it(runtime):
-    taken = runtime.take_in(BARE, at=NINE)
+    taken = runtime.import_envelope(BARE, at=NINE)
 
     assert graph_of(runtime) == BARE
     assert taken.records == {"profiles": 2, "nodes": 2, "edges": 1}
@@ -130,7 +130,7 @@ def test_a_graph_without_events_is_recorded_as_it_comes_and_the_rest_is_kept_bes
     assert kinds == ["profile.put"] * 2 + ["node.put"] * 2 + ["edge.put"]
     assert runtime.export() == BARE, "an import makes these events again"
     assert [each.part for each in runtime.compare().differences] == ["paths"], "no event tells of that path"
-    again = runtime.take_in(BARE)
+    again = runtime.import_envelope(BARE)
     assert (again.events, {*again.records.values()}, again.replaced) == (0, {0}, 0)
     assert graph_of(runtime) == BARE
 
@@ -146,12 +146,12 @@ def test_whatever_happened_an_export_taken_in_elsewhere_is_the_same_workspace(st
             continue
     sent = space.runtime.export().to_bytes()
     other = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
-    taken = other.import_export(GraphEnvelope.from_bytes(sent))
+    taken = other.import_envelope(GraphEnvelope.from_bytes(sent))
 
     assert not any(taken.records.values())
     assert other.export().to_bytes() == sent
     assert other.compare().is_same
-    assert other.import_export(GraphEnvelope.from_bytes(sent)).events == 0
+    assert other.import_envelope(GraphEnvelope.from_bytes(sent)).events == 0
 
 
 paths = st.sampled_from(["main", "a", "b"])
@@ -167,7 +167,7 @@ talks = st.lists(
 
 def one_word(runtime, number, what, path, more):
     if what == "import":
-        runtime.take_in(GraphEnvelope(nodes=[more]), at=NINE + timedelta(minutes=number))
+        runtime.import_envelope(GraphEnvelope(nodes=[more]), at=NINE + timedelta(minutes=number))
     elif what == "save":
         runtime.store.save_node(replace(more, label="past the log"))
     elif what == "archive":
@@ -189,7 +189,7 @@ def test_whatever_was_imported_branched_and_saved_an_export_goes_through_an_impo
             one_word(runtime, number, *step)
     other = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
     try:
-        other.import_export(runtime.export())
+        other.import_envelope(runtime.export())
     except NeedsApproval:
         assert any(what == "save" for what, _, _ in talk), "only what came past the gate is stopped by it"
         return
@@ -238,12 +238,12 @@ def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, t
     ):  # fmt: skip
         forged = replace(applied, payload={**applied.payload, **change})
         with pytest.raises(NeedsApproval, match=f"event {applied.id}"):
-            other.import_export(GraphEnvelope(events=[*TALK, forged]))
+            other.import_envelope(GraphEnvelope(events=[*TALK, forged]))
     with pytest.raises(NeedsApproval, match="the name of its yes"):
-        other.import_export(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
+        other.import_envelope(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
     assert other.export() == GraphEnvelope()
 
-    other.import_export(runtime.export())
+    other.import_envelope(runtime.export())
     assert other.store.load_node("b").properties["status"] == "archived"
     with pytest.raises(NeedsApproval, match="used already"):
         other.apply(action, runtime.approve(action, by="ana"))
@@ -286,7 +286,7 @@ def test_an_action_on_record_changes_only_what_it_is_about(runtime, tmp_path):
             other.record([] if number == 0 else TALK)
             before = other.export()
             with pytest.raises(NeedsApproval):
-                other.import_export(GraphEnvelope(events=events))
+                other.import_envelope(GraphEnvelope(events=events))
             assert other.export() == before
 
 
@@ -296,16 +296,16 @@ def test_no_event_of_a_history_settles_what_is_here(runtime):
     before = runtime.export()
 
     with pytest.raises(NeedsApproval, match="status of node a is changed by an action"):
-        runtime.take_in(GraphEnvelope(events=[put(40, archived)]))
+        runtime.import_envelope(GraphEnvelope(events=[put(40, archived)]))
 
     assert runtime.export() == before
     with pytest.raises(NeedsApproval, match="path main is compacted by an action"):
-        runtime.take_in(GraphEnvelope(events=[said("path.compact", 42, path_id="main")]))
+        runtime.import_envelope(GraphEnvelope(events=[said("path.compact", 42, path_id="main")]))
     assert runtime.export() == before
     fresh = MemoryNode(id="fresh", kind="fact", properties={"status": "archived"})
     for brought in (GraphEnvelope(events=[put(41, fresh)]), GraphEnvelope(nodes=[fresh])):
         with pytest.raises(NeedsApproval, match="status of node fresh is .* import it with the events"):
-            runtime.take_in(brought)
+            runtime.import_envelope(brought)
     assert runtime.export() == before
 
 
@@ -319,7 +319,7 @@ def test_the_policy_says_whose_yes_counts_also_for_what_is_brought_over(tmp_path
     runtime.apply(action, runtime.approve(action, by="ana"))
 
     with pytest.raises(NeedsApproval, match="'ana' may not approve"):
-        strict.import_export(runtime.export())
+        strict.import_envelope(runtime.export())
 
 
 # -- when somebody dies, or the disk is full ---------------------------------------------------------------------------
@@ -353,17 +353,17 @@ def test_a_process_that_dies_anywhere_in_recording_leaves_some_of_the_events_and
 def test_a_process_that_dies_anywhere_in_bringing_over_leaves_what_the_same_again_completes(tmp_path):
     whole = runtime_on(tmp_path / "whole")
     whole.record(TALK[:2])
-    whole.import_export(BARE, at=NINE)
+    whole.import_envelope(BARE, at=NINE)
     at = 0
     while True:
         at += STEP
         root = tmp_path / str(at)
         runtime_on(root).record(TALK[:2])
 
-        ended = in_a_child(lambda root=root, at=at: runtime_on(root, DyingDisk(at)).take_in(BARE, at=NINE))
+        ended = in_a_child(lambda root=root, at=at: runtime_on(root, DyingDisk(at)).import_envelope(BARE, at=NINE))
 
         after = runtime_on(root)
-        after.import_export(BARE, at=NINE)
+        after.import_envelope(BARE, at=NINE)
         assert after.export().to_bytes() == whole.export().to_bytes(), at
         if ended == 0:
             break

@@ -104,7 +104,7 @@ def test_an_import_of_a_path_record_ends_no_path_that_is_here(runtime):
     closed = MemoryPath(path_id="p", created_at=NINE.isoformat(), is_active=False, compaction_status="compacted")
 
     with pytest.raises(NeedsApproval, match="path p is open here"):
-        runtime.take_in(GraphEnvelope(paths=[closed]))
+        runtime.import_envelope(GraphEnvelope(paths=[closed]))
 
     assert runtime.store.load_path("p").state == "open"
 
@@ -244,7 +244,7 @@ def test_importing_again_audits_what_an_older_program_imported_without(runtime):
     (runtime.store.root / "audit.jsonl").write_bytes(b"")
     other = in_memory()
     other.import_export(runtime.export())
-    runtime.take_in(other.export())
+    runtime.import_envelope(other.export())
 
     assert codes(runtime) == []
     assert isinstance(runtime.audit.read()[0], AuditRecord)
@@ -289,7 +289,7 @@ def imported(events):
     runtime = in_memory()
     for event in events:
         with suppress(NeedsApproval):
-            runtime.take_in(GraphEnvelope(events=[event]))
+            runtime.import_envelope(GraphEnvelope(events=[event]))
     return runtime
 
 
@@ -298,7 +298,7 @@ def imported_as_records(events):
     for event in events:
         for what, told in event.payload.items():
             with suppress(NeedsApproval):
-                runtime.take_in(GraphEnvelope(**{f"{what}s": [told]}), at=event.at)
+                runtime.import_envelope(GraphEnvelope(**{f"{what}s": [told]}), at=event.at)
     return runtime
 
 

@@ -243,7 +243,7 @@ def test_what_a_newer_program_wrote_is_read_and_not_written_to(used, name):
         lambda: runtime.record([put("e6", MemoryNode(id="n", kind="fact"))]),
         lambda: runtime.apply(LifecycleAction(kind="activate", subject_ids=("ana",), by="bot")),
         lambda: runtime.apply(LifecycleAction(kind="archive", subject_ids=("ana",), by="bot")),
-        lambda: runtime.take_in(runtime.export()),
+        lambda: runtime.import_envelope(runtime.export()),
         runtime.finish,
         runtime.rebuild,
     ]

@@ -204,8 +204,8 @@ def test_an_event_that_no_line_can_hold_is_refused_by_every_door(root, runtime):
     for store in (runtime.store, InMemoryMemoryGraphStore()):
         with pytest.raises(Refused, match="a line ends before"):
             store.import_envelope(GraphEnvelope(nodes=[MemoryNode(id="z", kind="k")], events=[long]))
-    doors = [runtime.record, InMemoryMemoryEventLog().extend, lambda some: runtime.take_in(GraphEnvelope(events=some))]
-    for take in doors:
+    whole = lambda some: runtime.import_envelope(GraphEnvelope(events=some))  # noqa: E731
+    for take in [runtime.record, InMemoryMemoryEventLog().extend, whole]:
         with pytest.raises(Refused, match="a line ends before"):
             take([long])
 
@@ -252,7 +252,7 @@ def test_no_door_but_the_gate_settles_archives_supersedes_or_merges(runtime):
             with pytest.raises(NeedsApproval, match="under the gate"):
                 runtime.record([put(record)])
         with pytest.raises(NeedsApproval, match="under the gate"):
-            runtime.take_in(GraphEnvelope(nodes=[changed]))
+            runtime.import_envelope(GraphEnvelope(nodes=[changed]))
     twice = [put(MemoryNode(id="z", kind="fact")), put(MemoryNode(id="z", kind="fact", merged={"into": "n"}))]
     with pytest.raises(NeedsApproval, match="merged of node z"):
         runtime.record(twice)
@@ -268,7 +268,7 @@ def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
     with pytest.raises(NeedsApproval):
         runtime.record([put(MemoryNode(id="n", kind="fact", label="back"))])
     with pytest.raises(NeedsApproval):
-        runtime.take_in(old)
+        runtime.import_envelope(old)
 
     assert runtime.store.load_node("n").properties["status"] == "archived"
 
@@ -276,6 +276,6 @@ def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
 def test_a_path_that_was_brought_over_is_not_closed_or_opened_by_a_second_import(runtime):
     runtime.record([MemoryEvent.new("path.branch", NINE, path_id="p")])
     closed = MemoryPath(path_id="p", created_at=NINE.isoformat(), is_active=False, compaction_status="compacted")
-    runtime.take_in(GraphEnvelope(paths=[closed]))
+    runtime.import_envelope(GraphEnvelope(paths=[closed]))
 
     assert runtime.store.load_path("p").state == "open", "what events tell of a path counts"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.exchange.ndjson import LONGEST, looks_like as looks_like
 from tallystick.memory.exchange.export_reader import ExportReader
-from tallystick.memory.exchange.restore_export import take_in
+from tallystick.memory.exchange.restore_export import import_lines
 from tallystick.records.export import TakenIn
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def bring(import_run: ImportRun, source: Source) -> None:
     taking = ExportReader(import_run.folder, import_run.gate, import_run.user, mine=import_run.mine)
     lines = source.every_line(LONGEST)
     with import_run.gate.masks.counted() as masked:
-        done = take_in(taking, lines, dry_run=import_run.dry_run)
+        done = import_lines(taking, lines, dry_run=import_run.dry_run)
     tell(import_run, done, source.name, masked)
 
 

@@ -41,7 +41,7 @@ class _NotReally(Exception):
     """Takes back a dry run."""
 
 
-def take_in(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
+def import_lines(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gate.trust
     taking.gate.must("memory", "import", user=taking.user)

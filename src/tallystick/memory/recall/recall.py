@@ -309,7 +309,7 @@ class RecallService:
         vectors = meaning.vectors_of(batch)
         with ledger.reading():
             erasures = ledger.standing.erasures
-            self._index.read(lambda file: meaning.take_in(file, user, erasures, batch, vectors))
+            self._index.read(lambda file: meaning.add_vectors(file, user, erasures, batch, vectors))
         return batch.looked_at
 
     def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:

@@ -84,7 +84,7 @@ class ExportVerbs(GraphVerbs):
         put them here: only if they are `mine`.
         """
         from tallystick.memory.exchange.export_reader import ExportReader
-        from tallystick.memory.exchange.restore_export import opened, take_in
+        from tallystick.memory.exchange.restore_export import import_lines, opened
         from tallystick.memory.settings import place_of
 
         file = place_of(file) if isinstance(file, str | Path) else file
@@ -92,7 +92,7 @@ class ExportVerbs(GraphVerbs):
             return self._restore_pages(file, self._whose(user), mine=mine)
         with opened(file) as lines:
             taking = ExportReader(self._folder, self._gate, self._whose(user), mine=mine, keep_secrets=keep_secrets)
-            return take_in(taking, lines)
+            return import_lines(taking, lines)
 
     def _restore_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from tallystick.memory.exchange.restore_pages import TakingPages

@@ -92,7 +92,7 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
     may_stay = gone[:1] if folds else gone  # what was folded stands where the first stood, whoever said the same
     same = next((old for old in may_stay if old.content == text and old.path == file.path and not old.is_struck), None)
     if same is not None and folds:
-        rows.take_in(same, folds, event.ts)
+        rows.join_into(same, folds, event.ts)
     if same is not None or (not text and gone):
         kept = same or gone[0]
         rows.carry_on(name, kept)

@@ -320,7 +320,7 @@ class Rows:
             file.tokens -= tokens_in(entry.content)
         self.touch_path(entry.path, at)
 
-    def take_in(self, entry: Entry, names: Sequence[str], at: str) -> None:
+    def join_into(self, entry: Entry, names: Sequence[str], at: str) -> None:
         """It tells those too, in the words it has."""
         self._write_entries()
         listed = orjson.dumps(list(names)).decode()

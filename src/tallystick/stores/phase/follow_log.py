@@ -1,16 +1,17 @@
 """A graph that follows its log: what is recorded is carried out, what is brought over is recorded first.
 
 The log is the truth; profiles, nodes, edges and paths follow from it and can be written again. Log first, graph after.
-Before the first line is written its event is noted (see `phase_turn`), so what a crash leaves in between is carried out
+Before the first line is written its event is noted (see `recovery`), so what a crash leaves in between is carried out
 by whoever comes next. Doing it twice is the same as doing it once. A file of records that cannot be read is kept aside
 and written again before anything else is, and the audit says so.
 
 What is recorded is recorded: if the graph cannot follow at once, that is `Unfinished`, and nothing is to be said twice.
 What a newer program wrote is not written to.
 
-`take_in` brings an envelope over as a whole. Its events go into the log as they are; a record that the log, with these,
-does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can say (metadata, a
-path without its events) is saved beside it. What a store was told directly, past the log, stays there untold.
+`import_envelope` brings an envelope over as a whole. Its events go into the log as they are; a record that the log,
+with these, does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can say
+(metadata, a path without its events) is saved beside it. What a store was told directly, past the log, stays there
+untold.
 """
 
 from __future__ import annotations
@@ -261,7 +262,9 @@ class Follows:
 
     # -- bringing over -------------------------------------------------------------------------------------------------
 
-    def take_in(self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False) -> Taken:
+    def import_envelope(
+        self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False
+    ) -> Taken:  # fmt: skip
         """Bring over all of an envelope, or nothing; `at` is when that is said to happen, now if left out.
 
         What is here under the same id is replaced, and the log says so; an event never is. NeedsApproval, if anything

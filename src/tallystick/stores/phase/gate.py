@@ -1,9 +1,9 @@
 """The gate of a workspace: may an event be carried out? Judged by what it does to records, not by what it is called.
 
-Every way into a graph asks here: `record`, `take_in` and `apply` before anything is written; a replay, a rebuild and
-what a crash left before anything is carried out again. An event whose effect needs an approval (see `decide/effect`
-for effects, `decide/gate` for the verdict) is an applied action that carries one for exactly that, or it is not
-carried out. Whoever writes to a workspace counts as an agent, and what is in it as a person's.
+Every way into a graph asks here: `record`, `import_envelope` and `apply` before anything is written; a replay, a
+rebuild and what a crash left before anything is carried out again. An event whose effect needs an approval (see
+`decide/effect` for effects, `decide/gate` for the verdict) is an applied action that carries one for exactly that, or
+it is not carried out. Whoever writes to a workspace counts as an agent, and what is in it as a person's.
 
 An approval is a marker, not a signature: whoever can write both the log and the audit can write one.
 """

@@ -145,7 +145,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
     def _take_in(self, mark: Witness | None) -> None:
         if not self._is_fresh or mark != self._mark:
             self._is_fresh = False
-            self._files.take_in()
+            self._files.read_changes()
             self._mark, self._is_fresh = mark, True
 
     # -- writing -------------------------------------------------------------------------------------------------------

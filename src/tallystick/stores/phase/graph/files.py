@@ -45,7 +45,7 @@ class GraphFiles:
         self.workspace: Stamp | None = None
         self.workspace_problems: list[Problem] = []
 
-    def take_in(self) -> None:
+    def read_changes(self) -> None:
         """Read what changed since the last look."""
         for part in PARTS:
             self.take_in_part(part)

@@ -43,7 +43,7 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
     runtime = open_workspace(folder)
     with waiting("Taking in …"):
         given = [given_in(*read_given(name)) for name in files]
-        taken = runtime.take_in(joined(given), at=at, dry_run=dry_run)
+        taken = runtime.import_envelope(joined(given), at=at, dry_run=dry_run)
     answer = {**_told(given, taken, dry_run), **note_rebuilt(call, runtime)}
     call.answer(answer, lambda: _page(given, taken, dry_run))
 
