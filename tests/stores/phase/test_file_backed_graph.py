@@ -157,7 +157,7 @@ def test_one_sees_what_another_saved(root):
 
 def test_processes_that_save_at_once_lose_nothing(root):
     script = (
-        "import sys; from tallystick.stores.phase.graph import FileBackedMemoryGraphStore as S;"
+        "import sys; from tallystick.stores.phase import FileBackedMemoryGraphStore as S;"
         "from tallystick.records.graph.nodes import MemoryNode as N\n"
         "s = S(sys.argv[1])\n"
         "for i in range(15): s.save_node(N(id=f'{sys.argv[2]}{i}', kind='k'))\n"

@@ -148,7 +148,7 @@ def test_a_304_asks_the_memory_for_its_mark_alone(filled, monkeypatch):
     def read(*_, **__):
         raise AssertionError("it was asked for more")
 
-    monkeypatch.setattr("tallystick.memory.beliefs.store.BeliefsOf.page", read)
+    monkeypatch.setattr("tallystick.memory.beliefs.store.BeliefStore.page", read)
     assert filled.get("/v1/beliefs", headers={"If-None-Match": tag}).status_code == 304
     assert filled.get("/v1/beliefs").status_code == 500
 
