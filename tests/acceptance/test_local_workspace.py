@@ -468,7 +468,7 @@ def test_what_was_imported_before_it_was_changed_is_kept_as_history(tmp_path):
     said = [event.payload["node"].get("label") for event in runtime.export().events if event.kind == "node.put"]
     assert said == ["old", None, "new", ""], "what a branch says too is told apart"
     other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
-    other.import_export(runtime.export())
+    other.import_envelope(runtime.export())
     assert other.export().to_bytes() == runtime.export().to_bytes()
 
 

@@ -394,9 +394,9 @@ def test_every_message_that_is_explained_is_one_that_the_program_has():
 
 
 def test_the_design_names_every_room_and_every_file_of_the_ledger():
-    text = (ROOT / "docs" / "design" / "index.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "design" / "architecture.md").read_text(encoding="utf-8")
     rooms = [path.parent.name for path in (ROOT / "src" / "tallystick").glob("*/__init__.py")]
     files = [path.stem for path in (ROOT / "src" / "tallystick" / "ledger").glob("*.py") if path.stem != "__init__"]
 
-    assert [room for room in rooms if f"\n  {room}/" not in text] == []
+    assert [room for room in rooms if f"\n**{room}** " not in text] == []
     assert [file for file in files if f"`{file}`" not in text] == []

@@ -11,6 +11,7 @@ from tallystick.ledger import checkpoint, format as fmt, genesis as begin, paral
 from tallystick.ledger.backup import back_up
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase import hollow_out_file
+from tallystick.ledger.kept_checkpoint import CheckpointWitness
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.ledger.verify import NO_WITNESS, verify
@@ -609,7 +610,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
         key = ring.verifier(ledger.standing.ledger)
-    seen = [checkpoint.Seen(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+    seen = [CheckpointWitness(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
 
     report = verify(sealed, checkpoints=seen)
 
@@ -622,7 +623,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
         note = checkpoint.take(ledger, ring)
-        seen = checkpoint.Seen(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        seen = CheckpointWitness(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
         for _ in range(2):
             ledger.append([put("b")])
             ledger.compact()

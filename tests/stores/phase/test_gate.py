@@ -230,7 +230,7 @@ def test_approvals_that_come_with_a_history_are_audited_once(runtime):
     applied = archived(runtime)
     other = in_memory()
     for _ in range(2):
-        other.import_export(runtime.export())
+        other.import_envelope(runtime.export())
 
     assert [(each.action, each.outcome, each.reason) for each in other.audit.read()] == [
         ("archive a", "granted", "imported")
@@ -243,7 +243,7 @@ def test_importing_again_audits_what_an_older_program_imported_without(runtime):
     archived(runtime)
     (runtime.store.root / "audit.jsonl").write_bytes(b"")
     other = in_memory()
-    other.import_export(runtime.export())
+    other.import_envelope(runtime.export())
     runtime.import_envelope(other.export())
 
     assert codes(runtime) == []
@@ -471,7 +471,7 @@ def test_what_an_earlier_program_kept_of_a_branch_is_found_and_put_right(forked)
     ]  # fmt: skip
     assert [(each.id, each.how) for each in forked.rebuild().wrong] == [("a", "other"), ("b", "branch")]
     other = in_memory()
-    other.import_export(old)
+    other.import_envelope(old)
     for runtime in (forked, other):
         assert graph(runtime) == ([TEA], [])
         assert codes(runtime) == []

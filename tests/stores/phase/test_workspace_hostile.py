@@ -149,7 +149,7 @@ def test_any_name_goes_through_the_log_the_graph_and_an_export_as_it_is(runtime,
         MemoryEvent.new("path.abandon", NINE, path_id=text, payload={"reason": f"because {text}"}),
     ])  # fmt: skip
     other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
-    other.import_export(GraphEnvelope.from_bytes(runtime.export().to_bytes()))
+    other.import_envelope(GraphEnvelope.from_bytes(runtime.export().to_bytes()))
 
     assert runtime.seen_from(text).load_node(f"n{text}").properties == {text: text}
     assert [each.id for each in runtime.store.list_nodes()] == ["m", "n"], "what was given up is not current"

@@ -11,7 +11,7 @@ import click
 
 from tallystick.surfaces.cli.call import Call, is_there, on_a_terminal
 from tallystick.surfaces.cli.command import Group, everywhere, write_block, write_sections
-from tallystick.surfaces.cli.main import BROKEN_PIPE, end_well, leave
+from tallystick.surfaces.cli.exits import BROKEN_PIPE, end_well, leave
 from tallystick.surfaces.cli.map import FIRST_PAGE, GRAPH, LEDGER, PATHS, SECOND_PAGE, STORE
 
 FIRST_STEPS = """\

@@ -14,7 +14,7 @@ import pytest
 
 from tallystick.records import errors
 from tallystick.surfaces.cli.call import Call
-from tallystick.surfaces.cli.main import end_well
+from tallystick.surfaces.cli.exits import end_well
 from tallystick.surfaces.cli.root import tallystick as root
 from tallystick.surfaces.cli.wrong_usage import OTHER_WORDS
 
