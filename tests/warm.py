@@ -162,7 +162,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a copy that never looks at what was loaded never has to copy it
     serve(sys.argv[1])
-    from tallystick.surfaces.cli import exits as program
+    from tallystick.surfaces.cli import main as program
 
     program()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.lazy import lazy_names
+from tallystick.records.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tallystick.memory.async_memory import AsyncMemory as AsyncMemory

@@ -1,5 +1,5 @@
 """`python -m tallystick`."""
 
-from tallystick.surfaces.cli import exits as main
+from tallystick.surfaces.cli import main
 
 main()

@@ -504,7 +504,7 @@ LEFT_OUT = {
     "facts.together": "what is done in it is judged", "test": "it records what questions were answered with",
 }  # fmt: skip
 READS = """
-    action audit beliefs.all beliefs.on beliefs.page beliefs.query beside config.all config.get diff embedder
+    action audit beliefs.all beliefs.on beliefs.page beliefs.query similar config.all config.get diff embedder
     entities.all entities.names_of episodes.bootstrap episodes.columns episodes.consolidate episodes.find
     episodes.get episodes.health episodes.learned episodes.read episodes.recent episodes.since episodes.withheld
     export export_lines facts.bootstrap facts.evidence facts.follow facts.get facts.health facts.history facts.on
@@ -514,12 +514,12 @@ READS = """
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
     is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.compactions
+    ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder pages.compactions
     pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
     rules.findings rules.get
     rules.waiting seq_at show sources status tidy.proposals trouble trust missing_vectors dependents preview_erase
-    what_would_happen why withheld work.hours work.session writable
+    check_policy why withheld work.hours work.session writable
 """  # what only looks

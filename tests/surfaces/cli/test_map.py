@@ -203,7 +203,7 @@ main()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     ours = {f"tallystick.surfaces.cli.{name}" for name in ("call", "command", "exits", "map", "root")}
 
-    above = {"tallystick", "tallystick.lazy", "tallystick.surfaces", "tallystick.surfaces.cli"}
+    above = {"tallystick", *(f"tallystick.{name}" for name in ("records", "records.lazy", "surfaces", "surfaces.cli"))}
     assert set(done.stderr.split()) == above | ours
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.lazy import lazy_names
+from tallystick.records.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tallystick.records.graph.envelope import GraphEnvelope as GraphEnvelope
