@@ -514,8 +514,8 @@ READS = """
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
     is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder pages.compactions
-    pages.get_schema
+    ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder
+    pages.compactions pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all

@@ -15,7 +15,7 @@ from tallystick.memory.trust.reader import NOTHING, Reader
 from tallystick.records.errors import NotFound, TallystickError
 
 _STATING = frozenset(("remember", "observe", "put", "pin", "append", "branch"))  # they answer with what they state
-_NOUNS = {"PathsOf": "path", "Memory": "record", "EpisodesOf": "record", "FactsOf": "record"}  # what their names name
+_NOUNS = {"PathService": "path", "Memory": "record", "EpisodeStore": "record", "FactService": "record"}
 _FREE = frozenset((*_STATING, "recall", "frame", "on", "action", "distrust", "restore_trust", "import_from", "export"))
 _NAMES = ("name", "fact_id", "into", "parent", "one", "other")
 
