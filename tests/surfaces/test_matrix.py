@@ -485,7 +485,7 @@ ROWS = {  # a call, and the row of the matrix that it falls under
     "ledger.compact": "ledger.compact", "ledger.prune": "ledger.prune", "pages.create": "page.create",
     "pages.append": "remember", "pages.supersede": "revise", "pages.flag_compact": "page.describe",
     "pages.archive": "page.describe", "pages.activate": "page.describe", "pages.describe": "page.describe",
-    "pages.fold": "page.compact", "pages.clean": "page.clean", "paths.branch": "path.branch",
+    "pages.compact": "page.compact", "pages.clean": "page.clean", "paths.branch": "path.branch",
     "paths.merge": "path.merge", "paths.abandon": "path.abandon", "paths.compact": "path.compact",
     "paths.reopen": "path.reopen", "reviews.approve": "review.answer", "reviews.approve_all": "review.answer",
     "reviews.reject": "review.answer", "reviews.reject_all": "review.answer", "reviews.grant": "review.answer",

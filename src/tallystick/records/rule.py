@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.records.belief import OWNER
-from tallystick.records.delta import Delta
 from tallystick.records.display import Displayable, html_of, plain
 from tallystick.records.errors import ConsolidationRuleError
-from tallystick.records.extraction import Malformed
-from tallystick.records.fact import Fact
+
+if TYPE_CHECKING:
+    from tallystick.records.delta import Delta
+    from tallystick.records.extraction import Malformed
+    from tallystick.records.fact import Fact
 
 _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 

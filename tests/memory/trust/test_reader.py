@@ -16,10 +16,10 @@ from tallystick.records.errors import NotApproved, NotFound
 from tallystick.records.event import Draft
 from tallystick.records.schema import WRITER_TRUST
 
-HANDLES = {kind.__name__ for kind in aio.NOUNS.values()} | {"Memory", "On"}
+HANDLES = {kind.__name__ for kind in aio.NOUNS.values()} | {"Memory", "PathView"}
 NO_RECORDS = {  # of what calls return
     "Any", "AbstractContextManager", "Evidence", "Iterator", "Path", "None", "Delta", "Deltas", "Verdicts", "Event",
-    "Recalled", "bool", "builtins", "bytes", "dict", "float", "int", "list", "str", "tuple",
+    "RecallResult", "bool", "builtins", "bytes", "dict", "float", "int", "list", "str", "tuple",
 }  # fmt: skip
 
 

@@ -254,11 +254,11 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
     go, begun = threading.Event(), list[Path]()
     really = integrity.verify_folder
 
-    def slow(folder: Path, progress: Callable[[int], None]) -> Any:
+    def slow(folder: Path, on_progress: Callable[[int], None]) -> Any:
         begun.append(folder)
-        progress(1)
+        on_progress(1)
         go.wait(120)
-        return really(folder, on_progress=progress)
+        return really(folder, on_progress=on_progress)
 
     monkeypatch.setattr(integrity, "verify_folder", slow)
     monkeypatch.setattr(errands.Errands.wait, "__defaults__", (0.05,))

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.records.errors import NotFound
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -145,4 +143,6 @@ def need_a_ledger(call: Call) -> None:
 
     folder = call.locate()
     if has_pages(folder) and not is_there(folder):
+        from tallystick.records.errors import NotFound
+
         raise NotFound(f"there are pages in {folder / 'memory'}, and no ledger yet; `tallystick sync` takes them in")
