@@ -10,7 +10,7 @@ import pytest
 from tallystick.ledger import checkpoint, format as fmt, genesis as begin, parallel_scan as parts
 from tallystick.ledger.backup import back_up
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.erase import hollow_out_file
+from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.kept_checkpoint import CheckpointWitness
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tallystick.ledger import format as fmt, partial_copy as unfinished, restore
 from tallystick.ledger.disk import Disk, copy, ensure_folder, replace
-from tallystick.ledger.erase import erased_in_copy, hollow_out
+from tallystick.ledger.erase_everywhere import erased_in_copy, hollow_out
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
 from tallystick.ledger.lock import Lock

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.ledger import (
-    erase,
+    erase_everywhere as erase,
     format as fmt,
     genesis as begin,
     partial_copy as unfinished,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tallystick.ledger import format as fmt, recover, snapshot
 from tallystick.ledger.chain import first_line, missing, raw_lines
-from tallystick.ledger.erase import erased_in_copy
+from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash

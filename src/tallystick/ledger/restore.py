@@ -25,7 +25,7 @@ import orjson
 from tallystick.ledger import format as fmt, partial_copy as unfinished
 from tallystick.ledger.chain import Chain, first_of
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, replace, write_all
-from tallystick.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
+from tallystick.ledger.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.scan import LedgerNote, Place, Scan, scan

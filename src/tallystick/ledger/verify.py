@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from tallystick.ledger import format as fmt, parallel_scan as parts, recover
 from tallystick.ledger.chain import first_line, raw_lines
-from tallystick.ledger.erase import erased_in_copy
+from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.kept_checkpoint import IN_FOLDER, CheckpointWitness
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness, look

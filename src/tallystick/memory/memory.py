@@ -308,7 +308,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
         `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
-        from tallystick.ledger.erase import must_reach, remove_page
+        from tallystick.ledger.erase_everywhere import must_reach, remove_page
         from tallystick.memory.maintenance.status import split_names
         from tallystick.projections.pages.rows import path_of
 

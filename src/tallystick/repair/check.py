@@ -20,7 +20,7 @@ from tallystick.ledger import checkpoint, format as fmt, genesis as begin, resto
 from tallystick.ledger.chain import Chain, first_line
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.erase import is_foreign
+from tallystick.ledger.erase_everywhere import is_foreign
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock, Witness
 from tallystick.ledger.settings_file import read_toml

@@ -20,7 +20,7 @@ from typing import Any
 from tallystick.ledger import format as fmt, genesis as begin, snapshot
 from tallystick.ledger.chain import first_line, raw_lines
 from tallystick.ledger.disk import Disk, copy, remove_all, remove_if_there, write_all, write_new
-from tallystick.ledger.erase import PER_EVENT, hollow_out_file, keep_bytes
+from tallystick.ledger.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import Place, Scan, scan

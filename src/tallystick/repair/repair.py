@@ -19,7 +19,7 @@ from typing import Any
 from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk, remove_all, remove_if_there
-from tallystick.ledger.erase import hollow_out_file
+from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
 from tallystick.ledger.lock import Lock
