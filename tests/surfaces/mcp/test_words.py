@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tallystick.records.hit import Hit
 from tallystick.surfaces.mcp.format import Note, of_hit
 from tallystick.surfaces.mcp.tools.history import Entry
-from tallystick.surfaces.mcp.tools.read import Got, Recalled, Timeline
+from tallystick.surfaces.mcp.tools.read import Got, RecallResult, Timeline
 from tallystick.surfaces.mcp.tools.write import RememberArgs
 from tallystick.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
 from tallystick.surfaces.present.text import shown
@@ -35,7 +35,7 @@ def notes(draw):
 
 @given(st.lists(notes(), min_size=1, max_size=3))
 def test_every_line_of_a_stored_text_stands_behind_a_bar_and_nothing_else_does(found):
-    first, *lines = Recalled(notes=found).text().split("\n")
+    first, *lines = RecallResult(notes=found).text().split("\n")
 
     assert first == NOTICE
     assert [line for line in lines if not line.startswith("  | ") and not OWN.match(line)] == []
