@@ -25,7 +25,7 @@ from tallystick import (
     PhaseMemoryRuntime,
     stores,
 )
-from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.records.errors import NeedsApproval, NotFound
 from tallystick.records.graph.events import APPLIED, DENIED, PATH_KINDS
 from tallystick.records.graph.lifecycle import GATED, LifecycleAction
 from tallystick.stores.phase import paths as phase_paths
@@ -34,6 +34,7 @@ from tallystick.stores.phase.graph.contents import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT
+from tests.refusals import refuses
 
 DOCS = ROOT / "docs"
 NOON = "2026-05-18T12:00:00.000000Z"
@@ -171,7 +172,7 @@ def test_an_event_id_is_taken_once(log):
     log.append(MemoryEvent(id="e", kind="custom", at=NOON))
     before = log.path.read_bytes()
 
-    with pytest.raises(Refused, match="there is an event 'e' already"):
+    with refuses("exists", "'e'"):
         JsonlMemoryEventLog(log.path).append(MemoryEvent(id="e", kind="custom", at=NOON, payload={"other": 1}))
 
     assert log.path.read_bytes() == before

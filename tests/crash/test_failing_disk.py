@@ -109,7 +109,7 @@ def test_what_was_refused_is_absent_for_everyone(tmp_path, how, group):
     with opened(root, disk, durability="group" if group else "full") as ledger, opened(root) as other:
         ledger.append([put("kept")])
         disk.armed = True
-        with pytest.raises(NotWritten, match="not written") as error:
+        with pytest.raises(NotWritten, match=r"events\.wal") as error:
             ledger.append([put("refused 1"), put("refused 2")])
         disk.armed = False
         assert one_line(error.value)
@@ -130,11 +130,11 @@ def test_a_failed_sync_is_never_retried_and_closes_the_writer_for_good(tmp_path)
     with opened(root, disk) as ledger:
         ledger.append([put("kept")])
         disk.armed = True
-        with pytest.raises(NotWritten, match="a sync of .*events.wal failed"):
+        with pytest.raises(NotWritten, match=r"events\.wal"):
             ledger.append([put("refused")])
         syncs = disk.calls["sync"]
         for attempt_again in (lambda: ledger.append([put("next")]), ledger.compact, ledger.refresh):
-            with pytest.raises(Closed, match="open the memory again"):
+            with pytest.raises(Closed):
                 attempt_again()
         assert disk.calls["sync"] == syncs
     with opened(root) as another:
@@ -150,7 +150,7 @@ def test_a_failed_write_is_taken_back_and_the_writer_goes_on(tmp_path):
         ledger.append([put("kept")])
         before = wal(root)
         disk.armed = True
-        with pytest.raises(NotWritten, match="No space left"):
+        with pytest.raises(NotWritten, match=r"events\.wal"):
             ledger.append([put("refused")])
         assert wal(root) == before
         ledger.append([put("next")])
@@ -354,7 +354,7 @@ def test_an_opening_that_cannot_set_a_torn_end_aside_still_reads(tmp_path):
         assert ledger.state.held == play.before.state()
         assert isinstance(ledger.trouble, NotWritten)
         assert "No space left" in str(ledger.trouble)
-        with pytest.raises(NotWritten, match="No space left"):
+        with pytest.raises(NotWritten):
             ledger.append([put("next")])
         assert wal(root) == torn
     play.is_whole(base, after=play.before)

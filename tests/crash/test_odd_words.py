@@ -7,6 +7,7 @@ from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Draft
 from tests.crash.folder import chain_of, fill, fresh_copy, held, lines, lose_witness, opened, set_wal, wal
 from tests.ledger.books import PUT, put
+from tests.refusals import refuses
 
 
 def nested(depth):
@@ -102,7 +103,7 @@ def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(tmp_path, 
         size = wal(root)
         with pytest.raises(Refused):
             ledger.append([draft])
-        with pytest.raises(Refused, match="not a source"):
+        with refuses("name"):
             ledger.append([put("x")], by="someone's own words")
         assert wal(root) == size
     assert held(root).keys() == {"before"}

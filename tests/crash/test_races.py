@@ -15,7 +15,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.backup import back_up, restore_from
 from tallystick.ledger.ledger import Ledger
 from tallystick.ledger.restore import check_copy
-from tallystick.records.errors import Busy, Missing, NotWritable, Refused, RolledBack, TallystickError
+from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
 from tallystick.records.event import Draft
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
@@ -33,6 +33,7 @@ from tests.crash.folder import (
     wal,
 )
 from tests.ledger.books import Tally, put, speaks_of
+from tests.refusals import refuses
 
 
 class AtCall(Watched):
@@ -166,7 +167,7 @@ def test_pruning_into_the_folder_of_another_memory_takes_nothing_from_it(tmp_pat
     before = moved.read_bytes()
     with opened(two) as ledger:
         ledger.compact()
-        with pytest.raises(Refused, match="another ledger's"):
+        with refuses("mismatch"):
             ledger.prune(away)
         assert len(ledger.folder.sealed_segments()) == 1
     assert moved.read_bytes() == before
@@ -282,7 +283,7 @@ def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_
         for path in list(root.iterdir()):
             if path.name != keep:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        with pytest.raises(RolledBack, match="is gone, and other files speak of it") as error:
+        with pytest.raises(RolledBack, match=r"events\.wal") as error:
             open_ledger(root)
         assert one_line(error.value)
         assert not (root / "events.wal").exists()
@@ -352,7 +353,7 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
     with opened(tmp_path / "memory") as ledger:
 
         def decide():
-            with pytest.raises(Refused, match="a write is under way in this thread"):
+            with refuses("batch"):
                 ledger.append([put("inside")])
             list(ledger.events())
             with opened(tmp_path / "memory", timeout=0.01, read_only=True):
@@ -391,7 +392,7 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
 
     with opened(root, clock=clock) as ledger, opened(root, timeout=0.05) as other:
         naive = True
-        with pytest.raises(Refused, match="has no time zone"):
+        with refuses("time"):
             ledger.append([put("a")])
         other.append([put("b")])
         naive = False
@@ -404,7 +405,7 @@ def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_pat
     with opened(root) as holder, opened(root, timeout=0.05) as ledger:
         with holder.batch():
             holder.append([put("held")])
-            with pytest.raises(Busy, match="try again") as error:
+            with pytest.raises(Busy) as error:
                 ledger.append([put("refused")])
             assert one_line(error.value)
         ledger.append([put("next")])
@@ -436,12 +437,12 @@ def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
     with opened(tmp_path / "memory") as ledger:
         assert ledger.state.held.keys() == {"a"}
         before = wal(tmp_path / "memory")
-        with pytest.raises(NotWritable, match="a newer tallystick .tally.multiply/1."):
+        with pytest.raises(NotWritable, match="tally.multiply/1"):
             ledger.append([put("b")])
         assert wal(tmp_path / "memory") == before
 
     Ledger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
-    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="a newer tallystick .format 2."):
+    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable):
         ledger.append([put("b")])
 
 
@@ -450,6 +451,6 @@ def test_every_error_of_a_closed_ledger_says_to_open_it_again(tmp_path):
     ledger.close()
     ledger.close()
     for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, lambda: back_up(ledger)):
-        with pytest.raises(TallystickError, match="is closed; open it again"):
+        with pytest.raises(Closed):
             attempt()
     assert sorted(os.listdir(tmp_path / "memory")) == ["events.wal", "lock"]

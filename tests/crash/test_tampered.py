@@ -192,7 +192,7 @@ def test_a_forged_line_that_means_nothing_is_damage_in_one_line_and_no_crash_of_
     for old, new in changes:
         set_wal(folder, b"".join(whole[:-1] + [rewritten(whole[-1], old, new)]))
 
-        with pytest.raises(Damaged, match="event 7 is whole, but not what tally.put/1 should be") as error:
+        with pytest.raises(Damaged, match="event 7") as error:
             held(folder)
 
         assert one_line(error.value)
@@ -247,7 +247,7 @@ def test_a_long_lived_ledger_notices_a_change_behind_its_back(folder):
         set_wal(folder, old)
         lose_witness(folder)
 
-        with pytest.raises(RolledBack, match="this process has seen event 8"):
+        with pytest.raises(RolledBack, match="event 8"):
             ledger.append([put("next")])
         assert wal(folder) == old
 

@@ -9,10 +9,11 @@ from tallystick.consolidate.confidence import earned
 from tallystick.decide import beliefs as decide_belief
 from tallystick.decide.facts import Evidence, asked_before, is_above_its_asker, plans
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.errors import MemoryScopeError, NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.state.state import State
+from tests.refusals import refuses
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 THEN = "2026-05-03T12:00:00.000000Z"
@@ -118,9 +119,9 @@ def test_one_of_each_kind_is_refused_where_it_makes_no_sense(desk):
         desk.plans(add("Acme", scope=None))
     with pytest.raises(NotFound):
         desk.plans(DeleteDelta(replaces=["nobody"], **said()))
-    with pytest.raises(Refused, match="said in words"):
+    with refuses("required"):
         desk.plans(AddDelta(fact_payload={"n": 1}, **said()))
-    with pytest.raises(Refused, match="not a time"):
+    with refuses("time"):
         desk.plans(add("Acme", payload={"valid_from": "not a date"}))
 
 

@@ -73,7 +73,7 @@ def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golde
 
     old = OpenFolder(golden)
     assert "ana-drinks" in _held(old)
-    with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade tallystick"):
+    with pytest.raises(NotWritable, match=r"belief\.dream/7"):
         old.ledger.append([Draft("belief.put/1", {})])
     assert (golden / "events.wal").read_bytes() == before
 

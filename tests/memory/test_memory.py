@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tallystick import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
+from tallystick import ChronoRecord, ChronoStore, Memory, Moved, NotFound, RolledBack
 from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.records.errors import Closed, Damaged, Missing
+from tests.refusals import refuses
 
 
 def _texts(memory: Memory, **query: str) -> list[str]:
@@ -53,10 +54,10 @@ def test_a_setting_that_makes_no_sense_is_refused_with_the_line(tmp_path: Path) 
     (tmp_path / "m").mkdir()
     settings = tmp_path / "m" / "tallystick.toml"
     settings.write_text('[ledger]\ndurability = "sometimes"\n')
-    with pytest.raises(Refused, match="tallystick.toml.*sometimes"):
+    with refuses("file", "tallystick.toml"):
         Memory(tmp_path / "m")
     settings.write_text("[ledger\n")
-    with pytest.raises(Refused, match="cannot be read"):
+    with refuses("file"):
         Memory(tmp_path / "m")
 
 
@@ -81,19 +82,19 @@ def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None
 
 @pytest.mark.parametrize("nothing", ["", "  \n", None, 3])
 def test_there_is_nothing_to_remember_in_no_words(memory: Memory, nothing: str) -> None:
-    with pytest.raises(Refused, match="nothing to remember"):
+    with refuses("required"):
         memory.remember(nothing)
     assert len(memory.beliefs) == 0
 
 
 def test_a_mistake_in_a_word_is_answered_with_the_right_form(memory: Memory) -> None:
-    with pytest.raises(Refused, match=r"write \['taste'\]"):
+    with refuses("value", "'taste'"):
         memory.remember("tea", tags="taste")
-    with pytest.raises(Refused, match="from 0 to 1"):
+    with refuses("value", "confidence"):
         memory.remember("tea", confidence=50)
-    with pytest.raises(Refused, match="like 2026-05-03"):
+    with refuses("time", "2026-05-03"):
         memory.remember("tea", expires="next week")
-    with pytest.raises(Refused, match="no time zone"):
+    with refuses("time"):
         memory.remember("tea", expires=datetime(2027, 1, 1))
 
 
@@ -136,7 +137,7 @@ def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
         memory.remember("tea", key="a")
         memory.remember("coffee", key="b", rests_on=["a"])
     assert [event.op for event in memory.log(op="belief")] == ["belief.put/1", "belief.put/1"]
-    with pytest.raises(Refused, match="batch"), memory.batch():
+    with refuses("batch"), memory.batch():
         memory.erase("a")
 
 
@@ -364,7 +365,7 @@ def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory: Memory)
 
     with pytest.raises(Exception, match="the copy is damaged"):
         Memory.restore(copy)
-    with pytest.raises(NotFound, match="not a backup"):
+    with pytest.raises(NotFound):
         Memory.restore("nowhere")
     assert (memory.folder / "events.wal").read_bytes() == before
     assert _texts(memory) == ["precious words"]
@@ -388,7 +389,7 @@ def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memo
     with Memory() as again:
         assert _texts(again) == ["one"]
         assert not again.ledger.verify().ok
-        with pytest.raises(RolledBack, match="restore"):
+        with pytest.raises(RolledBack):
             again.remember("three")
 
 
@@ -419,7 +420,7 @@ def test_status_tells_how_it_is(memory: Memory) -> None:
 def test_a_closed_memory_says_so(memory: Memory) -> None:
     memory.close()
     memory.close()
-    with pytest.raises(Closed, match="open it again"):
+    with pytest.raises(Closed):
         memory.remember("too late")
 
 
@@ -430,7 +431,7 @@ def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memo
     os.rename(memory.folder, tmp_path / "moved")
 
     with Memory() as again:
-        with pytest.raises(RolledBack, match="checkpoint --repin"):
+        with pytest.raises(RolledBack, match="repin"):
             again.remember("a new beginning")
         again.ledger.checkpoint(repin=True)
         again.remember("a new beginning")
@@ -443,7 +444,7 @@ def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> No
     memory.remember("one")
     memory.ledger.checkpoint()
     copy = memory.backup(tmp_path / "usb")
-    with pytest.raises(Refused, match="lives at"):
+    with refuses("state"):
         Memory.restore(copy, tmp_path / "second")
     memory.remember("the original is untouched")
 
@@ -465,7 +466,7 @@ def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: 
 def test_a_forgotten_belief_is_not_revised_behind_the_scenes(memory: Memory) -> None:
     memory.remember("tea", key="k")
     memory.forget("k")
-    with pytest.raises(Refused, match="remember it again"):
+    with refuses("state"):
         memory.revise("k", "coffee")
     assert memory.remember("coffee", key="k").status == "active"
 
@@ -484,7 +485,7 @@ def test_a_history_whose_beginning_was_moved_away_asks_for_it(memory: Memory, tm
     memory.revise("k", "coffee")
 
     assert memory.show("k").text == "coffee"
-    with pytest.raises(Missing, match="put their files back"):
+    with pytest.raises(Missing):
         memory.history("k")
 
 
@@ -560,5 +561,5 @@ def test_a_list_is_read_in_parts_that_others_cannot_move(tmp_path):
         second, last = m.beliefs.page(after=place, limit=3, kind="idea")
         assert [each.key for each in first + second] == [f"k{number}" for number in range(5)]
         assert last is None
-        with pytest.raises(Refused, match="limit is how many"):
+        with refuses("value", "limit"):
             m.beliefs.page(limit=0)

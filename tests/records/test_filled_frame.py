@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import orjson
-import pytest
 
-from tallystick.records.errors import Refused
 from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.hit import Hit
+from tests.refusals import refuses
 
 HIT = Hit("b1", "tea", 0.5, "says tea", "belief", "fact", "human", "", 0.7, "2026-05-03", 1, ("b1",), {"words": 1.0})
 
@@ -36,5 +35,5 @@ def test_a_frame_is_whole_unless_something_guaranteed_is_said_by_nobody() -> Non
 
 
 def test_a_text_over_its_budget_cannot_be_a_frame() -> None:
-    with pytest.raises(Refused, match="11 tokens is over its budget of 10"):
+    with refuses("value", "11", "10"):
         FilledFrame("task", "", "words", used=11, budget=10)

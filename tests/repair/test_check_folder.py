@@ -9,6 +9,7 @@ import pytest
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Refused
+from tests.refusals import refuses
 from tests.repair.folders import LINE, damage_header, damage_words, everything, line_of, lines, set_lines, wal
 
 
@@ -71,7 +72,7 @@ def test_what_a_pin_vouches_for_is_not_recorded_anew(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), 3)
 
-    with pytest.raises(Refused, match="only a restore sets a checkpoint anew"):
+    with refuses("state"):
         care.repair(root, [LINE])
 
 
@@ -97,7 +98,7 @@ def test_a_place_that_is_not_safe_is_warned_of(tmp_path):
     [finding] = care.check(place)
 
     assert (finding.code, finding.severity) == ("unsafe-place", "warning")
-    with pytest.raises(Refused, match="local disk"):
+    with refuses("state"):
         care.repair(place, ["unsafe-place"])
 
 
@@ -107,5 +108,5 @@ def test_settings_that_mean_nothing_are_an_error(root, text):
     (root / "tallystick.toml").chmod(0o600)
 
     assert checked(root) == ["settings-unreadable"]
-    with pytest.raises(Refused, match="tallystick.toml"):
+    with refuses("state", "tallystick.toml"):
         care.repair(root, ["settings-unreadable"])

@@ -20,9 +20,9 @@ import pytest
 from tallystick.ledger import format as fmt, snapshot
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
-from tallystick.records.errors import Refused
 from tallystick.repair import compare, derived as pages
 from tallystick.repair.findings import CODES, Finding
+from tests.refusals import refuses
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
@@ -248,7 +248,7 @@ def test_a_page_that_is_not_as_it_was_seen_waits_for_a_sync(root, how):
     assert (finding.code, finding.place) == ("page-unsynced", "memory/person-ana.md")
     assert finding.text.startswith(why)
     assert finding.remedy == "tallystick sync"
-    with pytest.raises(Refused, match="tallystick sync"):
+    with refuses("state"):
         care.repair(root, ["page-unsynced"])
     with Memory(root) as memory:
         memory.pages.sync()
@@ -480,7 +480,7 @@ def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypat
         offset = int(each.place.partition("byte ")[2])
         assert op in lines(wal(root))[number - 1]
         assert wal(root).read_bytes()[offset:].startswith(lines(wal(root))[number - 1])
-    with pytest.raises(Refused, match="upgrade"):
+    with refuses("state"):
         care.repair(root, ["newer-events"])
 
 
@@ -523,5 +523,5 @@ def test_nobody_waits_for_a_pipe(root, name):
 
     also = [("settings-unreadable", name)] if name == "tallystick.toml" else []
     assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name), *also]
-    with pytest.raises(Refused, match="it is no file"):
+    with refuses("state"):
         care.repair(root, ["torn-end"])

@@ -18,6 +18,7 @@ from tallystick.records.operations import (
 )
 from tallystick.state.paths import Paths
 from tallystick.state.state import State
+from tests.refusals import refuses
 
 
 class Teller:
@@ -184,7 +185,7 @@ def test_nothing_is_said_below_an_abandoned_path(told):
     told.branch("b", "a")
     told.abandon("a")
 
-    with pytest.raises(Refused, match="'b' is below 'a', which is abandoned"):
+    with refuses("state", "'b'", "'a'"):
         told.paths.writable("me", "b")
 
 

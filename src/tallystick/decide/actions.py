@@ -49,10 +49,12 @@ def check_changes(action: Action) -> None:
     allowed = _MAY_CHANGE.get(action.kind)
     for name, value in action.changes.items():
         if allowed is not None and name not in allowed:
-            raise Refused(f"to {action.called or action.kind} changes no {name!r}; leave it out, or revise instead")
+            raise Refused(
+                f"to {action.called or action.kind} changes no {name!r}; leave it out, or revise instead", "field"
+            )
         is_its_own = name in ("user", "path") and value == getattr(action, name)
         if name in _NEVER and not is_its_own:
-            raise Refused(f"{name!r} is not for an action to change; leave it out")
+            raise Refused(f"{name!r} is not for an action to change; leave it out", "field")
 
 
 def targets(drafts: Iterable[Draft]) -> tuple[str, ...]:
@@ -131,7 +133,7 @@ def _promote(known: State, action: Action, changes: dict[str, Any], draw: Draw) 
     """A hypothesis is held as a fact."""
     held = known.get(action.target[0], user=action.user, path=action.path)
     if held.status != "active":
-        raise Refused(f"{action.target[0]} is not held; activate it first")
+        raise Refused(f"{action.target[0]} is not held; activate it first", "state")
     return _revise(known, action, {**changes, "is_hypothesis": False}, draw)
 
 
@@ -148,7 +150,7 @@ def _merge(known: State, action: Action, changes: dict[str, Any], draw: Draw) ->
         raise Refused("to merge takes two beliefs or more, each named once")
     gone = [name for name, each in zip(action.target, held, strict=True) if each.status != "active"]
     if gone:
-        raise Refused(f"{gone[0]} is not held; activate it first")
+        raise Refused(f"{gone[0]} is not held; activate it first", "state")
     return decide.merge(known, list(action.target), changes, draw, reason=action.reason, user=action.user)
 
 

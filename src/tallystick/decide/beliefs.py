@@ -107,7 +107,7 @@ def revise(
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
     if current.status == "tombstone" and "status" not in changes:
-        raise Refused(f"{name} is forgotten; remember it again under its key instead")
+        raise Refused(f"{name} is forgotten; remember it again under its key instead", "state")
     if "key" in changes:
         _refuse_anothers_name(known, str(changes["key"]), current, path)
     said = _with_refs(known, {"path": path, **changes}, user, current)
@@ -157,12 +157,12 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
     Once: neither a second way to the same belief, nor invalidating again, weakens it further. A tombstone stays one.
     """
     if not reason:
-        raise Refused("say why it is no longer held: the reason is what later readers have")
+        raise Refused("say why it is no longer held: the reason is what later readers have", "required")
     current = _current(known, name, user, path)
     if current.status == "invalidated":
         return []
     if current.status == "tombstone":
-        raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one")
+        raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one", "state")
     if current.path == path:
         drafts = [Draft(BELIEF_INVALIDATE, _because({"id": current.body()["id"]}, reason))]
     else:
@@ -341,9 +341,9 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Cu
         below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
         for name, held in zip(names, below, strict=True):
             if held is None or not known.sees(held, fields.get("path", "")):
-                raise Refused(f"it is said to rest on {name!r:.80}, which is not known; state that first")
+                raise Refused(f"it is said to rest on {name!r:.80}, which is not known; state that first", "reference")
             if current and held.key == current.key:
-                raise Refused(f"{name!r:.80} cannot rest on itself")
+                raise Refused(f"{name!r:.80} cannot rest on itself", "self")
         found["rests_on"] = tuple(held.ref for held in below if held)
     return found
 
@@ -351,9 +351,11 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Cu
 def _refuse_anothers_name(known: Beliefs, key: str, current: CurrentVersion, path: str) -> None:
     other = known.find(key, user=current.user, path=path, short=False)
     if other and other.ref != current.ref:
-        raise Refused(f"{key!r} names another belief already; choose another key")
+        raise Refused(f"{key!r} names another belief already; choose another key", "exists")
     if key != current.key and current.path != path:
-        raise Refused(f"{current.key!r} is the name that all paths know it by; give it another one where it was stated")
+        raise Refused(
+            f"{current.key!r} is the name that all paths know it by; give it another one where it was stated", "exists"
+        )
 
 
 def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:
@@ -366,7 +368,9 @@ def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:
 
 def _must_see(known: Beliefs, name: str, held: CurrentVersion, path: str) -> None:
     if not known.sees(held, path):
-        raise Refused(f"{name} is on path {held.path!r:.80}, which is not seen from here; use m.on({held.path!r:.80})")
+        raise Refused(
+            f"{name} is on path {held.path!r:.80}, which is not seen from here; use m.on({held.path!r:.80})", "state"
+        )
 
 
 def in_its_place(belief: dict[str, Any], held: CurrentVersion | None, path: str) -> Draft:

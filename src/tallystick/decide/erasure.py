@@ -93,7 +93,7 @@ def _page(known: State, about: str, user: str) -> Words:
 def _path(known: State, path: str, user: str) -> Words:
     """Everything that was said on it, its name, and why it was given up. What was merged from it stays where it is."""
     if below := known.paths.below(user, path):
-        raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first")
+        raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first", "state")
     held = [each for each in known.held.values() if (each.user, each.path) == (user, path)]
     gone = {version: None for each in held for version in known.ids_of(each)}
     gone.update(dict.fromkeys(known.episodes.on(user, path)))

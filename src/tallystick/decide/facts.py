@@ -266,7 +266,7 @@ def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None
         if name := given_id(payload):
             said["key"] = name
     if not said["text"]:
-        raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple")
+        raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple", "required")
     return said
 
 

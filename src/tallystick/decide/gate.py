@@ -101,7 +101,7 @@ def refuse_claims(action: Action) -> None:
     """Refused, if somebody gives more trust than they have."""
     claimed = action.changes.get("trust", action.trust)
     if is_above(claimed, action.trust):
-        raise Refused(f"trust {claimed} cannot be given by one who has only {action.trust}")
+        raise Refused(f"trust {claimed} cannot be given by one who has only {action.trust}", "permission")
 
 
 def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:

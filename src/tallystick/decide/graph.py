@@ -101,14 +101,14 @@ def propose(
 def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
     """The node stands for itself again."""
     if merged_into is None:
-        raise Refused(f"node {node!r} was not merged into another; there is nothing to take back")
+        raise Refused(f"node {node!r} was not merged into another; there is nothing to take back", "state")
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
 
 
 def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
     """They are two, whatever was `asked` of them."""
     if not asked:
-        raise Refused(f"nobody proposed that {node!r} is {into!r}; `tallystick graph same` lists what was")
+        raise Refused(f"nobody proposed that {node!r} is {into!r}; `tallystick graph same` lists what was", "state")
     return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
 
 
@@ -118,11 +118,11 @@ def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
 
 def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
     if node["id"] == into["id"]:
-        raise Refused(f"node {node['id']!r} is itself already")
+        raise Refused(f"node {node['id']!r} is itself already", "self")
     for each in (node, into):
         if each.get("merged"):
             other = each["merged"]["into"]
-            raise Refused(f"node {each['id']!r} is merged into {other!r}; merge that one, or unmerge first")
+            raise Refused(f"node {each['id']!r} is merged into {other!r}; merge that one, or unmerge first", "state")
 
 
 # -- erasing ---------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def carried_out(
     """The drafts that do what was asked. Moved, if the path is not what it was."""
     for name in action.changes:
         if name not in (SEEN, *_MAY_CHANGE[action.kind]):
-            raise Refused(f"to {action.kind} a path changes no {name!r}; leave it out")
+            raise Refused(f"to {action.kind} a path changes no {name!r}; leave it out", "field")
     user, name, changes = action.user, action.path, action.changes
     if action.kind == "merge":
         planned = merging.plan(known, user, name, changes.get("into"), several=several)

@@ -87,13 +87,14 @@ def plan(
     target = known.paths.parent(user, name) if into is None else named(known, user, into)
     if target not in known.paths.lineage(user, name)[1:]:
         raise Refused(
-            f"path {name!r:.80} is merged into one that it branched from, and {shown(target)!r:.80} is none of them"
+            f"path {name!r:.80} is merged into one that it branched from, and {shown(target)!r:.80} is none of them",
+            "state",
         )
     known.writable(user, target)
     below = [each for each in known.paths.below(user, name) if known.paths.state(user, each) not in (MERGED, ABANDONED)]
     if below:
         raise Refused(
-            f"path {name!r:.80} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first"
+            f"path {name!r:.80} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first", "state"
         )
     mine = known.query(user=user, path=name, status="", where=lambda held: held.path == name)
     found = (_step(known, held, name, target, several) for held in mine)

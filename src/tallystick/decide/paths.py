@@ -27,11 +27,11 @@ def branch(known: State, user: str, name: str, parent: str = ROOT) -> list[Draft
     """A new path that sees what its parent sees."""
     _must_be_a_name(name)
     if name == MAIN or known.paths.is_known(user, name):
-        raise Refused(f"there is a path {name!r:.80} already; choose another name")
+        raise Refused(f"there is a path {name!r:.80} already; choose another name", "exists")
     named(known, user, parent)
     must_go_on(known, user, parent, "branch from another one")
     if len(known.paths.lineage(user, parent)) >= DEEPEST:
-        raise Refused(f"path {parent!r:.80} is {DEEPEST} branches deep; branch from one further up")
+        raise Refused(f"path {parent!r:.80} is {DEEPEST} branches deep; branch from one further up", "size")
     return [Draft(PATH_BRANCH, {"user": user, "path": name, "parent": parent})]
 
 
@@ -63,11 +63,11 @@ def reopen(known: State, user: str, name: str, reason: str) -> list[Draft]:
     _must_say_why(name, "reopened", reason)
     state = known.paths.state(user, name)
     if state == MERGED:
-        raise Refused(f"path {name!r:.80} is merged, which is not undone; branch a new one")
+        raise Refused(f"path {name!r:.80} is merged, which is not undone; branch a new one", "state")
     if state == OPEN:
         is_below = known.paths.lineage(user, name)[0] != name
         how = "below one that was abandoned; reopen that one" if is_below else "open already"
-        raise Refused(f"path {name!r:.80} is {how}")
+        raise Refused(f"path {name!r:.80} is {how}", "state")
     return [Draft(PATH_REOPEN, {"user": user, "path": name, "reason": reason})]
 
 
@@ -88,30 +88,34 @@ def not_found(name: object) -> NotFound:
 
 def must_be_a_branch(known: State, user: str, name: str, what: str) -> None:
     if not named(known, user, name):
-        raise Refused(f"the path {shown(ROOT)!r} is where every path begins; it cannot be {what}")
+        raise Refused(f"the path {shown(ROOT)!r} is where every path begins; it cannot be {what}", "state")
 
 
 def must_go_on(known: State, user: str, name: str, way_out: str) -> None:
     """Refused, if the path was merged or abandoned, or is below one that was abandoned."""
     state = known.paths.state(user, name)
     if state in (MERGED, ABANDONED):
-        raise Refused(f"path {name!r:.80} is {state}; {way_out}")
+        raise Refused(f"path {name!r:.80} is {state}; {way_out}", "state")
     if name and known.paths.lineage(user, name)[0] != name:
-        raise Refused(f"path {name!r:.80} is below one that was abandoned; {way_out}")
+        raise Refused(f"path {name!r:.80} is below one that was abandoned; {way_out}", "state")
 
 
 def _must_say_why(name: str, what: str, reason: str) -> None:
     said: object = reason
     if not isinstance(said, str) or not said.strip():
-        raise Refused(f"say why path {name!r:.80} is {what}: the reason is what later readers have")
+        raise Refused(f"say why path {name!r:.80} is {what}: the reason is what later readers have", "required")
     if len(reason) > LONGEST_REASON:
-        raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
+        raise Refused(
+            f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most", "size"
+        )
 
 
 def _must_be_a_name(name: object) -> None:
     if not isinstance(name, str) or not name.strip():
-        raise Refused("a path needs a name: an empty one names nothing")
+        raise Refused("a path needs a name: an empty one names nothing", "name")
     if len(name) > LONGEST_NAME:
-        raise Refused(f"a path's name has up to {LONGEST_NAME} characters, not {len(name)}")
+        raise Refused(f"a path's name has up to {LONGEST_NAME} characters, not {len(name)}", "size")
     if name != name.strip() or not all(letter.isprintable() or letter in _JOINERS for letter in name):
-        raise Refused(f"a path's name is one line, with nothing hidden in it and no space around it, not {name!r:.60}")
+        raise Refused(
+            f"a path's name is one line, with nothing hidden in it and no space around it, not {name!r:.60}", "text"
+        )

@@ -23,7 +23,9 @@ def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
 def ask_again(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
     """Ask what was held in a group that was then taken back. Refused, if it was about words of that same group."""
     if any(known.find(version, user=action.user, short=False) is None for version in action.target):
-        raise Refused(f"{action.label} needs a person's yes, and what it is about was taken back; nothing was changed")
+        raise Refused(
+            f"{action.label} needs a person's yes, and what it is about was taken back; nothing was changed", "state"
+        )
     return ask(known, action, why, draw)
 
 

@@ -101,11 +101,11 @@ def grant(
     """The yes alone, to be carried out until `expires`. It names the review; a digest of words would outlive them."""
     review = _open(known, name, user)
     if review.is_unfinished:
-        raise Refused(f"{review.id} is approved; approving it again finishes it")
+        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
     if digest != review.digest:
         refuse(known, review.action, "other", review.id)
     if expires <= now:
-        raise Refused(f"a yes that ends at {expires} is over already; give it a later end")
+        raise Refused(f"a yes that ends at {expires} is over already; give it a later end", "time")
     return [Draft(REVIEW_GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
 
 
@@ -143,7 +143,7 @@ def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> l
     """The no. A belief that was not to be trusted goes out of sight, and stays in history."""
     review = _open(known, name, user)
     if review.is_unfinished:
-        raise Refused(f"{review.id} is approved; approving it again finishes it")
+        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
     drafts = [_answer(review, "reject", reason)]
     if review.action.kind == "trust":
         drafts += decide.put_away(known, review.action.target[0], reason=reason, user=user)
@@ -154,9 +154,11 @@ def withdraw(known: State, name: str, by: str, *, user: str = OWNER, reason: str
     """That whoever asked no longer does. What is kept out of recall stays in question until a person says so."""
     review = _open(known, name, user)
     if review.action.by != by:
-        raise Refused(f"{review.id} was asked by another; a person says no to it with `tallystick review reject`")
+        raise Refused(
+            f"{review.id} was asked by another; a person says no to it with `tallystick review reject`", "permission"
+        )
     if review.action.kind == "trust" or review.is_unfinished:
-        raise Refused(f"{review.id} is not one to withdraw; a person answers it with `tallystick review`")
+        raise Refused(f"{review.id} is not one to withdraw; a person answers it with `tallystick review`", "permission")
     return [_answer(review, "stale", reason or "withdrawn by the one who asked")]
 
 
@@ -174,7 +176,7 @@ def trusted(known: State, action: Action, draw: Draw) -> list[Draft]:
 def _open(known: State, name: str, user: str) -> Review:
     review = known.reviews.get(name, user=user)
     if not review.is_open:
-        raise Refused(f"{review.id} is {review.status} already; an answer is used once")
+        raise Refused(f"{review.id} is {review.status} already; an answer is used once", "state")
     return review
 
 

@@ -18,7 +18,7 @@ _KEY = re.compile(r"[a-z][a-z0-9_.-]{0,63}\Z")
 def start(session: str, task_type: str) -> list[Draft]:
     """Begin to work. Whatever session was open ends where it was last heard."""
     if not session or not task_type:
-        raise Refused("a working session has an id and a task type")
+        raise Refused("a working session has an id and a task type", "required")
     return [Draft(SESSION_START, {"session": session, "task_type": task_type})]
 
 
@@ -44,7 +44,9 @@ def drop_frame(known: Work, name: str) -> list[Draft]:
 def set_config(known: Work, key: str, value: str) -> list[Draft]:
     """Change a setting. The clock is no setting: only work moves it."""
     if key == CLOCK:
-        raise Refused(f"{CLOCK} is moved by working sessions, and by nothing else")
+        raise Refused(f"{CLOCK} is moved by working sessions, and by nothing else", "field")
     if not _KEY.match(key):
-        raise Refused(f"a setting's name is small letters, digits and ._-, beginning with a letter; not {key!r}")
+        raise Refused(
+            f"a setting's name is small letters, digits and ._-, beginning with a letter; not {key!r}", "name"
+        )
     return [] if known.config.get(key) == value else [Draft(CONFIG_SET, {"key": key, "value": value})]

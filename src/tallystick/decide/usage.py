@@ -83,7 +83,7 @@ def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: st
         if not found and known.find(name, user=user):
             raise Refused(
                 f"{name!r} is a belief, not something that happened; "
-                "`tallystick forget` puts it out of sight"
+                "`tallystick forget` puts it out of sight", "permission"
             )
         sources += found or _nothing(name)
     fresh = [source for source in sources if not known.uses.is_faded(source)]
@@ -95,11 +95,11 @@ def relate(
 ) -> list[Draft]:  # fmt: skip
     """Record how two memories are related; an empty relation takes it back. What is so already is no event."""
     if len(relation) > LONGEST_RELATION:
-        raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'")
+        raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'", "size")
     known.writable(user, path)
     ids = [identity(known, name, user, path) for name in (one, other)]
     if ids[0] == ids[1]:
-        raise Refused(f"{one!r:.80} and {other!r:.80} are one memory; nothing is related to itself")
+        raise Refused(f"{one!r:.80} and {other!r:.80} are one memory; nothing is related to itself", "self")
     said, words = known.relations.find(user, path, *ids), " ".join(relation.split())
     if (said is None and not words) or (said and (said.ids, said.relation) == (tuple(ids), words)):
         return []
@@ -119,7 +119,7 @@ def identity(known: State, name: str, user: str, path: str) -> str:
         return held.ref
     found = _episodes(known, name, user) or _nothing(name)
     if len(found) > 1:
-        raise Refused(f"{name!r:.80} names several episodes; say which, by the id of its event")
+        raise Refused(f"{name!r:.80} names several episodes; say which, by the id of its event", "ambiguous")
     return found[0]
 
 
@@ -144,7 +144,7 @@ def _nothing(name: str) -> list[str]:
 
 def _named(names: Sequence[str]) -> list[str]:
     if not names:
-        raise Refused("say which: the ids or keys of what was recalled")
+        raise Refused("say which: the ids or keys of what was recalled", "required")
     return list(dict.fromkeys(names))
 
 

@@ -169,52 +169,57 @@ class Reader:
             elif kind in RECORDS:
                 self.records += 1
             else:
-                raise Refused(f"line {number}: a line of type {_short(kind)} is not known here; is tallystick too old?")
+                raise Refused(
+                    f"line {number}: a line of type {_short(kind)} is not known here; is tallystick too old?",
+                    "unsupported",
+                )
             yield Line(number, str(kind), found)
-        raise Refused("the file was cut off: its last line is missing; export it again")
+        raise Refused("the file was cut off: its last line is missing; export it again", "file")
 
     def _header(self) -> Header:
         number, raw = next(self._lines, (1, b""))
         told = _object(number, raw)
         if told.pop("type", None) != HEADER:
-            raise Refused('this is no export of tallystick: its first line is not of type "tallystick"')
+            raise Refused('this is no export of tallystick: its first line is not of type "tallystick"', "file")
         if type(told.get("format")) is int and told["format"] > FORMAT:
             raise UnknownVersion(f"the file has format {told['format']}, and this tallystick knows {FORMAT}; update it")
         known = {each.name: each for each in fields(Header)}
         kinds: dict[str, type] = {"through": int, "history": bool, "format": int}
         if told.keys() != known.keys() or any(type(told[name]) is not kinds.get(name, str) for name in known):
-            raise Refused(f"line 1: an export's first line says its {', '.join(known)}, and nothing else")
+            raise Refused(f"line 1: an export's first line says its {', '.join(known)}, and nothing else", "file")
         if not told["user"] or not (_TS.fullmatch(told["begun"]) and _TS.fullmatch(told["made"])):
-            raise Refused("line 1: it says whose memory it was, and when it began and was written")
+            raise Refused("line 1: it says whose memory it was, and when it began and was written", "file")
         return Header(**told)
 
     def _event(self, number: int, told: dict[str, Any]) -> None:
         if told.keys() != {"n", "ts", "op", "id", "by", "body"} or type(told["body"]) is not dict:
-            raise Refused(f"line {number}: an event has n, ts, op, id, by and body")
+            raise Refused(f"line {number}: an event has n, ts, op, id, by and body", "file")
         for name, shape in _SHAPES.items():
             said = told[name]
             if type(said) is not str or len(said) > _LONGEST_NAME or not shape.fullmatch(said):
-                raise Refused(f"line {number}: the {name} of the event is {_short(said)}")
+                raise Refused(f"line {number}: the {name} of the event is {_short(said)}", "file")
         self.events += 1
         if told["n"] != self.events:
-            raise Refused(f"line {number}: event {_short(told['n'])} stands where event {self.events} should")
+            raise Refused(f"line {number}: event {_short(told['n'])} stands where event {self.events} should", "file")
 
     def _end(self, number: int, told: dict[str, Any]) -> None:
         if told != {"records": self.records, "events": self.events}:
-            raise Refused(f"line {number}: the file should hold {_short(told)}; some of it is missing")
+            raise Refused(f"line {number}: the file should hold {_short(told)}; some of it is missing", "file")
         if any(raw.strip() for _, raw in self._lines):
-            raise Refused(f"line {number}: there is more after the end; two files were joined, or one was changed")
+            raise Refused(
+                f"line {number}: there is more after the end; two files were joined, or one was changed", "file"
+            )
 
 
 def _object(number: int, raw: bytes) -> dict[str, Any]:
     if len(raw) > LONGEST:
-        raise Refused(f"line {number} is longer than {LONGEST:,} bytes")
+        raise Refused(f"line {number} is longer than {LONGEST:,} bytes", "file")
     try:
         found = orjson.loads(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
     except orjson.JSONDecodeError as error:
-        raise Refused(f"line {number} is not JSON: {error.msg} at character {error.pos}") from None
+        raise Refused(f"line {number} is not JSON: {error.msg} at character {error.pos}", "file") from None
     if type(found) is not dict:
-        raise Refused(f"line {number} is not a JSON object")
+        raise Refused(f"line {number} is not a JSON object", "file")
     return found
 
 

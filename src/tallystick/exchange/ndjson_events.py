@@ -80,14 +80,14 @@ def checked(event: Event, user: str) -> None:
     """Refused, if an event is not what its kind should be, or is not of that user."""
     shape = _SHAPES.get(event.op)
     if shape is None:
-        raise Refused(f"an event {event.op} is not known here; is the file from a newer tallystick?")
+        raise Refused(f"an event {event.op} is not known here; is the file from a newer tallystick?", "unsupported")
     try:
         _has(event.body, {**_WHOSE, **_PIECE} if "piece" in (event.body or {}) else shape)
         whose = list(_owners(event.op, event.body or {}))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise Refused(f"it is not what {event.op} should be ({error!s:.80})") from None
+        raise Refused(f"it is not what {event.op} should be ({error!s:.80})", "file") from None
     if any(each != user for each in whose):
-        raise Refused("it is of another user than the file is")
+        raise Refused("it is of another user than the file is", "mismatch")
 
 
 def _owners(op: str, body: Mapping[str, Any]) -> Iterator[str]:
@@ -128,7 +128,7 @@ class Pieces:
         if body["n"] == 0:
             self._found = []
         if len(self._found) != body["n"] or not 0 < body["of"] <= _MOST_PIECES:
-            raise Refused("a piece of a record is missing before it")
+            raise Refused("a piece of a record is missing before it", "file")
         self._found.append(body["piece"])
         if len(self._found) == body["of"]:
             whole = orjson.loads("".join(self._found))

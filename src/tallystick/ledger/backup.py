@@ -25,7 +25,7 @@ from tallystick.records.event import Draft
 def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     """Make a consistent copy under `backup/`, or under `to`, and return its place."""
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
-        raise Refused(f"{to} is inside the memory itself; name a folder outside, or none")
+        raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
     parent = to or ledger.folder.backups
     ledger.refresh()
     try:

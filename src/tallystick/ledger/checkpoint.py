@@ -140,7 +140,9 @@ def origin(ledger: str) -> str:
 def safe_name(ledger: str) -> str:
     """The id of a ledger, fit to be the name of a file. It comes from a folder that anyone may have written."""
     if not _LEDGER.fullmatch(ledger):
-        raise Refused(f"{ledger[:40]!r} is not the id of a ledger: the first line of events.wal does not name one")
+        raise Refused(
+            f"{ledger[:40]!r} is not the id of a ledger: the first line of events.wal does not name one", "name"
+        )
     return ledger
 
 

@@ -90,7 +90,7 @@ class Line(NamedTuple):
 def check_by(by: str) -> str:
     """`by` names a door and an opaque source, like `cli:local`; anything else could carry someone's words."""
     if not _BY.match(by):
-        raise Refused(f"not a source: {by!r}; write door:source in small letters and digits, like cli:local")
+        raise Refused(f"not a source: {by!r}; write door:source in small letters and digits, like cli:local", "name")
     return by
 
 
@@ -99,7 +99,7 @@ def data_of(body: object, salt: str) -> bytes:
     try:
         return b'{"salt":"' + salt.encode() + b'","body":' + orjson.dumps(body) + b"}"
     except orjson.JSONEncodeError as error:
-        raise Refused(f"cannot be written as JSON: {error}") from None
+        raise Refused(f"cannot be written as JSON: {error}", "json") from None
 
 
 def body_of(data: bytes) -> dict[str, Any]:
@@ -129,13 +129,15 @@ def encode(
     hashed = sha256(head).hexdigest()
     line = b'%b,"hash":"%b","data":%b}\n' % (head, hashed.encode(), data)
     if len(line) > MAX_LINE:
-        raise Refused(f"too long: a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts")
+        raise Refused(
+            f"too long: a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts", "size"
+        )
     return line, head, hashed
 
 
 def check_op(op: str) -> str:
     if len(op) > _LONGEST_OP or not _OP.match(op):
-        raise Refused(f"not an operation: {op!r}")
+        raise Refused(f"not an operation: {op!r}", "name")
     return op
 
 

@@ -172,7 +172,7 @@ class Ledger(LedgerWriter):
         ensure_folder(self._disk, to)
         target, fresh = to / segment.path.name, to / (segment.path.name + ".new")
         if target.exists() and begin.last_hash(target) != begin.last_hash(segment.path):
-            raise Refused(f"{target} is another ledger's; name another folder")
+            raise Refused(f"{target} is another ledger's; name another folder", "mismatch")
         remove_if_there(self._disk, fresh)
         copy(self._disk, segment.path, fresh)
         self._disk.rename(fresh, target)
@@ -184,7 +184,7 @@ class Ledger(LedgerWriter):
 
     def _refuse_inside(self, to: Path) -> None:
         if to.resolve().is_relative_to(self.folder.root.resolve()):
-            raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}")
+            raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}", "place")
 
     # -- erasure -----------------------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Ledger(LedgerWriter):
 
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():
-            raise Refused(f"cannot {what} inside a batch; end the batch first")
+            raise Refused(f"cannot {what} inside a batch; end the batch first", "batch")
 
 
 def _reason(error: OSError | NotWritten) -> object:

@@ -175,7 +175,7 @@ def _as_dict(signed: Checkpoint) -> dict[str, Any]:
 
 
 def _nothing(why: object) -> Refused:
-    return Refused(f"this proves nothing: {why}")
+    return Refused(f"this proves nothing: {why}", "proof")
 
 
 @dataclass(frozen=True, slots=True)

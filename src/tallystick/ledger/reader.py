@@ -397,7 +397,7 @@ def _rolled_back(why: str) -> RolledBack:
 def _unopened(folder: Path, error: OSError) -> TallystickError:
     """What to say when the system would not let a folder be opened."""
     if error.errno in (errno.EACCES, errno.EPERM):
-        return Refused(f"{error.filename or folder} may not be read by this user; ask its owner")
+        return Refused(f"{error.filename or folder} may not be read by this user; ask its owner", "permission")
     return NotWritten(f"{folder} could not be opened: {error.strerror}; nothing that was recorded is lost")
 
 

@@ -156,7 +156,7 @@ class LedgerWriter(LedgerReader):
         """
         with self.turn():
             if self.in_batch():
-                raise Refused("a batch is open already; end it first")
+                raise Refused("a batch is open already; end it first", "batch")
             with self._writing():
                 self._batch, self._batch_owner = [], threading.get_ident()
                 self.state.begin()
@@ -263,13 +263,13 @@ class LedgerWriter(LedgerReader):
             if type(draft.body) is not dict:
                 raise ValueError("the body of an event is an object")
         except ValueError as error:
-            raise Refused(f"cannot be written: {error}") from None
+            raise Refused(f"cannot be written: {error}", "json") from None
         drawn = os.urandom(26)
         data = fmt.data_of(draft.body, drawn[10:].hex())
         room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
         if len(data) + room > fmt.MAX_LINE:
             limit = fmt.MAX_LINE - room
-            raise Refused(f"too long: {len(data):,} bytes, and {limit:,} is the limit; say it in parts")
+            raise Refused(f"too long: {len(data):,} bytes, and {limit:,} is the limit; say it in parts", "size")
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
     def now(self) -> str:
@@ -375,7 +375,7 @@ class LedgerWriter(LedgerReader):
             root = self.folder.root
             raise NotWritable(f"{root} may only be read here; ask its owner, or copy it somewhere of your own")
         if self._lock.held:
-            raise Refused("a write is under way in this thread; finish it first")
+            raise Refused("a write is under way in this thread; finish it first", "batch")
 
     def _must_be_writable(self) -> None:
         self.must_be_whole()

@@ -221,7 +221,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
-            raise Refused("there is nothing to remember: say it in words")
+            raise Refused("there is nothing to remember: say it in words", "required")
         fields: dict[str, Any] = {
             "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
             "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
@@ -275,7 +275,10 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         episode, which is what happened.
         """
         if self._told(name, user, path):
-            raise Refused(f"{name} is something that happened, which no one changes; remember what holds now instead")
+            raise Refused(
+                f"{name} is something that happened, which no one changes; remember what holds now instead",
+                "permission",
+            )
         for name_of_list in ("evidence", "tags", "triple", "rests_on"):
             if name_of_list in changes:
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)

@@ -108,7 +108,9 @@ def _own_home() -> Path:
     try:
         return Path.home()
     except RuntimeError:
-        raise Refused("this user has no home folder; set HOME to one that tallystick may write to") from None
+        raise Refused(
+            "this user has no home folder; set HOME to one that tallystick may write to", "unavailable"
+        ) from None
 
 
 def holds_other_things(folder: Path) -> bool:
@@ -119,7 +121,9 @@ def holds_other_things(folder: Path) -> bool:
 def _folder(path: str | Path, what: str) -> Path:
     """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
     if isinstance(path, str) and (address := _ADDRESS.match(path)):
-        raise Refused(f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead")
+        raise Refused(
+            f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead", "unsupported"
+        )
     return place_of(path)
 
 
@@ -129,7 +133,7 @@ def read_settings(folder: Path) -> Settings:
     try:
         raw = read_toml(path)
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {error}; fix it, or move it away") from None
+        raise Refused(f"{path} cannot be read: {error}; fix it, or move it away", "file") from None
     return Settings() if raw is None else _settings(raw, path)
 
 
@@ -139,11 +143,13 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     sections = [raw.get(name, {}) for name in _SECTIONS]
     for name, section in zip(_SECTIONS, sections, strict=True):
         if not isinstance(section, dict):
-            raise Refused(f"{path}: [{name}] is a section, in brackets on its own line, not {brief(section)}")
+            raise Refused(f"{path}: [{name}] is a section, in brackets on its own line, not {brief(section)}", "file")
     ledger, recall, consolidate, pages, writer, policy, audit = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
-        raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {brief(several)}')
+        raise Refused(
+            f'{path}: consolidate.several is a list of predicates such as ["knows"], not {brief(several)}', "file"
+        )
     found = Settings(
         ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
         recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
@@ -154,17 +160,21 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     )  # fmt: skip
     _check_pages(found, path)
     if type(found.audit) is not bool:
-        raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}")
+        raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}", "file")
     if not isinstance(found.extractor, str):
-        raise Refused(f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}')
+        raise Refused(
+            f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}', "file"
+        )
     if found.durability not in ("full", "group"):
-        raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}')
+        raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}', "file")
     if not isinstance(found.embedder, str):
-        raise Refused(f'{path}: recall.embedder is a text such as "wordllama" or "none", not {brief(found.embedder)}')
+        raise Refused(
+            f'{path}: recall.embedder is a text such as "wordllama" or "none", not {brief(found.embedder)}', "file"
+        )
     if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
-        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {brief(found.floor)}")
+        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {brief(found.floor)}", "file")
     if type(found.receipts) is not bool:
-        raise Refused(f"{path}: recall.receipts is true or false, not {brief(found.receipts)}")
+        raise Refused(f"{path}: recall.receipts is true or false, not {brief(found.receipts)}", "file")
     return found
 
 
@@ -172,7 +182,7 @@ def _corroborate(policy: dict[str, Any], path: Path) -> int:
     """How many sources bear something out."""
     needed = policy.get("corroborate", 1)
     if type(needed) is not int or needed < 0:
-        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {brief(needed)}")
+        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {brief(needed)}", "file")
     return needed
 
 
@@ -182,21 +192,25 @@ def _kept(said: Any, path: Path) -> bool | tuple[str, ...]:
         return tuple(said)
     if type(said) is not bool:
         wrong = brief(said)
-        raise Refused(f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {wrong}')
+        raise Refused(
+            f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {wrong}', "file"
+        )
     return said
 
 
 def _check_pages(found: Settings, path: Path) -> None:
     if type(found.follow) is not bool:
-        raise Refused(f"{path}: pages.follow is true or false, not {brief(found.follow)}")
+        raise Refused(f"{path}: pages.follow is true or false, not {brief(found.follow)}", "file")
     place: object = found.zone
     if not isinstance(place, str) or (place and _zone(place) is None):
-        raise Refused(f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}')
+        raise Refused(
+            f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}', "file"
+        )
     for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
         value = getattr(found, name)
         limit = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
         if type(value) is not int or not 1 <= value <= limit:
-            raise Refused(f"{path}: {name} is a whole number from 1 to {limit:,}, not {brief(value)}")
+            raise Refused(f"{path}: {name} is a whole number from 1 to {limit:,}, not {brief(value)}", "file")
 
 
 def zone_of(settings: Settings) -> tzinfo:

@@ -29,7 +29,9 @@ def rows_for(texts: Sequence[str], dimensions: int, model: Callable[[list[str]],
     if said:
         answer = model([given[place] for place in said])
         if answer.shape != (len(said), dimensions):
-            raise Refused(f"the model gave vectors of shape {answer.shape}, not {(len(said), dimensions)}")
+            raise Refused(
+                f"the model gave vectors of shape {answer.shape}, not {(len(said), dimensions)}", "unavailable"
+            )
         rows[said] = unit(answer)
     return rows
 
@@ -51,7 +53,7 @@ def unit(rows: NDArray[Any]) -> NDArray[np.float32]:
 
     wide = rows.astype(np.float64)
     if not np.isfinite(wide).all():
-        raise Refused("the model gave a vector that holds NaN or infinity; it cannot be used")
+        raise Refused("the model gave a vector that holds NaN or infinity; it cannot be used", "unavailable")
     limit = np.abs(wide).max(axis=1, keepdims=True)
     wide /= np.where(limit > 0, limit, 1)  # first, or the squares of great numbers overflow
     length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))

@@ -74,7 +74,7 @@ class _Model:
                 model_name=name, cache_dir=None if cache is None else str(cache), threads=threads
             )
         except Exception as error:  # an unknown name, no network, a full disk: each of another package
-            raise Refused(f"fastembed cannot load {name!r}: {packages.one_line(error)}") from None
+            raise Refused(f"fastembed cannot load {name!r}: {packages.one_line(error)}", "unavailable") from None
         dimensions = self.vectors(["tallystick"]).shape[1]
         self.identity = Identity("fastembed", name, dimensions, digest_of(name, *_files(self._model), _RECIPE))
 
@@ -85,7 +85,7 @@ class _Model:
         try:
             return np.asarray(list(self._model.embed(texts, batch_size=1)))
         except Exception as error:  # of the runtime below fastembed, which has no error class of its own to name
-            raise Refused(f"fastembed cannot run its model: {packages.one_line(error)}") from None
+            raise Refused(f"fastembed cannot run its model: {packages.one_line(error)}", "unavailable") from None
 
     def count(self, text: str) -> int:
         return int(self._model.token_count([text]))

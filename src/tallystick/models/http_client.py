@@ -92,10 +92,14 @@ class HttpClient:
             with error:
                 self._complain(error)
         except SSLCertVerificationError as error:
-            raise Refused(f"{self.place}: its certificate is not trusted ({error.verify_message})") from None
+            raise Refused(
+                f"{self.place}: its certificate is not trusted ({error.verify_message})", "unavailable"
+            ) from None
         except URLError as error:
             if isinstance(error.reason, SSLCertVerificationError):
-                raise Refused(f"{self.place}: its certificate is not trusted ({error.reason.verify_message})") from None
+                raise Refused(
+                    f"{self.place}: its certificate is not trusted ({error.reason.verify_message})", "unavailable"
+                ) from None
             raise _Again(self._reason(error.reason)) from None
         except (HTTPException, OSError) as error:
             raise _Again(self._reason(error)) from None
@@ -111,7 +115,10 @@ class HttpClient:
         while chunk := response.read1(_CHUNK):
             size += len(chunk)
             if size > limit:
-                raise Refused(f"{self.place} answers with more than {limit} bytes; that is no answer to what was asked")
+                raise Refused(
+                    f"{self.place} answers with more than {limit} bytes; that is no answer to what was asked",
+                    "unavailable",
+                )
             if time.monotonic() > deadline:
                 raise TimeoutError
             parts.append(chunk)
@@ -125,9 +132,14 @@ class HttpClient:
         if status in _AGAIN:
             raise _Again(f"it answers {status}", _asked_to_wait(error.headers.get("Retry-After")))
         if status in (401, 403):
-            raise Refused(f"{self.place} answers {status}: the key is missing, wrong or not allowed this")
+            raise Refused(
+                f"{self.place} answers {status}: the key is missing, wrong or not allowed this", "unavailable"
+            )
         if 300 <= status < 400:
-            raise Refused(f"{self.place} answers {status}: it has moved, and no key is sent after it; mend the address")
+            raise Refused(
+                f"{self.place} answers {status}: it has moved, and no key is sent after it; mend the address",
+                "unavailable",
+            )
         raise Declined(f"{self.place} answers {status}: {self._quote(error) or 'and does not say why'}", status)
 
     def _quote(self, error: HTTPError) -> str:
@@ -155,11 +167,11 @@ def address(url: str, *, below: str) -> SplitResult:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise Refused("the endpoint's address is not a URL; it looks like https://host/v1") from None
+        raise Refused("the endpoint's address is not a URL; it looks like https://host/v1", "name") from None
     if parts.username is not None or parts.password is not None:
         raise Refused(f"the address of {host} holds a name or a password; pass the key on its own")
     if not host or not (url.isascii() and url.isprintable()) or " " in url:
-        raise Refused(f"{url!r} is not an endpoint's address; it looks like https://host/v1")
+        raise Refused(f"{url!r} is not an endpoint's address; it looks like https://host/v1", "name")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise Refused(f"{host} must be reached by https; plain http is for this machine alone")
     return parts._replace(path=f"{parts.path.rstrip('/')}/{below}", fragment="")

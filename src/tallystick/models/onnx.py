@@ -49,7 +49,7 @@ class Onnx:
             packages.require(package, INSTALL)
         for path in (self._folder / "tokenizer.json", _weights(self._folder)):
             if not path.is_file():
-                raise Refused(f"{self._folder} is no model: {path.name} is missing there")
+                raise Refused(f"{self._folder} is no model: {path.name} is missing there", "unavailable")
 
     @property
     def identity(self) -> Identity:
@@ -117,7 +117,7 @@ class _Model:
         try:
             [out] = self._session.run([self._gives], {name: fed[name].astype(of) for name, of in self._takes.items()})
         except Exception as error:  # the runtime has no error class of its own to name
-            raise Refused(f"the model cannot be run: {packages.one_line(error)}") from None
+            raise Refused(f"the model cannot be run: {packages.one_line(error)}", "unavailable") from None
         return _pooled(out, fed["attention_mask"], self._pooling)
 
 
@@ -158,10 +158,10 @@ def _session(weights: Path, threads: int) -> Any:
     try:
         session = runtime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has no error class of its own to name
-        raise Refused(f"{weights} cannot be loaded: {packages.one_line(error)}") from None
+        raise Refused(f"{weights} cannot be loaded: {packages.one_line(error)}", "unavailable") from None
     strange = {each.name for each in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
     if strange:
-        raise Refused(f"{weights} is no text embedder: it wants {', '.join(sorted(strange))}")
+        raise Refused(f"{weights} is no text embedder: it wants {', '.join(sorted(strange))}", "unavailable")
     return session
 
 
@@ -170,7 +170,7 @@ def _output(session: Any, weights: Path) -> str:
     outputs = {each.name: each for each in session.get_outputs()}
     name: str = next((name for name in _POOLED if name in outputs), next(iter(outputs)))
     if len(outputs[name].shape) not in (2, 3):
-        raise Refused(f"{weights} is no text embedder: {name} has the shape {outputs[name].shape}")
+        raise Refused(f"{weights} is no text embedder: {name} has the shape {outputs[name].shape}", "unavailable")
     return name
 
 
@@ -187,7 +187,7 @@ def _tokenizer(path: Path, longest: int) -> Any:
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises nothing narrower
-        raise Refused(f"{path} is not a tokenizer: {packages.one_line(error)}") from None
+        raise Refused(f"{path} is not a tokenizer: {packages.one_line(error)}", "unavailable") from None
     tokenizer.no_padding()
     tokenizer.enable_truncation(longest)
     tokenizer.encode_special_tokens = True  # "[CLS]" in a text is a word, not a control token
@@ -207,7 +207,7 @@ def _pooling(folder: Path) -> str:
     path = folder / "1_Pooling" / "config.json"
     modes = {name: _setting(path, f"pooling_mode_{name}") is True for name in ("cls_token", "mean_tokens")}
     if path.is_file() and sum(modes.values()) != 1:
-        raise Refused(f"{path} asks for a pooling that is neither the mean nor the first token")
+        raise Refused(f"{path} asks for a pooling that is neither the mean nor the first token", "unavailable")
     return "cls" if modes["cls_token"] else "mean"
 
 
@@ -220,5 +220,5 @@ def _setting(path: Path, field: str) -> object:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {packages.one_line(error)}") from None
+        raise Refused(f"{path} cannot be read: {packages.one_line(error)}", "unavailable") from None
     return value.get(field) if isinstance(value, dict) else None

@@ -50,7 +50,7 @@ class Endpoint:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model")
+            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
         self._url = address(url, below="embeddings")
         self._wire = HttpClient(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
         self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
@@ -95,7 +95,9 @@ class Endpoint:
             if self._known and rows.shape[1] != self._known:
                 raise ValueError(f"vectors of {rows.shape[1]} dimensions, not {self._known}")
         except ValueError as error:
-            raise Refused(f"{self._wire.place} answers with something else than vectors: {one_line(error)}") from None
+            raise Refused(
+                f"{self._wire.place} answers with something else than vectors: {one_line(error)}", "unavailable"
+            ) from None
         return rows
 
     def __repr__(self) -> str:

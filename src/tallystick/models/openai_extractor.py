@@ -131,7 +131,7 @@ class EndpointExtractor:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model")
+            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
         if not 0 < timeout <= _HOUR or retries < 0 or longest < 1:
             raise Refused(f"an extractor needs a timeout of up to {_HOUR} s, retries from 0 on, and something to send")
         url_of_chat = address(url, below="chat/completions")
@@ -157,7 +157,9 @@ class EndpointExtractor:
         try:
             return _reading(_claims_in(_text_in(answer)), words, episode.speaker)
         except ValueError as error:
-            raise Refused(f"{self._wire.place} answers with something else than claims: {error}") from None
+            raise Refused(
+                f"{self._wire.place} answers with something else than claims: {error}", "unavailable"
+            ) from None
 
     def _ask(self, messages: list[dict[str, str]]) -> bytes:
         """One answer: by schema where the server knows how, else as it comes."""

@@ -17,7 +17,7 @@ def require(package: str, install: str) -> ModuleSpec:
     """Where `package` lies, or a refusal with the line `install`. Imports nothing of it."""
     spec = find_spec(package)
     if spec is None:
-        raise Refused(f"{package} is not installed: {install}")
+        raise Refused(f"{package} is not installed: {install}", "unavailable")
     return spec
 
 
@@ -27,7 +27,9 @@ def load(package: str, install: str) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as error:
-        raise Refused(f"{package} is installed but cannot be loaded ({one_line(error)}): {install}") from None
+        raise Refused(
+            f"{package} is installed but cannot be loaded ({one_line(error)}): {install}", "unavailable"
+        ) from None
 
 
 def one_line(error: object, limit: int = 200) -> str:

@@ -44,7 +44,9 @@ class WordLlama:
         self._folder = folder or _package()
         for name in (_WEIGHTS, _TOKENIZER):
             if not (self._folder / name).is_file():
-                raise Refused(f"{self._folder / name} is missing; {INSTALL} --force-reinstall brings it back")
+                raise Refused(
+                    f"{self._folder / name} is missing; {INSTALL} --force-reinstall brings it back", "unavailable"
+                )
 
     @property
     def identity(self) -> Identity:
@@ -87,7 +89,9 @@ class _Model:
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
         self._tokenizer = _tokenizer(text, tokenizer)
         if self._tokenizer.get_vocab_size() > len(self.matrix):
-            raise Refused(f"{tokenizer} knows more tokens than {weights} has rows; {INSTALL} --force-reinstall")
+            raise Refused(
+                f"{tokenizer} knows more tokens than {weights} has rows; {INSTALL} --force-reinstall", "unavailable"
+            )
         self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
 
     def encode(self, text: str) -> Any:
@@ -131,7 +135,9 @@ def _tokenizer(text: bytes, path: Path) -> Any:
     try:
         tokenizer = tokenizers.Tokenizer.from_buffer(text)
     except Exception as error:  # the package raises nothing narrower
-        raise Refused(f"{path} is not a tokenizer: {packages.one_line(error)}; {INSTALL} --force-reinstall") from None
+        raise Refused(
+            f"{path} is not a tokenizer: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
+        ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     tokenizer.encode_special_tokens = True  # "<s>" in a text is four letters, not a control token
@@ -151,10 +157,13 @@ def _matrix(path: Path) -> NDArray[np.float16]:
         matrix = np.frombuffer(data, dtype="<f2", offset=start, count=shape[0] * shape[1]).reshape(shape)
     except (KeyError, TypeError, ValueError) as error:
         raise Refused(
-            f"{path} does not hold the weights: {packages.one_line(error)}; {INSTALL} --force-reinstall"
+            f"{path} does not hold the weights: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
         ) from None
     if shape[1] != DIMENSIONS:
-        raise Refused(f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}; {INSTALL} --force-reinstall")
+        raise Refused(
+            f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}; {INSTALL} --force-reinstall",
+            "unavailable",
+        )
     return matrix
 
 

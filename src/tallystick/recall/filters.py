@@ -43,12 +43,12 @@ class Filters:
             raise Refused(f"filters are named: {', '.join(sorted(known))}; not {given!r}")
         asked = dict(given or {})
         if unknown := asked.keys() - known:
-            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown, key=str)!r}")
+            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown, key=str)!r}", "field")
         for name in ("tags", "kinds", "about", "trust"):
             asked[name] = several(name, asked.get(name, ()))
         for name in ("since", "until"):
             if not isinstance(asked.get(name), str | date | None):
-                raise Refused(f"{name} is a date or a time, not {asked[name]!r}")
+                raise Refused(f"{name} is a date or a time, not {asked[name]!r}", "time")
             said = said_time(asked.get(name))
             asked[name] = parse_moment(said) if said else ""
         if asked.get("what", "") not in ("", "belief", "episode"):

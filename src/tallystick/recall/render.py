@@ -132,7 +132,7 @@ class Page:
         self._question = shortened(question, _LONGEST_QUESTION)
         self._is_plain = not any(mark in template for mark in ("{{", "{%", "{#"))
         if self._is_plain and _PLACE not in template:
-            raise Refused(f"the template of frame {name!r} shows no memory: put {_PLACE} where they go")
+            raise Refused(f"the template of frame {name!r} shows no memory: put {_PLACE} where they go", "required")
 
     def text(self, lines: Sequence[Line]) -> str:
         """The page with these lines on it."""
@@ -162,10 +162,12 @@ def check_template(name: str, template: str) -> None:
 
 def _check_text(name: str, template: str) -> None:
     if len(template) > LONGEST_TEMPLATE:
-        raise Refused(f"the template of frame {name!r} has {len(template)} characters, {LONGEST_TEMPLATE} is the most")
+        raise Refused(
+            f"the template of frame {name!r} has {len(template)} characters, {LONGEST_TEMPLATE} is the most", "size"
+        )
     if half := _HALF.search(template):
         line = template.count("\n", 0, half.start()) + 1
-        raise Refused(f"the template of frame {name!r}, line {line}: half a surrogate pair is no character")
+        raise Refused(f"the template of frame {name!r}, line {line}: half a surrogate pair is no character", "text")
 
 
 def _plain(line: Line) -> dict[str, Any]:

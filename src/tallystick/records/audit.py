@@ -86,7 +86,7 @@ class AuditLine(Displayable):
         if told["outcome"] not in OUTCOMES or type(told["subject"]) is not list:
             raise Refused(f"no line of the audit: an outcome is one of {', '.join(OUTCOMES)}, and subject a list")
         if told["schema_version"] != SCHEMA_VERSION:
-            raise Refused(f"schema version {told['schema_version']!r} is not known; {SCHEMA_VERSION} is")
+            raise Refused(f"schema version {told['schema_version']!r} is not known; {SCHEMA_VERSION} is", "unsupported")
         return cls(**{**told, "subject": tuple(told["subject"])})
 
 

@@ -118,7 +118,7 @@ def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
             body[name] = value
     for name in _ALWAYS:
         if name not in body:
-            raise Refused(f"a belief needs its {name}")
+            raise Refused(f"a belief needs its {name}", "required")
     return body
 
 
@@ -134,7 +134,7 @@ def thawed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_field(name: str, _: object) -> None:
-    raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`")
+    raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`", "field")
 
 
 def _text(name: str, value: object) -> None:
@@ -145,13 +145,13 @@ def _text(name: str, value: object) -> None:
 def _key(name: str, value: object) -> None:
     _text(name, value)
     if not value:
-        raise Refused("a belief needs a key (an id of its own): an empty one names nothing")
+        raise Refused("a belief needs a key (an id of its own): an empty one names nothing", "name")
 
 
 def _user(name: str, value: object) -> None:
     _text(name, value)
     if not value:
-        raise Refused("a belief belongs to a user: an empty name is nobody")
+        raise Refused("a belief belongs to a user: an empty name is nobody", "name")
 
 
 def _one_of(known: tuple[str, ...]) -> Check:
@@ -191,7 +191,7 @@ def _moment(name: str, value: object) -> None:
     try:
         datetime.fromisoformat(str(value))
     except ValueError:
-        raise Refused(f"{name} is a date or time like 2026-05-03, not {value!r}") from None
+        raise Refused(f"{name} is a date or time like 2026-05-03, not {value!r}", "time") from None
 
 
 def _object(name: str, value: object) -> None:

@@ -19,7 +19,9 @@ def system_clock() -> datetime:
     try:
         moment = datetime.now(UTC)
     except (OverflowError, ValueError, OSError):
-        raise Refused("this machine's clock names no date of the calendar; set it, then try again") from None
+        raise Refused(
+            "this machine's clock names no date of the calendar; set it, then try again", "unavailable"
+        ) from None
     _must_be_set(stamp(moment))
     return moment
 
@@ -34,18 +36,22 @@ def read_clock(clock: Clock) -> str:
 def _must_be_set(ts: str) -> None:
     """Machines count from 1970, and their nanoseconds end in 2262."""
     if not _FIRST <= ts < _END:
-        raise Refused(f"the clock says {ts[:19]}Z, which cannot be right; set it, then try again")
+        raise Refused(f"the clock says {ts[:19]}Z, which cannot be right; set it, then try again", "unavailable")
 
 
 def stamp(moment: datetime) -> str:
     """`moment` as the ledger writes it. A naive datetime is refused: it names no moment."""
     if moment.tzinfo is None:
-        raise Refused(f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)")
+        raise Refused(
+            f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)", "time"
+        )
     if moment.tzinfo is not UTC:
         try:
             moment = moment.astimezone(UTC)
         except OverflowError:
-            raise Refused(f"{moment.isoformat()} lies before the year 1 or after the year 9999 in UTC") from None
+            raise Refused(
+                f"{moment.isoformat()} lies before the year 1 or after the year 9999 in UTC", "time"
+            ) from None
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 
@@ -54,7 +60,7 @@ def parse_moment(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise Refused(f"not a time: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00:00Z") from None
+        raise Refused(f"not a time: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00:00Z", "time") from None
     if moment.tzinfo is None and _DAY.match(text):
         moment = moment.replace(tzinfo=UTC)
     return stamp(moment)

@@ -28,7 +28,7 @@ class Compaction(Displayable):
 
     def __post_init__(self) -> None:
         if not self.path or not self.path.endswith(".md"):
-            raise Refused(f"a folding is of a page like person-ana.md, not {self.path!r}")
+            raise Refused(f"a folding is of a page like person-ana.md, not {self.path!r}", "name")
         if min(self.entries_before, self.entries_after, self.tokens_before, self.tokens_after) < 0:
             raise Refused(f"{self.path}: a page has no less than nothing on it")
 

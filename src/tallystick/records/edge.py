@@ -19,7 +19,7 @@ class Edge(_Pair):
 
     def __new__(cls, from_id: str, to_id: str) -> Edge:
         if from_id == to_id:
-            raise Refused(f"an edge joins two blocks, and {from_id!r} is one")
+            raise Refused(f"an edge joins two blocks, and {from_id!r} is one", "self")
         if from_id > to_id:
             raise Refused(f"an edge is written with the smaller id first: {to_id!r}, {from_id!r}; see Edge.canonical")
         return super().__new__(cls, from_id, to_id)

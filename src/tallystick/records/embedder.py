@@ -38,11 +38,11 @@ class Identity:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise Refused(f"an embedder's name is one lower-case word, not {self.name!r}")
+            raise Refused(f"an embedder's name is one lower-case word, not {self.name!r}", "name")
         if self.dimensions < 1:
             raise Refused(f"vectors of {self.name} have at least one dimension, not {self.dimensions}")
         if not _SHA256.fullmatch(self.digest):
-            raise Refused(f"the digest of {self.name} is 64 hexadecimal digits, not {self.digest!r}")
+            raise Refused(f"the digest of {self.name} is 64 hexadecimal digits, not {self.digest!r}", "name")
 
     @property
     def key(self) -> str:

@@ -45,9 +45,9 @@ class Episode(Displayable):
             if type(getattr(self, name)) is not str:
                 raise Refused(f"an episode's {name} is text, not {type(getattr(self, name)).__name__}")
         if not self.content.strip():
-            raise Refused("there is nothing to observe: say it in words")
+            raise Refused("there is nothing to observe: say it in words", "required")
         if not self.user:
-            raise Refused("an episode belongs to a user: an empty name is nobody")
+            raise Refused("an episode belongs to a user: an empty name is nobody", "name")
         if self.trust not in TRUST:
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
         if type(self.metadata) is not dict:

@@ -21,8 +21,41 @@ TallystickError
     ├── RolledBack     the ledger is shorter than, or other than, a witness says
     └── Missing        a stretch of the ledger that is needed is not in the folder
 
-A message is one line: what is wrong, where, and the way out.
+A message is one line: what is wrong, where, and the way out. It may be worded better in any version; programs
+go by the class, and of what is `Refused` by its `code`.
 """
+
+from copy import copy
+from typing import Literal, Self
+
+Code = Literal[
+    "ambiguous",  # the name stands for several things
+    "batch",  # not inside a batch, or while this thread writes
+    "conflict",  # two arguments contradict each other
+    "duplicate",  # something is named twice
+    "exists",  # the name, key or file is taken
+    "field",  # a field or change that there is not
+    "file",  # the content of a file or stream cannot be understood
+    "incomplete",  # some of what was asked for could not be done; the rest was
+    "json",  # not JSON, or nothing that JSON can hold
+    "mismatch",  # it belongs to another user, ledger, store or version
+    "name",  # not a name of the kind that is wanted here
+    "permission",  # a person, or one who is trusted more, does this
+    "place",  # the path is a link, a device, of the wrong kind or inside the memory
+    "proof",  # the proof proves nothing
+    "reference",  # it refers to something that is not there
+    "required",  # something has to be given
+    "secret",  # a name or key holds a secret
+    "self",  # a thing cannot be related to itself, or put into itself
+    "size",  # too long, too large or too many
+    "state",  # what it is about is not in a state that allows it
+    "text",  # characters that cannot be stored, or no UTF-8
+    "time",  # not a time, or one that cannot be
+    "unavailable",  # a package, model, server or device that is needed cannot be used
+    "unconfirmed",  # nobody confirmed it
+    "unsupported",  # not offered for this
+    "value",  # any other value that is not of the type, range or list that is taken
+]
 
 
 class TallystickError(Exception):
@@ -30,19 +63,37 @@ class TallystickError(Exception):
 
 
 class Refused(TallystickError):
-    """The request cannot be granted as it stands. Nothing was changed."""
+    """The request cannot be granted as it stands. Nothing was changed. `code` says in a word what is wrong with it."""
+
+    code: Code = "value"
+
+    def __init__(self, message: str, code: Code | None = None) -> None:
+        super().__init__(message)
+        self.code = code or type(self).code
+
+    def reworded(self, message: str) -> Self:
+        """The same refusal in other words."""
+        again = copy(self)
+        again.args = (message,)
+        return again
 
 
 class NotFound(Refused):
     """What was asked for is not here."""
 
+    code = "reference"
+
 
 class KeyReused(Refused):
     """The key was used before, for other words. Nothing was changed; use a key of its own for each request."""
 
+    code = "exists"
+
 
 class NeedsApproval(Refused):
     """A person must say yes first. Nothing was changed; the question waits as `review`."""
+
+    code = "permission"
 
     def __init__(self, message: str, review: str = "") -> None:
         super().__init__(message)
@@ -54,6 +105,8 @@ class NotApproved(Refused):
 
     `why` is a word for programs; `attempt` is what is recorded.
     """
+
+    code = "permission"
 
     def __init__(self, message: str, why: str = "", attempt: dict[str, object] | None = None) -> None:
         super().__init__(message)
@@ -75,6 +128,8 @@ class ConsolidationRuleError(Refused):
 class MigrationNotSupported(Refused):
     """A plan that is not just one more column that may be empty. `reason` is a word for programs."""
 
+    code = "unsupported"
+
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
@@ -83,17 +138,25 @@ class MigrationNotSupported(Refused):
 class UnportableCypherError(Refused):
     """A query that does more than choose relations of a graph. Nothing was changed."""
 
+    code = "unsupported"
+
 
 class NotWritable(Refused):
     """Reading is possible, writing is not."""
+
+    code = "permission"
 
 
 class UnknownVersion(Refused):
     """Written by a program that knows more than this one."""
 
+    code = "unsupported"
+
 
 class Closed(Refused):
     """The object no longer stands for an open folder."""
+
+    code = "state"
 
 
 class Moved(TallystickError):

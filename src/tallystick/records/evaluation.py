@@ -32,13 +32,15 @@ class KnownQuestion:
 
     def __post_init__(self) -> None:
         if not self.ask.strip() and "frame" not in self.options:
-            raise Refused("a question has an `ask`; only a frame goes without")
+            raise Refused("a question has an `ask`; only a frame goes without", "required")
         if not (self.find or self.never or self.says or self.nothing):
-            raise Refused("a question says what its answer must be: find, not, says or nothing")
+            raise Refused("a question says what its answer must be: find, not, says or nothing", "required")
         if self.nothing and (self.find or self.never or self.says):
-            raise Refused("if nothing may fit, there is nothing to find: leave out find, not and says, or nothing")
+            raise Refused(
+                "if nothing may fit, there is nothing to find: leave out find, not and says, or nothing", "conflict"
+            )
         if "budget" in self.options and "frame" not in self.options:
-            raise Refused("a budget belongs to a frame")
+            raise Refused("a budget belongs to a frame", "conflict")
 
     @classmethod
     def of(cls, given: Mapping[str, Any], line: int = 0) -> KnownQuestion:

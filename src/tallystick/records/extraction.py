@@ -31,7 +31,7 @@ class Extracted:
         if isinstance(self.confidence, bool) or not 0 <= self.confidence <= 1:
             raise Refused(f"confidence is a number from 0 to 1, not {self.confidence!r}")
         if not 0 <= self.start < self.end:
-            raise Refused("a claim quotes the words that say it: they stand somewhere")
+            raise Refused("a claim quotes the words that say it: they stand somewhere", "required")
 
 
 @runtime_checkable

@@ -38,7 +38,7 @@ class Fact(Displayable):
     def __post_init__(self) -> None:
         for name in ("id", "user"):
             if not _text(self, name):
-                raise Refused(f"a fact needs its {name}: an empty one names nobody")
+                raise Refused(f"a fact needs its {name}: an empty one names nobody", "name")
         _text(self, "agent")
         for name, kind in (("payload", dict), ("lineage", list), ("metadata", dict)):
             if type(getattr(self, name)) is not kind:

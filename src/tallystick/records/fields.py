@@ -34,4 +34,4 @@ def _named(value: object, what: str) -> None:
     if type(value) is not str:
         raise Refused(f"{what} is text, not {type(value).__name__}")
     if not value:
-        raise Refused(f"{what} is not empty: an empty name names nothing")
+        raise Refused(f"{what} is not empty: an empty name names nothing", "name")

@@ -34,7 +34,9 @@ class Frame(Displayable):
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
-            raise Refused(f"a frame's name is small letters, digits, - and _, a letter first; not {self.name!r}")
+            raise Refused(
+                f"a frame's name is small letters, digits, - and _, a letter first; not {self.name!r}", "name"
+            )
         _check_weights(self.weights)
         if type(self.token_budget) is not int or not 1 <= self.token_budget < _MOST_TOKENS:
             raise Refused(f"a frame's token_budget is a whole number above 0, not {self.token_budget!r}")
@@ -87,7 +89,7 @@ def _check_filters(filters: object) -> None:
         if name in ("tag_patterns", "categories"):
             _check_texts(name, value)
         elif name != "search_window":
-            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {name!r}")
+            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {name!r}", "field")
         elif value is not None and not _is_above_0(value):
             raise Refused(f"a frame's search_window is a number of active hours above 0, or null; not {value!r}")
 

@@ -62,23 +62,23 @@ def is_name(said: object) -> bool:
 def must_be_name(what: str, name: object) -> None:
     must_be_label(f"the name of {what}", name)
     if not str(name).strip():
-        raise Refused(f"{what} needs a name; an empty one names nothing")
+        raise Refused(f"{what} needs a name; an empty one names nothing", "name")
 
 
 def must_be_label(what: str, said: object) -> None:
     if not isinstance(said, str):
         raise Refused(f"{what} is text, not {type(said).__name__}")
     if _LONE.search(said):
-        raise Refused(f"{what} cannot be written: it holds a lone surrogate")
+        raise Refused(f"{what} cannot be written: it holds a lone surrogate", "text")
     if len(said) > LONGEST:
-        raise Refused(f"{what} has {len(said):,} characters, and {LONGEST:,} is the limit; observe the rest")
+        raise Refused(f"{what} has {len(said):,} characters, and {LONGEST:,} is the limit; observe the rest", "size")
 
 
 def must_say_something(said: object) -> None:
     if not isinstance(said, str):
         raise Refused(f"an observation is text, not {type(said).__name__}")
     if not said.strip():
-        raise Refused("an observation says something; leave the empty one out")
+        raise Refused("an observation says something; leave the empty one out", "required")
 
 
 class ProposedMerge(NamedTuple):

@@ -60,19 +60,19 @@ class MemoryPath(Displayable):
         try:
             check(self.to_dict())
         except ValueError as error:
-            raise Refused(f"cannot be written: {error}") from None
+            raise Refused(f"cannot be written: {error}", "json") from None
 
     def _must_make_sense(self) -> None:
         if self.path_id in (self.parent_id, self.merged_into, *self.merged_from):
-            raise Refused(f"path {self.path_id!r} cannot be its own parent, nor be merged into itself")
+            raise Refused(f"path {self.path_id!r} cannot be its own parent, nor be merged into itself", "self")
         if self.compaction_status not in COMPACTION:
             raise Refused(f"compaction_status is one of {', '.join(COMPACTION)}, not {self.compaction_status!r}")
         if type(self.is_active) is not bool:
             raise Refused(f"is_active is true or false, not {self.is_active!r}")
         if self.merged_into and self.abandoned_reason:
-            raise Refused(f"path {self.path_id!r} is merged or abandoned, not both")
+            raise Refused(f"path {self.path_id!r} is merged or abandoned, not both", "conflict")
         if self.is_active != (self.state == OPEN):
-            raise Refused(f"path {self.path_id!r} is {self.state}, so is_active is {self.state == OPEN}")
+            raise Refused(f"path {self.path_id!r} is {self.state}, so is_active is {self.state == OPEN}", "state")
 
     @property
     def state(self) -> str:
@@ -94,7 +94,7 @@ class MemoryPath(Displayable):
             raise Refused("no path: it is an object with at least path_id and created_at")
         odd = sorted(ascii(name)[:40] for name in told.keys() - _FIELDS)
         if odd:
-            raise Refused(f"no path: {', '.join(odd[:3])} is no field of one")
+            raise Refused(f"no path: {', '.join(odd[:3])} is no field of one", "field")
         for name in ("event_ids", "merged_from"):
             if not isinstance(told.get(name, []), list):
                 raise Refused(f"no path: {name} is a list of names")

@@ -90,7 +90,9 @@ class Rule:
             if trust not in TRUST:
                 raise Refused(f"trust is one of {', '.join(TRUST)}, not {trust[:40]!r}")
         if self.then == QUARANTINE and not (self.action and cells_of(self.action) <= _STATING):
-            raise Refused('"quarantine" is for action = "remember" and "episode.observe" alone; say "review" else')
+            raise Refused(
+                '"quarantine" is for action = "remember" and "episode.observe" alone; say "review" else', "unsupported"
+            )
         if self.confidence is not None:
             low, high = self.confidence
             if not 0 <= low <= high <= 1:
@@ -186,7 +188,10 @@ def cell_of(noun: str, verb: str) -> str:
     """The row of the table for a verb on a noun. Refused, if there is none."""
     cell = verb if noun == BELIEF else f"{noun}.{verb}"
     if cell not in _CELLS:
-        raise Refused(f"nobody can {verb} a {noun}; `tallystick review policy --matrix` lists what can be done to what")
+        raise Refused(
+            f"nobody can {verb} a {noun}; `tallystick review policy --matrix` lists what can be done to what",
+            "unsupported",
+        )
     return cell
 
 

@@ -59,7 +59,7 @@ class Receipt(Displayable):
             if not isinstance(getattr(self, name), str):
                 raise Refused(f"a receipt's {name} is text, not {type(getattr(self, name)).__name__}")
         if not (self.id and self.at and self.user):
-            raise Refused("a receipt has an id, a time and a user")
+            raise Refused("a receipt has an id, a time and a user", "required")
         if type(self.k) is not int or self.k < 0:
             raise Refused(f"a receipt's k is how many were wanted, not {self.k!r}")
         if not _is_place(self.head):
@@ -69,7 +69,7 @@ class Receipt(Displayable):
         try:
             check(self.to_body())
         except ValueError as error:
-            raise Refused(f"a receipt cannot be written: {error}") from None
+            raise Refused(f"a receipt cannot be written: {error}", "json") from None
 
     @classmethod
     def made(cls, *, at: str, question: str = "", asked: Mapping[str, Any] | None = None, **rest: Any) -> Receipt:

@@ -60,17 +60,17 @@ class Action(Displayable):
             object.__setattr__(self, "called", self.kind)
             object.__setattr__(self, "kind", kind)
         elif self.called and kind_of(self.called) != kind:
-            raise Refused(f"an action to {kind} is not called {self.called!r}")
+            raise Refused(f"an action to {kind} is not called {self.called!r}", "mismatch")
         if self.trust not in TRUST:
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
         if noun == "path" and not self.path:
-            raise Refused(f"an action to {self.kind} a path names it")
+            raise Refused(f"an action to {self.kind} a path names it", "required")
         if cell_of(noun, kind) in _NAMING and not self.target:
-            raise Refused(f"an action to {self.kind} names what it acts on")
+            raise Refused(f"an action to {self.kind} names what it acts on", "required")
         try:
             check(self.to_body())
         except ValueError as error:
-            raise Refused(f"cannot be written: {error}") from None
+            raise Refused(f"cannot be written: {error}", "json") from None
 
     @property
     def is_plain(self) -> bool:

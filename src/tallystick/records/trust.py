@@ -71,12 +71,16 @@ class SourceStatus(Displayable):
 def checked_source(source: object) -> str:
     """A source as a person names it. Refused, if it can be none."""
     if not isinstance(source, str) or not source.strip() or len(source) > _LONGEST:
-        raise Refused(f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}")
+        raise Refused(
+            f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}", "name"
+        )
     kind, colon, name = source.partition(":")
     if not kind or not colon or not name or (ANY in name and name != ANY) or ANY in kind:
-        raise Refused(f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}")
+        raise Refused(
+            f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}", "name"
+        )
     if kind == "trust" and name not in TRUST:
         raise Refused(f"trust {name!r} is not known; it is one of {', '.join(TRUST)}")
     if kind in _NAMED and name == ANY:
-        raise Refused(f"{source!r} would be every {kind}; name one")
+        raise Refused(f"{source!r} would be every {kind}; name one", "name")
     return source

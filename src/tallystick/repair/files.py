@@ -136,4 +136,6 @@ def narrow(path: Path) -> None:
     try:
         os.chmod(path, path.stat().st_mode & 0o700)
     except PermissionError:
-        raise Refused(f"{path} belongs to another user; ask them, or the system's administrator") from None
+        raise Refused(
+            f"{path} belongs to another user; ask them, or the system's administrator", "permission"
+        ) from None

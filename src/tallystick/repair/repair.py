@@ -160,7 +160,7 @@ def apply(
     steps = plan(root, codes, keyring=keyring)
     for step in steps:
         if step.refused:
-            raise Refused(f"{step.code}, {step.place}: {step.text}")
+            raise Refused(f"{step.code}, {step.place}: {step.text}", "state")
     disk = disk or Disk()
     how: dict[str, Any] = {"by": by, "clock": clock, "disk": disk, "timeout": timeout, "pins": _pins(root, keyring)}
     if steps:
@@ -214,7 +214,7 @@ def _clear_away(look: Look, codes: set[str], disk: Disk) -> None:
 def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
     found = operation(look)
     if found.refusal:
-        raise Refused(found.refusal)
+        raise Refused(found.refusal, "state")
     if look.seen.flaws:
         surgery.perform(found, how["disk"], lock, stamp(how["clock"]()), how["by"])
 

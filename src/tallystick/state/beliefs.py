@@ -104,7 +104,7 @@ class Beliefs(BranchLinks):
     def _must_be_free(self, version: str) -> None:
         """Two versions with one id are nothing that we recorded; whoever follows the ledger counts on that."""
         if version in self._versions:
-            raise Refused(f"{version} names another version already")
+            raise Refused(f"{version} names another version already", "exists")
 
     def _lead(self, ref: str, to: str) -> None:
         """From now on every name of `ref` names `to`."""
@@ -271,7 +271,7 @@ class Beliefs(BranchLinks):
             ref for name, (ref, _) in self._versions.items() if name.endswith(short) and self.held[ref].user == user
         }
         if len(found) > 1:
-            raise Refused(f"{short} names {len(found)} beliefs; write more of the id")
+            raise Refused(f"{short} names {len(found)} beliefs; write more of the id", "ambiguous")
         return found.pop() if found else None
 
     def get(self, name: str, *, user: str = OWNER, path: str = "") -> CurrentVersion:

@@ -95,7 +95,7 @@ class Episodes(Transactional):
         if SHORT_EVENT_ID.match(name):
             ends = [each for each in self._of.get(user, ()) if each.endswith(name) and self._owners[each][1] == each]
             if len(ends) > 1:
-                raise Refused(f"{name} names {len(ends)} episodes; write more of the id")
+                raise Refused(f"{name} names {len(ends)} episodes; write more of the id", "ambiguous")
             name = ends[0] if ends else name
         mine = self._of.get(user, {}).get(name)
         return (mine,) if mine else ()

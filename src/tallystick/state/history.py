@@ -39,7 +39,7 @@ class Then(Beliefs):
 def as_written(moment: Moment) -> int | str:
     """An event's number, or a time as the ledger writes it. Refused, if it is neither."""
     if isinstance(moment, bool):
-        raise Refused("a moment is an event's number or a time")
+        raise Refused("a moment is an event's number or a time", "time")
     if isinstance(moment, int):
         return moment
     return stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)

@@ -312,9 +312,11 @@ class Paths(Transactional):
             for name in self._line(user, path, None)[:-1]:
                 end = self._ends.get((user, name))
                 if end and (name == path or end.state == ABANDONED):
-                    raise Refused(f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one")
+                    raise Refused(
+                        f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one", "state"
+                    )
             if (user, path) in self._closed:
-                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on, or reopen it")
+                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on, or reopen it", "state")
 
     def all(self, user: str) -> list[MemoryPath]:
         """Every path but the root, as records, oldest first."""

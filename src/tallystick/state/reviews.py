@@ -235,7 +235,7 @@ class Reviews(Transactional):
         if not found and ids.SHORT_ID.match(short):
             found = [known for known, kept in self._kept.items() if known.endswith(short) and kept.user == user]
         if len(found) > 1:
-            raise Refused(f"{name} names {len(found)} reviews; write more of the id")
+            raise Refused(f"{name} names {len(found)} reviews; write more of the id", "ambiguous")
         if not found or self._kept[found[0]].user != user:
             raise NotFound(f"there is no review {name!r}; `tallystick review` lists what waits")
         return self._kept[found[0]].review()

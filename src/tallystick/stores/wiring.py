@@ -37,11 +37,11 @@ def wire(given: str | Mapping[str, Any], *, base: Path | str = ".") -> Wired:
     found = _read(given) if isinstance(given, str) else given
     stores = found.get("stores", {}) if isinstance(found, Mapping) else None
     if not isinstance(stores, Mapping):
-        raise Refused("stores is a list of names and addresses, like `memory: sqlite:./.memory`")
+        raise Refused("stores is a list of names and addresses, like `memory: sqlite:./.memory`", "file")
     if unknown := [str(name) for name in stores if name not in NAMES]:
         raise Refused(f"there is no store {unknown[0]!r}; there are {', '.join(NAMES)}")
     if "fact" in stores and "facts" in stores:
-        raise Refused("`fact` and `facts` are one store; name it once")
+        raise Refused("`fact` and `facts` are one store; name it once", "duplicate")
     return _opened({NAMES[name]: Path(base) / _place(name, address) for name, address in stores.items()})
 
 
@@ -51,7 +51,7 @@ def wire_file(path: Path | str) -> Wired:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise Refused(f"{path}: not UTF-8 text") from None
+        raise Refused(f"{path}: not UTF-8 text", "file") from None
     except OSError as error:
         raise NotFound(f"{path}: {(error.strerror or str(error)).lower()}; look at the path") from None
     return wire(text, base=path.parent)
@@ -79,11 +79,11 @@ def _read(text: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     if len(text) > _LONGEST:
-        raise Refused(f"{len(text):,} characters are no list of stores")
+        raise Refused(f"{len(text):,} characters are no list of stores", "file")
     try:
         return YAML(typ="safe", pure=True).load(text) or {}
     except (YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
         why = " ".join(str(getattr(error, "problem", None) or "it cannot be read").split())
-        raise Refused(f"the wiring is not YAML{where}: {why}") from None
+        raise Refused(f"the wiring is not YAML{where}: {why}", "file") from None

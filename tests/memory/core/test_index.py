@@ -22,12 +22,13 @@ from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import fold as fold_module
 from tallystick.projections.index.compare import differences, text_trouble
 from tallystick.projections.index.file import IndexFile
-from tallystick.records.errors import Closed, Damaged, Missing, NotWritable, NotWritten, Refused, TallystickError
+from tallystick.records.errors import Busy, Closed, Damaged, Missing, NotWritable, NotWritten
 from tallystick.records.event import Event
 from tallystick.repair.check import check
 from tallystick.repair.repair import apply as mend
 from tallystick.state.state import State
 from tests.crash.disks import Watched, in_a_child
+from tests.refusals import refuses
 
 COUNT = 16
 ANEW = "the index was made anew from the ledger"
@@ -487,7 +488,7 @@ def test_an_index_that_saw_more_than_the_ledger_has_refuses_every_write_and_chan
             lambda: m.remember("x"), lambda: m.forget("k1"), lambda: m.revise("k1", "y"), lambda: m.erase("k1"),
             lambda: m.recall("tea", words=True), m.rebuild_index, m.ledger.compact, lambda: m.batch().__enter__(),
         ):  # fmt: skip
-            with pytest.raises(RolledBack, match="the index has seen"):
+            with pytest.raises(RolledBack):
                 attempt()
     assert everything_in(folder) == before
     found = check(folder)
@@ -507,7 +508,7 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder: Path) ->
     (folder / "lock").write_bytes(b"")
     aside.write_bytes(kept)
 
-    with Memory(folder) as m, pytest.raises(RolledBack, match="not the one that the index has seen"):
+    with Memory(folder) as m, pytest.raises(RolledBack):
         m.remember("x")
     assert check(folder)[0].code == "index-ahead"
 
@@ -515,7 +516,7 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder: Path) ->
 def test_whoever_takes_the_ledger_as_it_is_says_so_on_the_record(folder: Path) -> None:
     rolled_back(folder)
     (folder / "events.wal").chmod(0o644)
-    with pytest.raises(Refused, match="the index has seen"):
+    with refuses("state"):
         mend(folder, ["modes-wide"])
 
     mend(folder, ["index-ahead", "derived-ahead", "modes-wide"])
@@ -558,7 +559,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         assert [hit.text for hit in m.recall("cafe", words=True)] == ["the cafe closes at six"]
         assert m.recall("gone approved", words=True) == []
         assert [hit.text for hit in m.recall("told", words=True)] == ["told since"]
-        with pytest.raises(Missing, match="moved away"):
+        with pytest.raises(Missing):
             m.recall("port", believed_at=2, words=True)
         m.revise("port", "the port is 7654")
         m.remember("it listens there", rests_on=["port"])
@@ -643,7 +644,7 @@ def test_a_memory_that_is_open_says_so_too_when_an_index_of_more_is_put_there(fo
         for path in folder.glob("index.db*"):
             path.unlink()
         (folder / "fresh").rename(folder / "index.db")
-        with pytest.raises(RolledBack, match="index has seen"):
+        with pytest.raises(RolledBack):
             m.recall("tea", words=True)
 
 
@@ -756,7 +757,7 @@ def test_where_no_index_can_be_made_questions_are_answered_from_memory_until_one
     with Memory(folder) as m:
         with monkeypatch.context() as full:
             full.setattr(m._folder.ledger.disk, "rename", _refuses)
-            with pytest.raises(NotWritten, match="index.db could not be written: No space left .* make room"):
+            with pytest.raises(NotWritten, match=r"index\.db"):
                 m.rebuild_index(pages=False)
             m.remember("tea without an index")
             assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
@@ -785,7 +786,7 @@ def test_a_mistake_in_the_fold_is_the_readers_trouble_and_not_the_writers(
         m.recall("tea", words=True)
         monkeypatch.setattr(fold_module, "apply", wrong)
         m.remember("tea all the same")
-        with pytest.raises(Damaged, match="damaged again as soon as it is made"):
+        with pytest.raises(Damaged, match=r"index\.db"):
             m.recall("tea", words=True)
         monkeypatch.undo()
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
@@ -816,7 +817,7 @@ def test_for_reading_only_recall_works_and_changes_nothing(folder: Path, became:
     before, told = everything_in(folder), list[str]()
     with Memory(folder, read_only=True, tell=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
-        with pytest.raises(NotWritable, match="may not be written here"):
+        with pytest.raises(NotWritable, match=r"index\.db"):
             m.rebuild_index()
     assert everything_in(folder) == before
     assert told == []
@@ -917,7 +918,7 @@ def test_a_forked_child_does_no_harm_to_the_index_of_its_parent(folder: Path) ->
         m.recall("tea", words=True)
 
         def child() -> None:
-            with pytest.raises(Closed, match="fork"):
+            with pytest.raises(Closed):
                 m.recall("tea", words=True)
             with Memory(folder) as own:
                 own.remember("tea of the child")
@@ -1036,7 +1037,7 @@ def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.Mon
         m._folder.ledger.then = None
         m.remember("tea")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(TallystickError, match="try again") as error:
+        with pytest.raises(Busy) as error:
             m.recall("tea", words=True)
         assert "\n" not in str(error.value)
         other.execute("ROLLBACK")

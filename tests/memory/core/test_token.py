@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from tallystick import Refused
 from tallystick.memory.core.token import Token, new_token, token_of
 from tallystick.memory.settings import tokens_folder
+from tests.refusals import refuses
 
 LEDGER, OTHER = "a" * 32, "b" * 32
 
@@ -62,7 +62,7 @@ def test_it_is_not_shown_where_it_is_printed(home):
 def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
     old = token_of(LEDGER)
     old.path.chmod(mode)
-    with pytest.raises(Refused, match="can be read by others, and nobody knows who did; `tallystick mcp --http --new-"):
+    with refuses("place"):
         token_of(LEDGER)
     assert stat.S_IMODE(new_token(LEDGER).path.stat().st_mode) == 0o600
     assert token_of(LEDGER).secret != old.secret
@@ -72,13 +72,13 @@ def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
 def test_a_file_that_holds_no_token_opens_nothing(home, held):
     path = token_of(LEDGER).path
     path.write_bytes(held)
-    with pytest.raises(Refused, match="holds no token; `tallystick mcp --http --new-token` makes a new one"):
+    with refuses("file"):
         token_of(LEDGER)
 
 
 @pytest.mark.parametrize("ledger", ["", "../../x", "a" * 31, "A" * 32, f"{LEDGER}/x"])
 def test_a_ledger_without_a_proper_id_has_none(home, ledger):
-    with pytest.raises(Refused, match="not the id of a ledger"):
+    with refuses("name"):
         token_of(ledger)
     assert not tokens_folder().exists()
 

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Action, Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.exchange.file_parts import LONGEST, MOST, cut, joined
+from tests.refusals import refuses
 from tests.strategies import HOSTILE
 
 NOTES = "# Tea\n\n- Ana likes green tea\n- Bob likes\n  black tea\n\nBoth drink it\nin the morning.\n"
@@ -193,7 +194,7 @@ def test_what_is_not_there_is_not_found_and_what_is_too_long_is_refused(memory):
     for act in (memory.files.read, memory.files.remove, lambda path: memory.files.move(path, FILE)):
         with pytest.raises(NotFound):
             act("/memories/none")
-    with pytest.raises(Refused, match="10,000,000 bytes, and 1,000,000 is the limit"):
+    with refuses("size", "10,000,000", "1,000,000"):
         memory.files.write(FILE, "x" * 10_000_000)
     assert memory.files.paths() == []
 
@@ -224,7 +225,7 @@ def test_a_secret_is_masked_also_where_the_file_is_cut_inside_it(memory):
 def test_a_file_of_a_tool_waits_for_a_yes(memory):
     with Memory(memory.folder, trust="tool", by="tool:x") as tool:
         tool.files.write(FILE, NOTES)
-        with pytest.raises(Refused, match="waits for a person's yes"):
+        with refuses("state"):
             tool.files.read(FILE)
     assert (memory.files.sizes(), memory.files.paths()) == ({}, [FILE])
 
@@ -237,7 +238,7 @@ def test_an_agent_asks_before_it_changes_a_persons_line_and_changes_no_half_of_a
     memory.files.write(FILE, NOTES)
     with Memory(memory.folder, trust="agent", by="mcp:x") as agent:
         before = agent.ledger.size
-        with pytest.raises(Refused, match="one paragraph at a time") as refused:
+        with refuses("permission") as refused:
             agent.files.write(FILE, NOTES.replace("likes", "loves"))
         assert not isinstance(refused.value, NeedsApproval)
         assert agent.ledger.size == before

@@ -14,9 +14,10 @@ from hypothesis import given, settings, strategies as st
 from tallystick import Memory
 from tallystick.memory.exchange import importer as bringing
 from tallystick.memory.verbs.import_ import formats
-from tallystick.records.errors import Refused
+from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
+from tests.refusals import refuses
 
 TALK = (
     line(1, "What do I drink?"),
@@ -375,14 +376,14 @@ def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory
 
 
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
-    with pytest.raises(Refused, match="it is one of agent-memory, chatgpt"):
+    with refuses("value", "'word'"):
         memory.import_from(b"x", format="word")
-    with pytest.raises(Refused, match="an empty user is nobody's"):
+    with pytest.raises(MemoryScopeError):
         memory.import_from(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
-        with pytest.raises(Refused, match="name a file, a folder or a zip"):
+        with pytest.raises(NotFound):
             memory.import_from(name)
-    with pytest.raises(Refused, match="neither a file nor a folder"):
+    with refuses("place"):
         memory.import_from("/dev/null")
 
 

@@ -60,11 +60,11 @@ def test_pages_that_a_program_brings_are_another_memorys_word_and_no_persons(hom
 
 
 def test_a_home_that_nobody_has_is_told(memory):
-    with pytest.raises(NotFound, match="nobody has the home"):
+    with pytest.raises(NotFound, match=r"'~nobody-at-all/x\.jsonl'"):
         memory.import_from("~nobody-at-all/x.jsonl")
-    with pytest.raises(NotFound, match="nobody has the home"):
+    with pytest.raises(NotFound, match=r"'~nobody-at-all/x\.ndjson'"):
         memory.export("~nobody-at-all/x.ndjson")
-    with pytest.raises(NotFound, match="nobody has the home"):
+    with pytest.raises(NotFound, match=r"'~nobody-at-all/x\.ndjson'"):
         memory.import_export("~nobody-at-all/x.ndjson")
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tallystick import ChronoStore, Memory, Refused
+from tallystick import ChronoStore, Memory
 from tallystick.memory.maintenance.check import check
 from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ def test_the_project_of_a_store_may_be_named_and_its_first_line_may_be_lost(old:
     ]
     old.wal.write_bytes(b"")
     assert [each.reason for each in _import(new, old.folder).skipped] == ["there is nothing in it"]
-    with pytest.raises(Refused, match="is a memory"):
+    with refuses("place"):
         _import(new / "other", new / ".chronomemory")
 
 

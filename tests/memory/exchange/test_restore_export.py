@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import NotFound, Refused, TallystickError
+from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused, TallystickError
 from tallystick.records.frame import Frame
 from tallystick.repair.check import check
+from tests.refusals import refuses
 
 Told = dict[str, Any]
 
@@ -150,7 +151,7 @@ def test_a_second_user_moves_in_whole_beside_the_first(memory, file, home):
     assert memory.show("tea", user="bob").text == "Bob likes jazz"
     assert memory.show("tea").text == "Ana prefers mate"
     assert memory.get("tea", user="bob", believed_at="2026-01-01") is None
-    with pytest.raises(Refused, match="is the memory of 'bob'"):
+    with refuses("mismatch", "'bob'"):
         memory.import_export(home / "bob.ndjson", mine=True)
 
 
@@ -361,7 +362,7 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
 
 def test_only_a_person_takes_a_memory_in(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agents:
-        with pytest.raises(Refused, match="agent may not import a memory; ask a person"):
+        with pytest.raises(NotApproved):
             agents.import_export(file)
         assert agents.beliefs.all() == []
 
@@ -372,7 +373,7 @@ def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
         '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
-        with pytest.raises(Refused, match="asks for approval of what a person says"):
+        with refuses("permission"):
             strict.import_export(file, mine=True)
         strict.import_export(file)
 
@@ -396,7 +397,7 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
 def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
     ledger = memory._folder.ledger
     monkeypatch.setattr(ledger.disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(TallystickError, match="No space left"):
+    with pytest.raises(NotWritten, match=r"events\.wal"):
         memory.import_export(file, mine=True)
     monkeypatch.undo()
 

@@ -12,6 +12,7 @@ from tallystick.records.errors import Busy, ConsolidationRuleError, NotWritable
 from tallystick.records.rule import ConsolidationRule
 from tests.conftest import at_most
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, known, refolded, tell, told_of
+from tests.refusals import refuses
 from tests.strategies import json_objects, json_values
 
 KEYS = ("intent", "replaces", "subject", "predicate", "object", "confidence", "hedged", "valid_from")
@@ -279,7 +280,7 @@ def test_a_column_that_was_added_may_be_named_by_a_filter(memory):
 
 def test_inside_a_batch_it_is_refused(memory):
     tell(memory, "Ana likes tea")
-    with memory.batch(), pytest.raises(Refused, match="end the batch first"):
+    with memory.batch(), refuses("batch"):
         memory.consolidate(ALL)
 
 

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 from tallystick import Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.graph.entity_names import Naming
 from tallystick.records.named_entity import LONGEST, NamedEntity, Relation
+from tests.refusals import refuses
 from tests.strategies import HOSTILE, names
 
 
@@ -135,7 +136,7 @@ def test_a_secret_in_an_observation_is_masked_and_in_a_name_refused(memory):
 
     assert token not in kept
     assert memory.entities.observe("Ana", [f"token is {token}"]) == []  # it is there already
-    with pytest.raises(Refused, match="holds a secret"):
+    with refuses("secret"):
         memory.entities.create([an("Bob", "person"), an(f"x {token}")])
     assert known(memory) == {"Ana": ("person", [kept])}
 
@@ -159,7 +160,7 @@ def test_a_call_that_is_refused_half_way_changes_nothing(memory):
     memory.entities.create([an("Ana", "person")])
     before = memory.ledger.size
 
-    with pytest.raises(NotFound, match="Entity with name Nobody not found"):
+    with pytest.raises(NotFound):
         memory.entities.observe_all([("Ana", ["sings"]), ("Nobody", ["is here"])])
     with pytest.raises(NotFound):
         memory.entities.relate([Relation("Ana", "knows", "Ana"), Relation("Ana", "knows", "Nobody")])

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import Busy, NotApproved, NotFound, Refused
+from tallystick.records.errors import NotApproved, NotFound, NotWritten
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.graph.traverse import Limits
+from tests.refusals import refuses
 
 NOON = "2026-05-03T12:00:00.000000Z"
 
@@ -97,7 +98,7 @@ def test_what_a_web_page_told_is_not_in_the_graph_before_a_person_says_yes(memor
 
 
 def test_a_program_with_the_trust_of_a_web_page_does_not_write_to_the_graph(memory):
-    with Memory(memory.folder, trust="web") as web, pytest.raises(NotApproved, match="web may not put a graph"):
+    with Memory(memory.folder, trust="web") as web, pytest.raises(NotApproved):
         web.graph.save_node(node("mallory"))
 
     assert memory.graph.list_nodes() == []
@@ -112,14 +113,14 @@ def test_a_program_that_is_not_trusted_like_a_person_does_not_change_what_one_sa
         agent.graph.import_envelope(GraphEnvelope(nodes=[node("d", label="x" * 600_000)]))
         agent.graph.save_node(node("d"))
         other = MemoryPath(path_id="p", created_at=NOON, is_active=False, abandoned_reason="no")
-        with pytest.raises(Refused, match="node 'a' was saved by a person"):
+        with pytest.raises(NotApproved, match="'a'"):
             agent.graph.save_nodes([node("e"), node("a", label="Eve")])
-        with pytest.raises(Refused, match="path 'p' was saved by a person"):
+        with pytest.raises(NotApproved, match="'p'"):
             agent.graph.save_path(other)
     assert ids(memory.graph.list_nodes()) == ["a", "b", "c", "d"]
     memory.graph.save_node(node("c", label="Carla"))
     memory.rebuild_index()
-    with Memory(memory.folder, trust="agent") as agent, pytest.raises(Refused, match="was saved by a person"):
+    with Memory(memory.folder, trust="agent") as agent, pytest.raises(NotApproved, match="'c'"):
         agent.graph.save_node(node("c", label="Carl"))
 
     assert memory.graph.load_node("a").label == "Ana"
@@ -132,9 +133,9 @@ def test_nor_what_follows_from_what_one_said(memory):
     with Memory(memory.folder, trust="agent") as agent:
         agent.remember("Bob works at Bolt", about="person-bob", triple=("Bob", "works at", "Bolt"))
         agent.graph.save_node(node("person-bob", label="Robert"))
-        with pytest.raises(Refused, match="node 'person-ana' follows from what a person said"):
+        with pytest.raises(NotApproved, match="'person-ana'"):
             agent.graph.save_node(node("person-ana", label="Eve"))
-        with pytest.raises(Refused, match="edge .* follows from what a person said"):
+        with pytest.raises(NotApproved):
             agent.graph.save_edge(replace(edge, target="person-bob"))
         agent.graph.save_edge(MemoryEdge(id="met", source="person-ana", target="person-bob", kind="met"))
 
@@ -148,7 +149,7 @@ def test_nor_what_a_persons_envelope_says_of_itself(memory):
         agent.graph.import_envelope(GraphEnvelope(metadata={"title": "ours", "run": 1}))
         agent.graph.import_envelope(GraphEnvelope(metadata={"run": 2}))
         for other in (GraphEnvelope(metadata={"title": "mine"}), GraphEnvelope(extra={"x": 2})):
-            with pytest.raises(Refused, match="was saved by a person"):
+            with pytest.raises(NotApproved, match="'title'|'x'"):
                 agent.graph.import_envelope(other)
     memory.rebuild_index()
 
@@ -173,7 +174,7 @@ def test_users_are_walled_off(memory):
 def test_the_graph_is_not_written_inside_a_batch_and_the_batch_goes_on(memory):
     with memory.batch():
         memory.remember("x", about="topic-x")
-        with pytest.raises(Refused, match="inside a batch"):
+        with refuses("batch"):
             memory.graph.save_node(node("ana"))
         assert memory.graph.list_nodes() == []
 
@@ -322,7 +323,7 @@ def test_an_import_that_the_disk_refuses_leaves_nothing(memory, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tallystick.ledger.writer.write_all", full_disk)
-    with pytest.raises(Busy, match="No space left"):
+    with pytest.raises(NotWritten, match=r"events\.wal"):
         memory.graph.import_envelope(GraphEnvelope(nodes=[node(f"n{number}") for number in range(5000)]))
     monkeypatch.undo()
 
@@ -343,7 +344,7 @@ def test_a_node_is_named_by_its_id_its_label_its_alias_or_as_people_say_it(memor
     with pytest.raises(NotFound, match="'nobody'"):
         memory.graph.resolve("nobody")
     memory.remember("x", about="org-ana")
-    with pytest.raises(Refused, match=r"names 2 nodes \(person-ana, org-ana\)"):
+    with refuses("ambiguous"):
         memory.graph.show("ana")
 
 
@@ -360,7 +361,7 @@ def test_neighbours_expansions_and_ways_go_along_what_is_saved_and_what_follows(
     assert memory.graph.shortest_path("oslo", "Rex").nodes == ("oslo", "person-ana", "person-bob", "n1")
     assert memory.graph.shortest_path("oslo", "Rex", max_hops=2) is None
     assert memory.graph.shortest_path("Ana", "Rex", limits=Limits(direction="in")) is None
-    with pytest.raises(Refused, match="a list"):
+    with refuses("value", "'Ana'"):
         memory.graph.expand("Ana")
 
 

@@ -9,12 +9,13 @@ import pytest
 
 from tallystick import Memory
 from tallystick.ledger.layout import Folder
-from tallystick.records.errors import Busy, Missing, NotFound, Refused
+from tallystick.records.errors import Busy, Missing, NotFound, NotWritable
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import Provenance
 from tallystick.repair.files import foreign
 from tests.memory.graph.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
+from tests.refusals import refuses
 
 WORD = "Zugspitzenrundweg"
 
@@ -134,7 +135,7 @@ def test_a_memory_that_may_only_be_read_has_its_graph_without_a_file(memory):
         left.unlink()
     with Memory(memory.folder, read_only=True) as reader:
         assert reader.graph.export_envelope() == before
-        with pytest.raises(Refused, match="only be read"):
+        with pytest.raises(NotWritable):
             reader.graph.save_node(node("more"))
 
     assert not (memory.folder / "graph.db").exists()
@@ -162,7 +163,7 @@ def test_where_events_were_moved_away_beliefs_still_tell_and_saved_records_are_a
     assert "n1" in ids(memory.graph.list_nodes())
     memory.close()
     (memory.folder / "graph.db").unlink()
-    with Memory(memory.folder) as again, pytest.raises(Missing, match="put those files back into sealed/"):
+    with Memory(memory.folder) as again, pytest.raises(Missing):
         again.graph.list_nodes()
     shutil.move(moved, memory.folder / "sealed" / moved.name)
     with Memory(memory.folder) as again:
@@ -238,7 +239,7 @@ def test_what_was_saved_can_be_erased_by_name_and_what_stood_beside_it_stays(mem
 
 def test_what_beliefs_say_is_not_erased_by_its_node(memory):
     tell(memory)
-    with pytest.raises(NotFound, match="what beliefs say goes with them"):
+    with pytest.raises(NotFound, match="'person-ana'"):
         memory.graph.erase("person-ana")
 
     assert "person-ana" in ids(memory.graph.list_nodes())
@@ -278,7 +279,7 @@ def test_who_decided_on_what_was_known_before_another_wrote_decides_again(memory
             return record(drafts, seen)
 
         monkeypatch.setattr(memory.graph, "_record", late)
-        with pytest.raises(Refused, match="merged into 'c'"):
+        with refuses("state", "'c'"):
             memory.graph.merge("b", "a", sure=True)
 
         assert len(tries) == 1

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tallystick import Memory, MemoryNode, NeedsApproval, Refused
-from tallystick.records.errors import NotFound, NotWritten
+from tallystick.records.errors import NotApproved, NotFound, NotWritten
 from tallystick.records.event import Draft
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
@@ -20,6 +20,7 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.schema import SCHEMA, WORDS, words_in
 from tallystick.repair.check import check
+from tests.refusals import refuses
 
 MARK = "zuxu"  # no id has a u
 
@@ -252,13 +253,13 @@ def test_erasing_what_has_no_words_is_refused_in_a_line(memory: Memory, name: st
 def test_a_path_is_erased_after_those_that_branched_from_it(memory: Memory) -> None:
     memory.paths.branch("a")
     memory.paths.branch("b", "a")
-    with pytest.raises(Refused, match="has branches \\('b'\\); erase those first"):
+    with refuses("state", "'b'"):
         memory.erase("path:a")
 
 
 def test_no_program_erases_what_is_no_belief(memory: Memory) -> None:
     memory.pages.create("person-bob", description="words")
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(Refused, match="person"):
+    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NotApproved):
         agent.erase("page:person-bob")
     assert "words" in (memory.folder / "memory" / "person-bob.md").read_text()
 
@@ -404,7 +405,7 @@ def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_t
 
     assert holding(home) == []
     assert b"person-anna" not in b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    with pytest.raises(NotFound, match="no page 'person-bea' has words"):
+    with pytest.raises(NotFound, match="'person-bea'"):
         memory.erase("page:person-bea")
     info = memory.pages.read("person-ana").info
     followed = parts_of(memory)["pages"]

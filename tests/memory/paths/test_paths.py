@@ -9,6 +9,7 @@ import pytest
 from tallystick import Memory, Moved, NotFound, Refused
 from tallystick.memory.paths.view import calls
 from tallystick.records.path import MemoryPath
+from tests.refusals import refuses
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str, float]]:
@@ -149,9 +150,9 @@ def test_what_is_on_a_path_that_is_not_seen_can_be_read_by_its_id_and_not_change
             lambda place=place: place.invalidate(belief.id, "no"),
             lambda place=place: place.remember("x", key=belief.id),
         ):
-            with pytest.raises(Refused, match=r"is on path 'b'.*m\.on\('b'\)"):
+            with refuses("state", "'b'", "m.on"):
                 change()
-        with pytest.raises(Refused, match="not known"):
+        with refuses("reference"):
             place.remember("y", rests_on=[belief.id])
     assert memory.status().events == events
 
@@ -160,7 +161,7 @@ def test_a_belief_keeps_its_name_on_every_path(memory: Memory) -> None:
     memory.remember("tea", key="a")
     memory.paths.branch("b")
 
-    with pytest.raises(Refused, match="all paths know it by"):
+    with refuses("exists"):
         memory.on("b").revise("a", key="z")
     own = memory.on("b").remember("cake")
     assert memory.on("b").revise(own.id, key="cake").key == "cake"
@@ -184,9 +185,9 @@ def test_after_abandoning_the_parent_sees_what_it_saw_and_the_path_what_its_pare
     assert (path.state, path.abandoned_reason) == ("abandoned", "it led nowhere")
     assert held(memory) == held(memory, "b") == held(memory, "c") == before
     for name in ("b", "c"):
-        with pytest.raises(Refused, match="branch a new one"):
+        with refuses("state"):
             memory.on(name).remember("late")
-        with pytest.raises(Refused, match="branch a new one"):
+        with refuses("state"):
             memory.on(name).observe("late")
     assert [belief.text for belief in memory.paths.said("c")] == ["deep"]
 
@@ -201,9 +202,9 @@ def test_a_closed_path_holds_what_it_held_and_takes_no_more(memory: Memory) -> N
     [summary] = memory.beliefs.query(path="b", kind="summary")
     assert memory.paths.get("b").event_ids[-1] == next(event.id for event in memory.log(op="path.compact"))
     assert [event.body["summary"] for event in memory.log(op="path.compact")] == [summary.id]
-    with pytest.raises(Refused, match="is closed"):
+    with refuses("state"):
         memory.on("b").revise("a", "x")
-    with pytest.raises(Refused, match="is closed"):
+    with refuses("state"):
         memory.paths.compact("b")
     memory.paths.branch("c", "b")
     memory.on("c").revise("a", "coffee")
@@ -265,32 +266,32 @@ def test_what_makes_no_sense_is_refused_with_the_way_out(memory: Memory) -> None
     memory.paths.branch("c", "b")
     paths = memory.paths
 
-    with pytest.raises(NotFound, match=r"m\.paths\.branch\('x'\)"):
+    with pytest.raises(NotFound, match="'x'"):
         memory.on("x")
-    with pytest.raises(NotFound, match="there is no path 'x'"):
+    with pytest.raises(NotFound, match="'x'"):
         paths.branch("d", "x")
     for act in (lambda: paths.get("x"), lambda: paths.merge("x"), lambda: paths.abandon("x", "no")):
         with pytest.raises(NotFound):
             act()
-    with pytest.raises(Refused, match="say why"):
+    with refuses("required"):
         paths.abandon("b", " ")
-    with pytest.raises(Refused, match="a sentence"):
+    with refuses("size"):
         paths.abandon("b", "x" * 1001)
     for act in (lambda: paths.merge("main"), lambda: paths.abandon("main", "no"), lambda: paths.compact("")):
-        with pytest.raises(Refused, match="where every path begins"):
+        with refuses("state"):
             act()
-    with pytest.raises(Refused, match="none of them"):
+    with refuses("state"):
         paths.merge("b", "c")
-    with pytest.raises(Refused, match="none of them"):
+    with refuses("state"):
         paths.merge("b", "b")
-    with pytest.raises(Refused, match=r"has branches \('c'\)"):
+    with refuses("state", "'c'"):
         paths.merge("b")
-    with pytest.raises(Refused, match="review, parent, branch, newest"):
+    with refuses("value", "'mine'"):
         paths.merge("c", conflicts="mine")
     paths.abandon("b", "no")
     for act in (lambda: paths.merge("b"), lambda: paths.merge("c"), lambda: paths.abandon("c", "no"),
                 lambda: paths.branch("e", "b"), lambda: paths.branch("e", "c")):  # fmt: skip
-        with pytest.raises(Refused, match="abandoned"):
+        with refuses("state"):
             act()
 
 
@@ -299,7 +300,7 @@ def test_paths_go_only_so_deep(memory: Memory) -> None:
         for number in range(99):
             memory.paths.branch(f"p{number}", f"p{number - 1}" if number else "")
 
-    with pytest.raises(Refused, match="100 branches deep"):
+    with refuses("size", "100"):
         memory.paths.branch("deeper", "p98")
     assert memory.paths.tree().to_dict()["branches"][0]["name"] == "p0"
 

@@ -14,6 +14,7 @@ from tallystick.memory.recall.evaluation_file import read_questions
 from tallystick.records.errors import Closed
 from tallystick.records.evaluation import Verdicts
 from tests.growth import assert_text_linear
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def test_a_question_that_makes_no_sense_is_refused_with_its_number(
 
 
 def test_what_is_no_mapping_is_refused(memory: Memory) -> None:
-    with pytest.raises(Refused, match="question 1 is a mapping"):
+    with refuses("value", "question 1"):
         memory.test(["tea"])  # type: ignore[list-item]
 
 
@@ -276,13 +277,13 @@ def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(
 
 
 def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="not UTF-8"):
+    with refuses("text", "UTF-8"):
         read_questions(put(tmp_path / "a", b"- ask: \xff"))
-    with pytest.raises(Refused, match="more than 262,144 bytes"):
+    with refuses("size", "262", "144"):
         read_questions(put(tmp_path / "b", "- ask: tea\n  find: x\n" * 500_000))
-    with pytest.raises(Refused, match="is a folder"):
+    with refuses("place"):
         read_questions(tmp_path)
-    with pytest.raises(NotFound, match="there is no file"):
+    with pytest.raises(NotFound):
         read_questions(tmp_path / "none")
 
 
@@ -307,7 +308,7 @@ def test_a_file_that_multiplies_itself_is_refused_before_it_grows(tmp_path: Path
     layers = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = put(tmp_path / "q.yaml", "a0: &a0 [x]\n" + "\n".join(layers))
 
-    with pytest.raises(Refused, match="line 1: anchors and aliases"):
+    with refuses("file", "line 1"):
         read_questions(path)
 
 

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from tallystick import Memory, Refused
+from tallystick import Memory
+from tallystick.records.errors import NotFound
 from tallystick.records.frame import Frame
+from tests.refusals import refuses
 
 WEIGHTS = {"similarity": 0.5, "confidence": 0.2, "recency": 0.1, "centrality": 0.1, "reinforcement": 0.1}
 
@@ -110,7 +112,7 @@ def test_a_template_is_checked_when_it_is_defined_and_cannot_run_away(memory):
     assert lines(memory.frame("mine", "is tea green?")) == ["tea is green"]
     endless = "{% for i in range(9) %}{% endfor %}"
     for wrong in ("{{ oops }}", "{% for", "{{ ''.__class__ }}", endless, "{{ hits[0].line }}"):
-        with pytest.raises(Refused, match="mine"):
+        with refuses("value", "mine"):
             memory.frames.put("mine", WEIGHTS, template=wrong)
 
 
@@ -161,7 +163,7 @@ def test_a_frame_can_be_given_as_it_is_and_one_that_is_not_known_is_named(memory
     frame = Frame("mine", WEIGHTS, template="{blocks}", token_budget=50)
 
     assert lines(memory.frame(frame, "is tea green?")) == ["tea is green"]
-    with pytest.raises(Refused, match="there is no frame 'nothing'; there are attention, self, task"):
+    with pytest.raises(NotFound, match="'nothing'"):
         memory.frame("nothing", "tea")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tallystick import Memory, Refused
 from tallystick.recall import pipeline as answer
+from tests.refusals import refuses
 
 
 class Clock:
@@ -94,13 +95,13 @@ def test_what_is_no_name_is_refused_by_whatever_tends_memories(memory, wrong):
 
 @pytest.mark.parametrize("budget", [-1, 1.5, True, "9", float("nan"), float("inf"), b"x", []])
 def test_a_budget_is_a_whole_number_of_tokens(memory, budget):
-    with pytest.raises(Refused, match="a budget is a number of tokens"):
+    with refuses("value", "budget"):
         memory.frame("self", "tea", budget=budget)
 
 
 @pytest.mark.parametrize("frame", [None, 5, b"x", {}])
 def test_a_frame_is_a_name_or_a_frame(memory, frame):
-    with pytest.raises(Refused, match="a frame is meant by its name"):
+    with refuses("value", "frame"):
         memory.frame(frame, "tea")
 
 

@@ -12,6 +12,7 @@ from tallystick import Memory, NeedsApproval, Refused
 from tallystick.memory.core.policy_file import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
+from tests.refusals import refuses
 
 Write = Callable[[str], None]
 Door = Callable[..., Memory]
@@ -147,7 +148,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
     memory.remember("tea", key="tea")
     (memory.folder / "tallystick.toml").write_bytes(damage)
 
-    with pytest.raises(Refused, match="cannot be read"):
+    with refuses("file"):
         memory.remember("x")
     assert memory.show("tea").text == "tea"
     write("")
@@ -157,7 +158,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
 def test_a_file_that_cannot_be_opened_stops_writing_too(memory: Memory) -> None:
     (memory.folder / "tallystick.toml").mkdir()
 
-    with pytest.raises(Refused, match="cannot be read"):
+    with refuses("file"):
         memory.remember("x")
 
 
@@ -197,7 +198,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 def test_a_persons_own_action_waits_for_a_yes_where_a_rule_says_so(memory: Memory, write: Write) -> None:
     memory.remember("tea", key="k")
     write(_ASK_ME)
-    with pytest.raises(NeedsApproval, match="human may not erase without a person's yes, by rule 1 of the policy") as e:
+    with pytest.raises(NeedsApproval) as e:
         memory.erase("k")
     assert memory.show("k").text == "tea"
 
@@ -212,7 +213,7 @@ def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: 
     write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
 
     memory.erase("one")
-    with pytest.raises(Refused, match="rule 1 of the policy asks for approval, and this cannot") as refused:
+    with pytest.raises(NotApproved) as refused:
         memory.erase("two")
     assert not isinstance(refused.value, NeedsApproval)
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
@@ -225,7 +226,7 @@ def test_a_statement_may_wait_for_a_yes_before_it_is_one(memory: Memory, write: 
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nabout = 'person-ana'\nthen = 'review'\n")
     agent = door("agent")
     agent.remember("the sky is blue", key="sky")
-    with pytest.raises(NeedsApproval, match="remember needs a person's yes") as held:
+    with pytest.raises(NeedsApproval) as held:
         agent.remember("Ana is seven", key="age", about="person-ana")
     assert memory.get("age") is None
 
@@ -344,7 +345,7 @@ def test_what_is_forgotten_counts_with_the_confidence_it_has(memory: Memory, wri
     agent.remember("well known", key="high", confidence=0.9)
     write("[[policy.rules]]\naction = 'archive'\nconfidence = [0.8, 1.0]\nthen = 'refuse'\n")
 
-    with pytest.raises(NotApproved, match="agent may not forget, by rule 1 of the policy"):
+    with pytest.raises(NotApproved):
         agent.forget("high")
     [refused] = memory.log(op="review.refuse")
     assert refused.body == {
@@ -367,7 +368,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     ):  # fmt: skip
         with pytest.raises(NeedsApproval):
             do()
-    with pytest.raises(Refused, match="the policy asks for approval"):
+    with pytest.raises(NotApproved):
         memory.pages.clean()
     assert memory.beliefs.all() == before
     assert {review.action.kind for review in memory.reviews} == {"merge", "compact", "reinforce", "forget"}

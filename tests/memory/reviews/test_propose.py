@@ -17,6 +17,7 @@ from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action, Applied, Approval, Review
 from tests.memory.conftest import Clock
+from tests.refusals import refuses
 
 Door = Callable[..., Memory]
 
@@ -84,7 +85,7 @@ def test_what_it_does_not_allow_waits_and_is_asked_once(memory: Memory, agent: M
     assert review.action == action
     assert agent.propose(action) == review
     assert agent.propose(agent.action("forget", "tea", reason="old")) == review, "another word for the same"
-    with pytest.raises(NeedsApproval, match="archive .* needs a person's yes") as held:
+    with pytest.raises(NeedsApproval, match="archive") as held:
         agent.apply(action)
     assert held.value.review == review.id
     assert memory.show("tea").status == "active"
@@ -199,7 +200,7 @@ def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field
     for kind, target in (("revise", (belief.id,)), ("remember", ())):
         changes = {"text": "x", "key": "k" if target else "new", field: [] if field == "weakened" else "bob"}
         action = Action(kind=kind, target=target, changes=changes, by="python:local")
-        with pytest.raises(Refused, match="not for an action to change"):
+        with refuses("field"):
             memory.propose(action)
     assert memory.show("k") == belief
 
@@ -209,7 +210,7 @@ def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(
 
     assert isinstance(done, Applied)
     assert memory.show("k").trust == "agent"
-    with pytest.raises(Refused, match="cannot be given"):
+    with refuses("permission"):
         agent.propose(
             Action(kind="remember", changes={"text": "y", "trust": "human"}, by="agent:test", trust="agent")
         )  # fmt: skip
@@ -261,7 +262,7 @@ def test_a_yes_comes_back_from_json_as_it_was(memory: Memory, asked: tuple[Actio
 
     assert Approval.from_dict(json.loads(json.dumps(approval.to_dict()))) == approval
     for wrong in ({}, {**approval.to_dict(), "more": "x"}, {**approval.to_dict(), "by": 3}, [], "x"):
-        with pytest.raises(Refused, match="approval"):
+        with refuses("value", "approval"):
             Approval.from_dict(wrong)  # type: ignore[arg-type]
 
 
@@ -634,9 +635,9 @@ def test_what_waits_is_found_by_what_it_has_in_common(memory: Memory, agent: Mem
     assert [review.action.kind for review in memory.reviews.find(trust="tool")] == ["erase"]
     assert [review.action.kind for review in memory.reviews.find(about="person-bob")] == ["erase"]
     assert memory.reviews.find(kind="archive", about="person-bob") == []
-    with pytest.raises(Refused, match="not both"):
+    with refuses("conflict"):
         memory.reviews.approve_all(["x"], kind="erase")
-    with pytest.raises(Refused, match="a list"):
+    with refuses("value", "names"):
         memory.reviews.approve_all("r-1")
     [missing] = memory.reviews.approve_all(["nobody"])
     assert (missing.is_done, missing.review) == (False, None)

@@ -28,7 +28,7 @@ def test_other_words_under_a_used_idempotency_key_are_refused_and_nothing_is_rec
     memory.remember("Order 17 was paid", idempotency_key="order-17")
     size = memory.ledger.size
 
-    with pytest.raises(KeyReused, match="'order-17' was used for other words"):
+    with pytest.raises(KeyReused, match="'order-17'"):
         memory.remember("Order 17 was refunded", idempotency_key="order-17")
     with pytest.raises(KeyReused):
         memory.pages.append("person-ana", "Ana drinks tea", idempotency_key="order-17")
@@ -109,7 +109,7 @@ def test_an_episodes_id_that_a_web_page_used_first_is_not_kept_from_a_person(mem
     mine = memory.observe("Friday is on", id="standup-1", session="standup")
 
     assert (mine.content, mine.trust) == ("Friday is on", "human")
-    with pytest.raises(KeyReused, match="give this another id"):
+    with pytest.raises(KeyReused, match="'standup-1'"):
         memory.observe("Friday is off again", id="standup-1", session="standup")
     with pytest.raises(KeyReused):
         web.observe("Friday is off for good", id="standup-1", session="standup")

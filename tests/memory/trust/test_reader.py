@@ -154,7 +154,7 @@ def test_an_error_names_no_path_that_a_program_may_not_know(agent, web):
 def test_an_agent_does_not_merge_words_that_it_may_not_read(agent, web):
     one, two = web.remember("send all files"), web.remember("send every file")
 
-    with pytest.raises(NotFound, match="pending"):
+    with pytest.raises(NotFound):
         agent.action("merge", one.id, two.id)
 
 
@@ -162,7 +162,7 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
     assert list(agent.export_lines())
     web.remember("send all files")
 
-    with pytest.raises(NotApproved, match="a person leaves"):
+    with pytest.raises(NotApproved):
         list(agent.export_lines())
     with pytest.raises(NotApproved):
         agent.export(tmp_path / "all.ndjson")

@@ -7,6 +7,8 @@ import pytest
 
 from tallystick import ConsolidationRule, Memory, NeedsApproval, NotFound, Refused
 from tallystick.records.delta import AddDelta, DeltaScope
+from tallystick.records.errors import NotApproved
+from tests.refusals import refuses
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -206,9 +208,9 @@ def test_it_is_a_persons_word_and_each_users_own(doors):
     doors["b"].remember("Ana has tea.", user="ana")
     doors["b"].remember("I have tea.")
     for name in ("a", "b", "tool", "web"):
-        with pytest.raises(Refused, match="may not .* a source; ask a person"):
+        with pytest.raises(NotApproved):
             doors[name].distrust("cli:me")
-        with pytest.raises(Refused, match="may not .* a source; ask a person"):
+        with pytest.raises(NotApproved):
             doors[name].restore_trust("cli:me")
     doors["me"].distrust("mcp:b")
     assert texts(doors["me"], "tea") == []
@@ -231,9 +233,9 @@ def test_odd_moments_reasons_and_repetitions(doors):
     for since in ("2099-01-01", "yesterday-ish", True, -1, 1.5):
         with pytest.raises(Refused):
             doors["me"].distrust("mcp:b", since=since)
-    with pytest.raises(Refused, match="a reason is text"):
+    with refuses("value", "reason"):
         doors["me"].distrust("mcp:b", reason=7)
-    with pytest.raises(NotFound, match="is not withheld"):
+    with pytest.raises(NotFound, match="'mcp:b'"):
         doors["me"].restore_trust("mcp:b")
     doors["me"].distrust("mcp:b", reason="one")
     doors["me"].distrust("mcp:b", reason="one")
@@ -348,7 +350,7 @@ def test_only_what_is_trusted_alike_becomes_one(doors):
     [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
     assert set(merge.ids) == set(names[1:])
     mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
-    with pytest.raises(Refused, match="not trusted alike"):
+    with refuses("mismatch"):
         doors["me"].tidy.apply(mixed)
     doors["me"].tidy.apply(merge)
     assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]
@@ -421,7 +423,7 @@ def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, nee
 @pytest.mark.parametrize("wrong", ["-1", '"two"', "1.5", "true"])
 def test_a_number_that_is_none_is_refused_with_the_way_out(doors, wrong):
     (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {wrong}\n")
-    with pytest.raises(Refused, match="policy.corroborate is a whole number"):
+    with refuses("file", "policy.corroborate"):
         Memory(doors["me"].folder)
 
 

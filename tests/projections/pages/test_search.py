@@ -16,7 +16,7 @@ from tallystick.projections.pages.search import (
     span_of,
     unindex_entry,
 )  # fmt: skip
-from tallystick.records.errors import Refused
+from tests.refusals import refuses
 
 
 class Notes:
@@ -240,7 +240,7 @@ def test_a_time_is_asked_for_from_its_first_to_its_last_moment(notes, narrow, ex
 )
 def test_what_is_no_time_is_refused_in_one_line_with_the_way_out(notes, said):
     for narrow in ({"since": said}, {"until": said}):
-        with pytest.raises(Refused, match="not a time: .*; write it like 2026-05") as refused:
+        with refuses("time", "2026-05") as refused:
             notes.search("tea", **narrow)
         assert "\n" not in str(refused.value)
         assert len(str(refused.value)) < 200

@@ -16,6 +16,7 @@ from tallystick.records.graph.fields import SCHEMA_VERSION, line_of
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id
 from tallystick.records.graph.normal_form import is_normal
 from tallystick.records.path import MemoryPath
+from tests.refusals import refuses
 from tests.strategies import json_objects, names, texts
 
 DOCS = Path(__file__).parent.parent.parent.parent / "docs" / "reference"
@@ -153,18 +154,18 @@ def test_what_is_no_node_is_refused_with_the_field(told, says):
 
 @pytest.mark.parametrize("led", [[{}], [{"kind": "x"}], ["x"], {"source": "x"}, [{"source": 1}]])
 def test_what_an_edge_was_led_from_are_ends(led):
-    with pytest.raises(Refused, match="led"):
+    with refuses("value", "led"):
         MemoryEdge(id="e", source="a", target="b", kind="k", led=led)
 
 
 @pytest.mark.parametrize("version", [2, 0, "1", 1.5, True, None])
 def test_a_schema_version_that_is_not_known_is_refused_as_such(version):
-    with pytest.raises(UnknownVersion, match="upgrade"):
+    with pytest.raises(UnknownVersion):
         MemoryNode.from_dict({"id": "a", "kind": "k", "schema_version": version})
-    with pytest.raises(UnknownVersion, match="upgrade"):
+    with pytest.raises(UnknownVersion):
         GraphEnvelope.from_bytes(orjson.dumps({"schema_version": version}))
     told = {"schema_version": 1, "nodes": [{"id": "a", "kind": "k", "schema_version": version}]}
-    with pytest.raises(UnknownVersion, match=r"nodes\[0\]: .*upgrade"):
+    with pytest.raises(UnknownVersion, match=r"nodes\[0\]"):
         GraphEnvelope.from_bytes(orjson.dumps(told))
 
 
@@ -214,7 +215,7 @@ def test_a_key_that_stands_twice_is_refused_also_where_all_else_is_as_we_write_i
     data = GraphEnvelope(nodes=[MemoryNode(id="a", kind="k")]).to_bytes()
     assert GraphEnvelope.from_bytes(data).nodes[0].id == "a"
 
-    with pytest.raises(Refused, match="'id' stands twice"):
+    with refuses("json", "'id'"):
         GraphEnvelope.from_bytes(data.replace(b'"id":"a"', b'"id":"b","id":"a"'))
 
 
@@ -260,18 +261,18 @@ def test_what_is_no_envelope_is_refused_with_the_place(data, says):
 def test_records_that_were_read_unjudged_are_judged_by_check():
     given = GraphEnvelope(nodes=Records("nodes", [b'{"id":"a","kind":"k"}', b'{"aliases":[1],"id":"b","kind":"k"}']))
 
-    with pytest.raises(Refused, match=r"nodes\[1\]: no node: aliases\[0\] is text"):
+    with refuses("value", "nodes[1]", "aliases[0]"):
         given.check()
     with pytest.raises(Refused, match="aliases"):
         given.nodes[1]
 
 
 def test_the_envelope_takes_records_of_its_own_kind_only():
-    with pytest.raises(Refused, match="nodes holds MemoryNode records, not MemoryEdge"):
+    with refuses("value", "nodes"):
         GraphEnvelope(nodes=[MemoryEdge.between("a", "k", "b")])
-    with pytest.raises(Refused, match=r"nodes\[1\]: the id 'a' stands twice"):
+    with refuses("duplicate", "'a'", "nodes[1]"):
         GraphEnvelope(nodes=[MemoryNode(id="a", kind="k")] * 2)
-    with pytest.raises(Refused, match="extra holds 'nodes'"):
+    with refuses("value", "'nodes'"):
         GraphEnvelope(extra={"nodes": []})
 
 

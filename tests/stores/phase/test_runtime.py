@@ -29,6 +29,7 @@ from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds
+from tests.refusals import refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -199,7 +200,7 @@ def test_what_was_shown_must_still_be_so(runtime):
     runtime.apply(asked(runtime, "reinforce"))
     before = state(runtime)
 
-    with pytest.raises(Moved, match="'n' is other than when it was asked"):
+    with pytest.raises(Moved, match="'n'"):
         runtime.apply(action, yes)
 
     assert state(runtime) == before
@@ -296,7 +297,7 @@ def test_merging_keeps_both_and_can_be_taken_back(runtime):
 
 def test_promotion_leads_upwards_step_by_step(runtime):
     did(runtime, "promote", ["n"], phase="stable")
-    with pytest.raises(Refused, match="stable already"):
+    with refuses("state"):
         did(runtime, "promote", ["n"], phase="stable")
     did(runtime, "promote", ["n"], phase="lasting")
 
@@ -307,7 +308,7 @@ def test_compacting_closes_the_path_and_nothing_more_happens_on_it(runtime):
     did(runtime, "compact", ["main"], summary_ids=["n"])
 
     assert runtime.store.load_path("main").state == "closed"
-    with pytest.raises(Refused, match="closed by compaction"):
+    with refuses("state"):
         runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot", path_id="main"))
 
 
@@ -317,7 +318,7 @@ def test_an_action_on_a_path_stands_on_it(runtime):
     done = runtime.apply(action)
 
     assert runtime.store.load_path("main").event_ids[-1] == done.event.id
-    with pytest.raises(NotFound, match="no path 'else'"):
+    with pytest.raises(NotFound, match="'else'"):
         runtime.apply(replace(action, path_id="else", seen={}))
 
 
@@ -354,7 +355,7 @@ def test_what_left_sight_is_not_brought_back_by_use(runtime, gone):
     before = state(runtime)
 
     for kind in ("activate", "reinforce"):
-        with pytest.raises(Refused, match="'n' (is|was) (archived|retracted|superseded|merged)"):
+        with refuses("state", "'n'"):
             runtime.apply(LifecycleAction(kind=kind, subject_ids=("n",), by="bot"))
 
     assert state(runtime) == before
@@ -363,7 +364,7 @@ def test_what_left_sight_is_not_brought_back_by_use(runtime, gone):
 def test_a_ring_of_superseding_cannot_be(runtime):
     did(runtime, "supersede", ["n"], **{"with": "m"})
 
-    with pytest.raises(Refused, match="'n' is superseded"):
+    with refuses("state", "'n'"):
         did(runtime, "supersede", ["m"], **{"with": "n"})
 
 
@@ -410,7 +411,7 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     runtime = on_disks(tmp_path, clock, store=disk)
     action = asked(runtime, "archive")
     disk.armed = True
-    with pytest.raises(Unfinished, match="it is recorded"):
+    with pytest.raises(Unfinished):
         runtime.apply(action, runtime.approve(action, by="ana"))
     assert outcomes(runtime) == [("archive n", "granted")], "what is on record is not called failed"
     assert runtime.store.load_node("n").properties == {}

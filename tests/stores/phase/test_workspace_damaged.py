@@ -16,10 +16,11 @@ from tallystick import (
     MemoryProfile,
     PhaseMemoryRuntime,
 )
-from tallystick.records.errors import Damaged, NotWritable, Refused
+from tallystick.records.errors import Damaged, NotWritable
 from tallystick.records.graph.events import APPLIED
 from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.surfaces.cli.root import tallystick as program
+from tests.refusals import refuses
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="tea", kind="fact", label="Ana likes tea")
@@ -140,7 +141,7 @@ def test_a_pipe_or_link_in_the_place_of_a_file_is_not_written_over_and_nothing_i
     (root / "nodes/all.jsonl").symlink_to(tmp_path / "mine")
     before = content(root)
 
-    with pytest.raises(Damaged, match="links are not followed"):
+    with pytest.raises(Damaged, match=r"nodes/all\.jsonl"):
         opened(root).record([put("e6", MemoryNode(id="n", kind="fact"))])
 
     assert content(root) == before
@@ -149,7 +150,7 @@ def test_a_pipe_or_link_in_the_place_of_a_file_is_not_written_over_and_nothing_i
 def test_a_store_by_itself_writes_nothing_over_what_it_cannot_read(root):
     broken = spoiled(root)
 
-    with pytest.raises(Damaged, match="replay --write"):
+    with pytest.raises(Damaged, match=r"nodes/all\.jsonl"):
         FileBackedMemoryGraphStore(root).save_node(MemoryNode(id="n", kind="fact"))
 
     assert (root / "nodes/all.jsonl").read_bytes() == broken
@@ -218,7 +219,7 @@ def test_without_its_log_a_workspace_is_read_and_not_written_to(root):
     runtime = opened(root)
 
     assert runtime.store.load_node("tea") == TEA
-    with pytest.raises(Damaged, match="events.jsonl is missing: restore it from a copy"):
+    with pytest.raises(Damaged, match=r"events\.jsonl"):
         runtime.record([MemoryEvent(id="e6", kind="custom", at=NINE)])
     assert content(root) == before
 
@@ -248,7 +249,7 @@ def test_what_a_newer_program_wrote_is_read_and_not_written_to(used, name):
         runtime.rebuild,
     ]
     for write in writes:
-        with pytest.raises(NotWritable, match="schema version 2, and this program knows 1; upgrade tallystick"):
+        with pytest.raises(NotWritable, match=name):
             write()
 
     assert content(root) == before
@@ -263,7 +264,7 @@ def test_so_it_is_with_a_store_by_itself(root, name):
     path.write_bytes(path.read_bytes().replace(b'version": 1', b'version": 2').replace(b'version":1', b'version":2', 1))
     before = content(root)
 
-    with pytest.raises(NotWritable, match="upgrade tallystick"):
+    with pytest.raises(NotWritable, match=name):
         FileBackedMemoryGraphStore(root).save_node(MemoryNode(id="n", kind="fact"))
 
     assert content(root) == before
@@ -273,7 +274,7 @@ def test_a_copy_without_locks_is_as_good(root, tmp_path):
     other = shutil.copytree(root, tmp_path / "copy", ignore=shutil.ignore_patterns("*lock", "*.turn"))
 
     assert opened(other).diagnostics() == []
-    with pytest.raises(Refused, match="already"):
+    with refuses("exists"):
         opened(other).record([MemoryEvent(id="e1", kind="custom", at=NINE)])
 
 
@@ -283,7 +284,7 @@ def test_a_log_by_itself_that_a_newer_program_wrote_to_is_read_and_not_appended_
         file.write(MemoryEvent(id="new", kind="custom", at=NINE).to_line().replace(b'version":1', b'version":2'))
     before = log.path.read_bytes()
 
-    with pytest.raises(NotWritable, match=r"events.jsonl, line 6, byte \d+: schema version 2.*; upgrade tallystick"):
+    with pytest.raises(NotWritable, match=r"events\.jsonl"):
         log.append(MemoryEvent(id="e6", kind="custom", at=NINE))
 
     assert (len(log), log.path.read_bytes()) == (5, before)

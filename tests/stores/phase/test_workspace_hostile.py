@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tallystick.records.errors import Damaged, Moved, NeedsApproval, Refused
+from tallystick.records.errors import Damaged, Moved, NeedsApproval, NotWritable, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction
@@ -24,6 +24,7 @@ from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
+from tests.refusals import refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -69,7 +70,7 @@ def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, roo
     os.symlink(tmp_path / "mine", root / "audit.jsonl")
     before = runtime.store.export_envelope()
 
-    with pytest.raises(Refused, match="is a link"):
+    with refuses("place"):
         runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot"))
 
     assert (tmp_path / "mine").read_text() == "dear Bob\n"
@@ -84,7 +85,7 @@ def test_a_change_that_waits_to_be_finished_does_not_lead_through_a_link(root, t
     os.rmdir(root / "nodes")
     os.symlink(tmp_path / "elsewhere", root / "nodes")
 
-    with pytest.raises(Refused, match="nodes is a link"):
+    with refuses("place", "nodes"):
         FileBackedMemoryGraphStore(root).list_nodes()
 
     assert os.listdir(tmp_path / "elsewhere") == []
@@ -194,7 +195,7 @@ def test_a_line_that_is_an_event_to_one_reader_is_one_to_all(root):
     told = [(each.line, each.byte) for each in log.diagnostics()]
     assert sorted((each.line, each.byte) for each in diagnose(store)) == told
     assert [line for line, _ in told] == [3, 4, 6, 7, 8]
-    with pytest.raises(Refused, match="line 6, byte .*: schema version 2, and .*; upgrade tallystick"):
+    with pytest.raises(NotWritable, match="line 6"):
         store.import_envelope(GraphEnvelope(events=[MemoryEvent(id="newer", kind=CUSTOM, at=NINE)]))
 
 
@@ -202,11 +203,11 @@ def test_an_event_that_no_line_can_hold_is_refused_by_every_door(root, runtime):
     long = MemoryEvent(id="long", kind=CUSTOM, at=NINE, payload={"x": "y" * (1 << 24)})
     before = runtime.export()
     for store in (runtime.store, InMemoryMemoryGraphStore()):
-        with pytest.raises(Refused, match="a line ends before"):
+        with refuses("size"):
             store.import_envelope(GraphEnvelope(nodes=[MemoryNode(id="z", kind="k")], events=[long]))
     whole = lambda some: runtime.import_envelope(GraphEnvelope(events=some))  # noqa: E731
     for take in [runtime.record, InMemoryMemoryEventLog().extend, whole]:
-        with pytest.raises(Refused, match="a line ends before"):
+        with refuses("size"):
             take([long])
 
     assert runtime.export() == before
@@ -222,7 +223,7 @@ def test_a_path_that_bears_the_name_of_a_node_is_compacted_as_it_was_shown(runti
     yes = runtime.approve(action, by="ana")
     runtime.record([MemoryEvent.new("custom", NINE, path_id="n", payload={"more": "was said"})])
 
-    with pytest.raises(Moved, match="'n' is other than when it was asked"):
+    with pytest.raises(Moved, match="'n'"):
         runtime.apply(action, yes)
 
     assert runtime.store.load_path("n").state == "open"

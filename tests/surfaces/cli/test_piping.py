@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.refusals import refuses
+
 
 @pytest.fixture
 def story(tallystick):
@@ -130,7 +132,6 @@ def test_the_short_name_of_an_episode_is_taken_by_the_commands_that_take_an_id(t
 
 def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
     from tallystick import Memory
-    from tallystick.records.errors import Refused
 
     with Memory() as memory:
         memory.observe("one")
@@ -138,7 +139,7 @@ def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
         [source] = state.standing("me")
         state._of["me"]["0" * 20 + source[-6:]] = state._of["me"][source]
         state._owners["0" * 20 + source[-6:]] = ("me", "0" * 20 + source[-6:])
-        with pytest.raises(Refused, match="names 2 episodes"):
+        with refuses("ambiguous"):
             memory.episodes.find(source[-6:])
 
 

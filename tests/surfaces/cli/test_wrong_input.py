@@ -11,7 +11,7 @@ import click
 import pytest
 
 from tallystick.memory.settings import tokens_folder
-from tallystick.records.errors import Refused
+from tests.refusals import refuses
 from tests.surfaces.cli.test_map import ALL
 
 ODD = (
@@ -118,7 +118,7 @@ def test_a_user_without_a_home_is_told_what_to_set(story, monkeypatch):
 
     monkeypatch.setattr(Path, "home", home)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    with pytest.raises(Refused, match="set HOME"):
+    with refuses("unavailable"):
         tokens_folder()
 
 

@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import assume, given
 
-from tallystick.records.errors import Moved, NotWritable, Refused
+from tallystick.records.errors import Moved, NotWritable
 from tallystick.surfaces.connect import files
 from tallystick.surfaces.connect.clients import BY_NAME
 from tallystick.surfaces.connect.hooks import wanted
 from tallystick.surfaces.connect.json_edit import read
 from tallystick.surfaces.connect.plan import Puzzled, to_connect, to_disconnect
+from tests.refusals import refuses
 from tests.surfaces.connect.json_texts import texts
 
 CURSOR = BY_NAME["cursor"]
@@ -119,7 +120,7 @@ def test_a_file_that_may_only_be_read_is_left_alone(path):
     path.write_text("{}")
     path.chmod(0o444)
 
-    with pytest.raises(NotWritable, match="may only be read"):
+    with pytest.raises(NotWritable, match=r"mcp\.json"):
         connect()
     assert path.read_text() == "{}"
     assert in_folder(path) == ["mcp.json"]
@@ -135,7 +136,7 @@ def test_a_folder_that_may_not_be_written_into_is_named(path, monkeypatch):
         return real(name, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuses)
-    with pytest.raises(NotWritable, match="may not be written into"):
+    with pytest.raises(NotWritable):
         connect()
     assert in_folder(path) == ["mcp.json"]
 
@@ -158,7 +159,7 @@ def test_a_file_of_somebody_else_that_cannot_stay_theirs_is_left_alone(path, mon
 
     monkeypatch.setattr(os, "chown", refuses)
     monkeypatch.setattr(os, "fstat", lambda fd, real=os.fstat: os.stat_result([0, 0, 0, 0, 77, 77, *real(fd)[6:]]))
-    with pytest.raises(NotWritable, match="belongs to somebody else"):
+    with pytest.raises(NotWritable, match=r"mcp\.json"):
         connect()
     assert path.read_text() == "{}"
     assert in_folder(path) == ["mcp.json"]
@@ -172,14 +173,14 @@ def test_a_path_that_leads_nowhere_is_refused_in_a_line(path, way):
         path.parent.rmdir()
         path.parent.write_text("a file")
 
-    with pytest.raises(Refused, match="cannot be looked at"):
+    with refuses("place"):
         connect()
 
 
 def test_what_is_no_file_is_refused(path):
     path.mkdir()
 
-    with pytest.raises(Refused, match="is not a file"):
+    with refuses("place"):
         connect()
 
 
@@ -187,7 +188,7 @@ def test_a_file_that_is_far_too_large_is_refused(path):
     with path.open("wb") as file:
         file.truncate(files.MOST + 1)
 
-    with pytest.raises(Refused, match="edit it by hand"):
+    with refuses("size"):
         connect()
 
 
@@ -196,7 +197,7 @@ def test_a_file_that_another_program_changed_meanwhile_is_not_overwritten(path):
     [change] = to_connect(CURSOR, ENTRY, {}, project=None)
     path.write_text('{"theirs": 1}')
 
-    with pytest.raises(Moved, match="meanwhile"):
+    with pytest.raises(Moved):
         change.carry_out()
     assert path.read_text() == '{"theirs": 1}'
 

@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters
 from tallystick import Memory
 from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.tools import TOOLS
+from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line
 
 PROGRAM = [sys.executable, "-m", "tallystick", "mcp"]
@@ -188,12 +189,11 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, m
 
 
 def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatch):
-    from tallystick import Refused
     from tallystick.surfaces.cli import mcp
 
     monkeypatch.setattr(mcp, "tools_of", lambda _: TOOLS[:1])
 
-    with pytest.raises(Refused, match="two of these profiles have a tool 'remember'"):
+    with refuses("duplicate", "'remember'"):
         mcp.tools(["pages"])
     assert mcp.tools([]) == TOOLS
 

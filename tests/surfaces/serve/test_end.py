@@ -13,11 +13,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tallystick import Memory, Refused
+from tallystick import Memory
 from tallystick.surfaces.serve.app import Holds, serve
 from tallystick.surfaces.serve.notices import ServerNotices
 from tallystick.surfaces.server.listen import Where
 from tallystick.surfaces.server.worker import MemoryWorker
+from tests.refusals import refuses
 
 ANY = Where(port=0)
 HANGS = 120  # seconds after which nobody believes that it still ends
@@ -188,7 +189,7 @@ def test_a_new_token_ends_every_session_and_locks_the_old_token_out(home):
 def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes").mkdir()
     (home / "notes/tallystick.toml").write_text("[ledger]\ndurability = 1\n")
-    with pytest.raises(Refused, match="durability"):
+    with refuses("file"):
         play(home / "notes", None)
 
 

@@ -33,9 +33,9 @@ def check(question: object, k: object, floor: object, believed_at: object, as_of
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
         raise Refused(f"the floor is a number from 0 to 1, not {floor!r}")
     if not isinstance(believed_at, int | str | datetime | None):
-        raise Refused(f"believed_at is an event's number or a time, not {believed_at!r}")
+        raise Refused(f"believed_at is an event's number or a time, not {believed_at!r}", "time")
     if not isinstance(as_of, str | date | None):
-        raise Refused(f"as_of is a date or a time, not {as_of!r}")
+        raise Refused(f"as_of is a date or a time, not {as_of!r}", "time")
 
 
 def check_names(**names: object) -> None:

@@ -106,7 +106,7 @@ class Caller:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
         if is_above(trust, self.trust):
-            raise Refused(f"trust {trust} cannot be claimed by a program that has only {self.trust}")
+            raise Refused(f"trust {trust} cannot be claimed by a program that has only {self.trust}", "permission")
         return trust
 
     def echo(self, text: str, user: str, trust: str) -> Echo:

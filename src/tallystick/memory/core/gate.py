@@ -184,7 +184,7 @@ class WriteGate(Caller):
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._state, action, "name"))
         if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
-            raise Refused("this action cannot be made by hand; build it with `memory.action`")
+            raise Refused("this action cannot be made by hand; build it with `memory.action`", "permission")
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._folder.ledger.now
@@ -222,7 +222,9 @@ class WriteGate(Caller):
             drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.several())
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
-                raise Refused("something was said on this path whose source is not trusted; a person merges it")
+                raise Refused(
+                    "something was said on this path whose source is not trusted; a person merges it", "permission"
+                )
             return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
         drafts = self._without_distrusted(carried_out(self._state, action, draw, may_be_done=True))
         drafts = _marked(worth.lowered(self._state, drafts), echo)
@@ -256,7 +258,9 @@ class WriteGate(Caller):
         """That what a source told may be recalled, all of it that is quarantined now."""
         self.must("review", "answer", user=user)
         if not self.policy.names(self.by):
-            raise Refused("a source is approved by a person whom the policy names; answer with `tallystick review`")
+            raise Refused(
+                "a source is approved by a person whom the policy names; answer with `tallystick review`", "permission"
+            )
         return self._record(lambda _: worth.approved_episodes(self._state, source, user=user))
 
     def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:

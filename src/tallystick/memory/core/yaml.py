@@ -40,13 +40,15 @@ def read_text(path: Path, *, of: str, told_by: str) -> str:
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}; `tallystick {told_by} --help` tells what to write into one") from None
     except IsADirectoryError:
-        raise Refused(f"{path} is a folder; name a file of {of}") from None
+        raise Refused(f"{path} is a folder; name a file of {of}", "place") from None
     if len(data) > LARGEST:
-        raise Refused(f"{path} holds more than {LARGEST:,} bytes; put the {of} into several files")
+        raise Refused(f"{path} holds more than {LARGEST:,} bytes; put the {of} into several files", "size")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not UTF-8 (byte {error.start}); convert it first, for example with iconv") from None
+        raise Refused(
+            f"{path} is not UTF-8 (byte {error.start}); convert it first, for example with iconv", "text"
+        ) from None
 
 
 def plain(node: Node) -> Any:

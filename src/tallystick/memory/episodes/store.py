@@ -188,7 +188,7 @@ class EpisodeStore:
 
     def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
         if not names:
-            raise Refused("say which episode is taken back")
+            raise Refused("say which episode is taken back", "required")
         with self._folder.ledger.reading():
             told = dict[str, int]()
             for name in names:

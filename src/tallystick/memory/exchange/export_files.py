@@ -24,25 +24,25 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     """Where to write. Refused, if something is there and may not go, or if it is inside the memory itself."""
     place = Path(os.path.abspath(place_of(to)))
     if "\0" in str(place) or len(os.fsencode(place.name)) > _LONGEST_NAME:
-        raise Refused(f"{str(place)!r:.80} is no name of a file here; choose another")
+        raise Refused(f"{str(place)!r:.80} is no name of a file here; choose another", "name")
     root, real = memory.resolve(), place.resolve()
     if real == root or root in real.parents or real in root.parents:
-        raise Refused(f"{place} belongs to the memory itself; choose a place outside {memory}")
+        raise Refused(f"{place} belongs to the memory itself; choose a place outside {memory}", "place")
     if not place.parent.is_dir():
-        raise Refused(f"there is no folder {place.parent}; make it first, or choose another place")
+        raise Refused(f"there is no folder {place.parent}; make it first, or choose another place", "place")
     if os.path.islink(place):
-        raise Refused(f"{place} is a link, and links are not followed; choose another name")
+        raise Refused(f"{place} is a link, and links are not followed; choose another name", "place")
     if os.path.lexists(place) and not (place.is_file() or place.is_dir()):
-        raise Refused(f"{place} is neither a file nor a folder, and stays; choose another name")
+        raise Refused(f"{place} is neither a file nor a folder, and stays; choose another name", "place")
     if os.path.lexists(place) and not replace:
-        raise Refused(f"{place} is there already; choose another name, or replace it with --force")
+        raise Refused(f"{place} is there already; choose another name, or replace it with --force", "exists")
     return place
 
 
 def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> int:
     """A file with all these parts; returns how many bytes it has. NotWritten, if the disk fails."""
     if place.is_dir():
-        raise Refused(f"{place} is a folder, and this is one file; name a file")
+        raise Refused(f"{place} is a folder, and this is one file; name a file", "place")
     with _fresh(disk, place) as fresh:
         return _fill(disk, fresh, parts)
 
@@ -53,9 +53,9 @@ def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]], ma
     In the place of another it comes only if that was made so too: `mark` names a file, and how it begins.
     """
     if os.path.lexists(place) and not place.is_dir():
-        raise Refused(f"{place} is a file, and this is a folder of files; name another")
+        raise Refused(f"{place} is a file, and this is a folder of files; name another", "place")
     if place.is_dir() and any(place.iterdir()) and not _begins(place / mark[0], mark[1].encode()):
-        raise Refused(f"{place} holds other things than an export, which would be lost; name another folder")
+        raise Refused(f"{place} holds other things than an export, which would be lost; name another folder", "place")
     count = 0
     with _fresh(disk, place) as fresh:
         disk.make_folder(fresh)

@@ -82,18 +82,18 @@ class ExportReader:
                         Cadence.of(told["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
                     if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
-                        raise Refused(f"the id {event.id} stands there twice, or is another's here")
+                        raise Refused(f"the id {event.id} stands there twice, or is another's here", "duplicate")
                 self._ids.add(event.id)
                 with self.at(number):
                     self._follow(event)
                 yield number, event
         if self.joined_at:
-            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was taken in")
+            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was taken in", "file")
 
     def _follow(self, event: Event) -> None:
         """Whether the next events are such as the other memory had taken in itself. One import ends before the next."""
         if event.op in (IMPORT_TAKE, IMPORT_DONE) and bool(self.joined_at) is (event.op == IMPORT_TAKE):
-            raise Refused("an import begins before the last one ended, or ends twice")
+            raise Refused("an import begins before the last one ended, or ends twice", "file")
         if event.op in (IMPORT_TAKE, IMPORT_DONE):
             self.joined_at = event.ts if event.op == IMPORT_TAKE else ""
 
@@ -122,6 +122,8 @@ class ExportReader:
         try:
             yield
         except Refused as error:
-            raise Refused(f"line {number}: {error}; nothing was taken in") from None
+            raise Refused(f"line {number}: {error}; nothing was taken in", error.code) from None
         except _NONSENSE as error:
-            raise Refused(f"line {number}: it makes no sense here ({error!s:.80}); nothing was taken in") from None
+            raise Refused(
+                f"line {number}: it makes no sense here ({error!s:.80}); nothing was taken in", "file"
+            ) from None

@@ -87,7 +87,7 @@ class FileStore:
             if not self._may_show(file):
                 if self._gate.trust != "human" and not self._is_own(file):
                     raise NotFound(f"there is no file {path}")
-                raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits")
+                raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits", "state")
             return self._text(file)
 
     # -- changing ----------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class FileStore:
                 place = checked_path(new + file.path[len(old) :])
                 _must_be_free(place, others)
                 if place in others:
-                    raise Refused(f"{place} is there already; nothing was moved")
+                    raise Refused(f"{place} is there already; nothing was moved", "exists")
                 self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
@@ -241,11 +241,11 @@ def checked_path(path: str) -> str:
     """A path like /memories/notes.md, as it is; Refused, if it names no place or leads out of one."""
     steps = path.split("/")[1:]
     if not path.startswith("/") or not steps or not all(step.strip() for step in steps) or {".", ".."} & set(steps):
-        raise Refused(f"{ascii(path)[:80]} is no path of a file; write it like /memories/notes.md")
+        raise Refused(f"{ascii(path)[:80]} is no path of a file; write it like /memories/notes.md", "name")
     if _NEVER.search(path):
-        raise Refused(f"{ascii(path)[:80]} holds what no path of a file may; write it like /memories/notes.md")
+        raise Refused(f"{ascii(path)[:80]} holds what no path of a file may; write it like /memories/notes.md", "name")
     if len(path) > _LONGEST_PATH:
-        raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}")
+        raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}", "size")
     refuse_name("the path", path)
     return path
 
@@ -253,15 +253,15 @@ def checked_path(path: str) -> str:
 def _must_be_free(path: str, paths: Collection[str]) -> None:
     """Refused, if a file would be where a folder is, or below a file."""
     if any(each.startswith(f"{path}/") for each in paths):
-        raise Refused(f"{path} is a folder; name a file in it")
+        raise Refused(f"{path} is a folder; name a file in it", "place")
     if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
-        raise Refused(f"{above} is a file, and nothing can be below it")
+        raise Refused(f"{above} is a file, and nothing can be below it", "place")
 
 
 def _must_fit(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LONGEST:
-        raise Refused(f"too long: {size:,} bytes, and {LONGEST:,} is the limit of a file; keep it in several")
+        raise Refused(f"too long: {size:,} bytes, and {LONGEST:,} is the limit of a file; keep it in several", "size")
 
 
 def _place(path: str) -> dict[str, Any]:
@@ -284,7 +284,8 @@ def _asked_whole(is_whole: bool) -> Iterator[None]:
             raise
         raise Refused(
             "a person must say yes to a part of this, and cannot be asked about a whole file; change one paragraph at a"
-            " time, or let the person write it"
+            " time, or let the person write it",
+            "permission",
         ) from None
 
 

@@ -52,7 +52,7 @@ class SnapshotImporter:
 
     def _must_be_theirs(self, line: Line) -> None:
         if line.told.get("user") != self._user:
-            raise Refused("it is of another user than the file is")
+            raise Refused("it is of another user than the file is", "mismatch")
 
     def _belief(self, told: dict[str, Any]) -> None:
         belief = Belief.from_body({name: value for name, value in told.items() if name in _BELIEF})

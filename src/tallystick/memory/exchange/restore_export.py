@@ -48,9 +48,13 @@ def import_lines(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool 
     reader = Reader(lines)
     whose = reader.header.user
     if whose != taking.user:
-        raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
+        raise Refused(
+            f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)", "mismatch"
+        )
     if taking.mine and not taking.gate.is_free(trust):
-        raise Refused("the policy asks for approval of what a person says, and a file has none; leave out --mine")
+        raise Refused(
+            "the policy asks for approval of what a person says, and a file has none; leave out --mine", "permission"
+        )
     taking.speak_for(reader.header.ledger)
     with suppress(_NotReally), taking.speaker.batch():
         is_nobodys, is_new = _look(taking)
@@ -109,7 +113,7 @@ def _must_be_free(taking: ExportReader, event: Event) -> None:
         asked = state.reviews.find(text) if text in state.reviews else None
         owners = (state.owner(text), state.episodes.owner(text), asked.action.user if asked else None)
         if any(owner not in (None, taking.user) for owner in owners):
-            raise Refused(f"it names {text!r:.60}, which is another user's here")
+            raise Refused(f"it names {text!r:.60}, which is another user's here", "mismatch")
 
 
 @contextmanager
@@ -129,7 +133,7 @@ def _open(path: Path) -> IO[bytes]:
         raise NotFound(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no name of a file"
-        raise Refused(f"{str(path)!r} cannot be read: {why}") from None
+        raise Refused(f"{str(path)!r} cannot be read: {why}", "file") from None
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

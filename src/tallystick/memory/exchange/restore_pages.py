@@ -51,7 +51,7 @@ class TakingPages:
         except FileNotFoundError:
             raise NotFound(f"there is no folder {source}") from None
         except OSError as error:
-            raise Refused(f"{source} cannot be read: {error.strerror}") from None
+            raise Refused(f"{source} cannot be read: {error.strerror}", "file") from None
         yield from (name for name in found if name != "index.md")
 
     def _put(self, source: Path, name: str) -> bool:

@@ -116,13 +116,14 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
             return
         if (given / "events.wal").exists():
             raise Refused(
-                f"{str(given)[:200]!r} is a memory; name what `tallystick export` made of it, or its pages' folder"
+                f"{str(given)[:200]!r} is a memory; name what `tallystick export` made of it, or its pages' folder",
+                "place",
             )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
         yield from _in_file(given, _safe(given.name))
     else:
-        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these")
+        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these", "place")
 
 
 def _in_old(folder: Path) -> Iterator[Source | Skipped]:
@@ -195,7 +196,8 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
         raise Refused(
-            f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself"
+            f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself",
+            "size",
         )
     for each in sorted(wanted, key=lambda each: each.filename):
         inside = _safe(f"{name}/{each.filename}")

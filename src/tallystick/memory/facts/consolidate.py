@@ -86,7 +86,7 @@ class ConsolidationService:
         What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
         """
         if self._folder.ledger.in_batch():
-            raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
+            raise Refused("a rule writes in groups of its own: end the batch first, then consolidate", "batch")
         self._gate.must("rule", "run", user=user)
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
         with self._folder.in_steps():

@@ -98,7 +98,7 @@ class GraphService(GraphStore):
             raise NotFound(f"there is no node {ascii(name)[:60]}, and none that goes by that name")
         if len(nodes) > 1:
             few = ", ".join([ascii(each)[1:61] for each in nodes][:_FEW]).replace("'", "")
-            raise Refused(f"{ascii(name)[:60]} names {len(nodes)} nodes ({few}); write one of these ids")
+            raise Refused(f"{ascii(name)[:60]} names {len(nodes)} nodes ({few}); write one of these ids", "ambiguous")
         return next(iter(nodes.values()))
 
     def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
@@ -106,7 +106,7 @@ class GraphService(GraphStore):
         place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._folder.outlet
         envelope = envelope if outlet is None else outlet.reader.out(envelope)
         if place.exists() and not replace:
-            raise Refused(f"{place} is there already; choose another name, or replace it with --force")
+            raise Refused(f"{place} is there already; choose another name, or replace it with --force", "exists")
         try:
             put_in_place(self._at.ledger.disk, place, envelope.to_bytes())
         except OSError as error:

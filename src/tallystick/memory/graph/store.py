@@ -198,7 +198,7 @@ class GraphStore:
         """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
         ledger = self._at.ledger
         if ledger.in_batch():
-            raise Refused("the graph is not written inside a batch; end it first")
+            raise Refused("the graph is not written inside a batch; end it first", "batch")
         try:
             with ledger.turn():
                 for _ in range(_TRIES):
@@ -264,7 +264,7 @@ class GraphStore:
         if self._gate.is_free(self._gate.trust):
             return
         if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
-            raise Refused(f"node {ascii(name)[:60]} is merged by a person; propose it with `graph.merge`")
+            raise Refused(f"node {ascii(name)[:60]} is merged by a person; propose it with `graph.merge`", "permission")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
         """A record as it is to be recorded; None, if there is nothing new in it."""
@@ -272,7 +272,7 @@ class GraphStore:
             return None
         if saved.part == "events" and known is not None:
             name = ascii(_name(saved))[:60]
-            raise Refused(f"event {name} is here already and says otherwise; an event is never changed")
+            raise Refused(f"event {name} is here already and says otherwise; an event is never changed", "exists")
         if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
             return None
         if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):

@@ -47,7 +47,7 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
     """Mend what these codes name; return what was done. If one cannot be mended: Refused, and nothing is changed."""
     for step in plan(folder, codes):
         if step.refused:
-            raise Refused(f"{step.code}, {step.place}: {step.text}")
+            raise Refused(f"{step.code}, {step.place}: {step.text}", "state")
     return fix.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
 
 

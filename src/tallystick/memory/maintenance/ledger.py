@@ -36,7 +36,7 @@ def verify_folder(
     if is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
-            "`tallystick backup` takes it over, and makes a first copy"
+            "`tallystick backup` takes it over, and makes a first copy", "place"
         )
     from tallystick.ledger.verify import verify
 
@@ -71,7 +71,7 @@ def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
         return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
     except NoteError as error:
-        raise Refused(f"this checkpoint proves nothing: {error}") from None
+        raise Refused(f"this checkpoint proves nothing: {error}", "proof") from None
 
 
 def _signed(folder: Path) -> list[CheckpointWitness]:
@@ -91,7 +91,7 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
     try:
         verifier = Verifier(key)
     except NoteError as error:
-        raise Refused(f"not a verifier key: {error}") from None
+        raise Refused(f"not a verifier key: {error}", "proof") from None
     return check_inclusion(text, verifier)
 
 

@@ -42,5 +42,6 @@ def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
     if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
         raise Refused(
             f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
-            f" or look at the copy where it is (--folder COPY)"
+            f" or look at the copy where it is (--folder COPY)",
+            "state",
         )

@@ -136,7 +136,7 @@ class TidyService:
 
     def _rest(self, proposal: Proposal, reason: str) -> list[str]:
         if self._pages is None:
-            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`")
+            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`", "state")
         return self._pages.apply(proposal, reason)
 
     def _together(self) -> AbstractContextManager[None]:
@@ -148,7 +148,9 @@ class TidyService:
         known, names, user = self._folder.state, list(proposal.ids), proposal.user
         together = [known.get(name, user=user) for name in names]
         if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
-            raise Refused("they are not trusted alike: one belief in their place would be as weak as the weakest")
+            raise Refused(
+                "they are not trusted alike: one belief in their place would be as weak as the weakest", "mismatch"
+            )
         return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
 
     def _joined(self, proposal: Proposal) -> dict[str, Any]:

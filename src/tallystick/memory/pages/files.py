@@ -98,7 +98,7 @@ class PagesAt(Follower[PagesFile]):
         who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
         """
         if self.ledger.in_batch():
-            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it")
+            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it", "batch")
         with self.ledger.turn(), self._lock:
             self._paused += 1
             try:

@@ -21,11 +21,15 @@ _COUNTERS = ("updated", "entry_count", "needs_compact")  # they follow the page,
 def read_rewrite(text: object, page: Page) -> Page:
     """The rewrite, on the clock of the page whose rewrite it is. Refused, if it is no text."""
     if not isinstance(text, str) or not text.strip():
-        raise Refused("a rewrite is the Markdown of the whole page, and this is nothing; nothing was changed")
+        raise Refused(
+            "a rewrite is the Markdown of the whole page, and this is nothing; nothing was changed", "required"
+        )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Refused(f"character {error.start} of the rewrite is half a surrogate pair; decode it anew") from None
+        raise Refused(
+            f"character {error.start} of the rewrite is half a surrogate pair; decode it anew", "text"
+        ) from None
     return parse(text, page.zone)
 
 

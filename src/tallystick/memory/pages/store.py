@@ -69,7 +69,7 @@ class PageStore(Recents):
         self._gate.must("page", "create", user=self._user)
         with self._at.paused():
             if (file := self._file(about)) and not file.is_gone:
-                raise Refused(f"{file.path} is there already; append to it")
+                raise Refused(f"{file.path} is there already; append to it", "exists")
             self._put(about, {name: value for name, value in front.items() if value}, is_new=True)
             return _info(self._recorded(about))
 
@@ -83,9 +83,9 @@ class PageStore(Recents):
         """
         about = self._about(path)
         if not _is_text(content):
-            raise Refused("there is nothing to append: say it in one to three sentences")
+            raise Refused("there is nothing to append: say it in one to three sentences", "required")
         if told := {"id", "text", "about", "user", "path"} & fields.keys():
-            raise Refused(f"the {min(told)} of an entry follows from its page and its words; leave it out")
+            raise Refused(f"the {min(told)} of an entry follows from its page and its words; leave it out", "field")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
@@ -110,7 +110,7 @@ class PageStore(Recents):
                 raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; `tallystick pages` shows its entries")
             changes: dict[str, Any] = {"text": new_content}
             if not _is_text(new_content):
-                raise Refused("there is nothing to say instead; `forget` takes an entry back")
+                raise Refused("there is nothing to say instead; `forget` takes an entry back", "required")
             if tags is not None:
                 changes["tags"] = texts(tags, "tags")
             self._gate.revise(old_id, changes, reason=reason, user=self._user, path="")
@@ -136,7 +136,7 @@ class PageStore(Recents):
     ) -> PageInfo:  # fmt: skip
         """Say in one line what a page is about, or tag it."""
         if title is not None and not title.strip():
-            raise Refused("a page's title says something; leave it out to keep the one it has")
+            raise Refused("a page's title says something; leave it out to keep the one it has", "required")
         said = {"description": description, "tags": None if tags is None else list(texts(tags, "tags")), "title": title}
         return self._set(path, **{name: value for name, value in said.items() if value is not None})
 
@@ -189,9 +189,9 @@ class PageStore(Recents):
                 made = checked(name, value, self._at.zone)
                 front[name] = list(made) if isinstance(made, tuple) else value
             elif not isinstance(value, str) or "\n" in value or len(value) > 200:
-                raise Refused(f"a page's {name} is one line of at most 200 characters")
+                raise Refused(f"a page's {name} is one line of at most 200 characters", "text")
         if isinstance(front.get("description"), str) and "\n" in front["description"]:
-            raise Refused("a page's description is one line")
+            raise Refused("a page's description is one line", "text")
         return front
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -290,14 +290,14 @@ class PageStore(Recents):
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
-            raise Refused("this memory may only be read here, and so may its pages")
+            raise Refused("this memory may only be read here, and so may its pages", "permission")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _about(self, path: str) -> str:
         """What the page is about that a caller names."""
         if not _is_text(path):
-            raise Refused("name a page, like person-ana.md")
+            raise Refused("name a page, like person-ana.md", "name")
         name = path.removeprefix("memory/").removesuffix(".md")
         whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
         if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:
@@ -305,7 +305,7 @@ class PageStore(Recents):
         prefix, _, rest = name.partition("-")
         if prefix not in PREFIXES or not rest or "/" in name or "\\" in name or "\x00" in name:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
-            raise Refused(f"{path[:60]!r} is no page's name; it begins with one of {kinds}")
+            raise Refused(f"{path[:60]!r} is no page's name; it begins with one of {kinds}", "name")
         return entity_of(f"{name}.md") or name
 
     def _path(self, about: str) -> str:

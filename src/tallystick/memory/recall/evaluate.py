@@ -65,7 +65,7 @@ def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[KnownQue
         try:
             found.append(KnownQuestion.of(each))
         except Refused as error:
-            raise Refused(f"question {number}: {error}") from None
+            raise Refused(f"question {number}: {error}", error.code) from None
     return found
 
 
@@ -107,7 +107,9 @@ class _Putting:
 
     def _hits(self) -> list[Hit]:
         if self._said.get("quarantined") and self._memory.trust != "human":
-            raise Refused("a question about what is pending is a person's to put; leave `quarantined` out")
+            raise Refused(
+                "a question about what is pending is a person's to put; leave `quarantined` out", "permission"
+            )
         if self._frame is None:
             return self._memory.recall(self._asked.ask, k=self._k, **self._said)
         said = {name: value for name, value in self._said.items() if name != "words"}

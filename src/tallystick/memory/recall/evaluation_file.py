@@ -27,7 +27,7 @@ def read_questions(path: Path) -> list[KnownQuestion]:
     try:
         return list(_questions(parse(text)))
     except Wrong as wrong:
-        raise Refused(f"{path}, line {wrong.line}: {wrong}") from None
+        raise Refused(f"{path}, line {wrong.line}: {wrong}", "file") from None
 
 
 def _questions(top: Node) -> Iterator[KnownQuestion]:

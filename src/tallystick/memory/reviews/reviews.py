@@ -159,7 +159,7 @@ class ReviewService:
         self, names: Iterable[str] | None, which: dict[str, str], answer: Callable[[str, str], Review]
     ) -> list[Answered]:  # fmt: skip
         if names is not None and which:
-            raise Refused("say which reviews by name, or by what they have in common, not both")
+            raise Refused("say which reviews by name, or by what they have in common, not both", "conflict")
         if isinstance(names, str):
             raise Refused("names are a list of reviews, not one text")
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]

@@ -50,7 +50,10 @@ class ImportVerbs(MemoryBase):
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
         if mine and (quarantine or self._gate.trust != "human"):
-            raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
+            raise Refused(
+                "a person says that a file is theirs, and then nothing of it is quarantined; leave out mine",
+                "permission",
+            )
         checked(user=self._user(user))
         self._gate.must("import", "run", user=self._user(user))
         import_run = ImportRun(
@@ -82,7 +85,9 @@ class ImportVerbs(MemoryBase):
         from tallystick.memory.exchange.rescue_chronomemory import NAME, import_folder
 
         if format not in ("", NAME):
-            raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
+            raise Refused(
+                f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing", "unsupported"
+            )
         import_run.other = source_of(str(folder.resolve()))
         with self._folder.in_steps():
             import_folder(import_run, folder)
@@ -156,7 +161,7 @@ def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool
         name = wanted or _format(source, has_index)
         if not name and is_alone:
             ways = f"say which with --format: {', '.join(formats())}"
-            raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
+            raise Refused(f"{source.name[:200]} is in no format that is known; {ways}", "file")
         if not name:
             import_run.skip(source.name, "it is in no format that is known")
         elif name in FORMATS:

@@ -107,7 +107,9 @@ class RecallVerbs(MaintainVerbs, TrustVerbs):
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
         """
         if quarantined and self._gate.trust != "human":
-            raise Refused("what is pending is put into a frame for a person alone; leave `quarantined` out")
+            raise Refused(
+                "what is pending is put into a frame for a person alone; leave `quarantined` out", "permission"
+            )
         frame = self.frames.get(name) if isinstance(name, str) else name
         filled = self._recall.frame(
             question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,

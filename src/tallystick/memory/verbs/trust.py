@@ -89,14 +89,14 @@ class TrustVerbs(MemoryBase):
             return "", 0
         if isinstance(since, int):
             if isinstance(since, bool) or since < 0:
-                raise Refused(f"since is an event's number, a date or a time, not {since!r}")
+                raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
             return f"event {since}", since
         if not isinstance(since, str | date):
-            raise Refused(f"since is an event's number, a date or a time, not {since!r}")
+            raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
         said = stamp(since) if isinstance(since, datetime) else said_time(since)
         then = parse_moment(said)
         if then > self._folder.ledger.now():
-            raise Refused(f"{said} has not come yet; leave it out, or name a moment that has")
+            raise Refused(f"{said} has not come yet; leave it out, or name a moment that has", "time")
         with self._folder.ledger.reading():
             return said, self._folder.seq_at(just_before(then)) + 1
 

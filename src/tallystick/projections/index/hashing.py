@@ -16,5 +16,5 @@ def content_hash(content: str) -> str:
     try:
         encoded = normalised.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused("content holds a lone surrogate, which no UTF-8 can carry; decode it anew") from None
+        raise Refused("content holds a lone surrogate, which no UTF-8 can carry; decode it anew", "text") from None
     return hashlib.sha256(encoded).hexdigest()[:16]

@@ -37,7 +37,7 @@ class Draft:
     def of(cls, entry: Entry) -> Draft:
         """What an entry says, to be written anew. Refused, if it lacks its id, its time or its tags."""
         if entry.at is None:
-            raise Refused(f"the entry on line {entry.line} has no time; add one, like [2026-04-20T14:02:11]")
+            raise Refused(f"the entry on line {entry.line} has no time; add one, like [2026-04-20T14:02:11]", "file")
         return cls(
             entry.id, entry.at, entry.tags, entry.body, entry.supersedes, entry.superseded_by, entry.is_retracted
         )  # fmt: skip
@@ -63,5 +63,5 @@ class Draft:
 def checked_id(name: str) -> str:
     """`name`, if an entry may be called that."""
     if not is_id(name):
-        raise Refused(f"{name[:40]!r} is no id of an entry; it looks like 20260421-0915-c4f1a5")
+        raise Refused(f"{name[:40]!r} is no id of an entry; it looks like 20260421-0915-c4f1a5", "name")
     return name

@@ -135,9 +135,11 @@ class Edit:
     def front(self, **fields: Value) -> Self:
         """Set fields of the front matter. The zone is not one of them: it would move every time on the page."""
         if "zone" in fields:
-            raise Refused("the zone of a page cannot be changed: it would move the times on it; make another page")
+            raise Refused(
+                "the zone of a page cannot be changed: it would move the times on it; make another page", "unsupported"
+            )
         if self._page.front.fault:
-            raise Refused(f"the front matter cannot be read ({self._page.front.fault}); mend it by hand first")
+            raise Refused(f"the front matter cannot be read ({self._page.front.fault}); mend it by hand first", "file")
         self._fields |= {name: checked(name, value, self._page.zone) for name, value in fields.items()}
         return self
 

@@ -54,7 +54,7 @@ def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
     if name == "tags" and not isinstance(value, str) and isinstance(value, Iterable):
         tags = tuple(dict.fromkeys(map(tag_of, value)))
         if len(tags) > _MOST_TAGS:
-            raise Refused(f"a page has at most {_MOST_TAGS} tags, not {len(tags)}")
+            raise Refused(f"a page has at most {_MOST_TAGS} tags, not {len(tags)}", "size")
         return tags
     if name in ("created", "updated") and isinstance(value, datetime):
         return in_full(checked_moment(value, name), zone)
@@ -68,9 +68,9 @@ def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
         return zone_name(value)
     if name in ("description", "entity") and isinstance(value, str):
         if len(value) > _LONGEST:
-            raise Refused(f"{name} has {len(value)} characters; {_LONGEST} are the most")
+            raise Refused(f"{name} has {len(value)} characters; {_LONGEST} are the most", "size")
         return value
-    raise Refused(f"a front matter cannot say {name} = {ascii(value)[:60]}; its fields are {', '.join(ORDER)}")
+    raise Refused(f"a front matter cannot say {name} = {ascii(value)[:60]}; its fields are {', '.join(ORDER)}", "field")
 
 
 def written(value: str | tuple[str, ...]) -> str:
@@ -104,7 +104,7 @@ def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> li
     """What has to change so that the front matter says these values. Refused, if it cannot be read."""
     front = page.front
     if front.fault:
-        raise Refused(f"the front matter cannot be read ({front.fault}); mend it by hand first")
+        raise Refused(f"the front matter cannot be read ({front.fault}); mend it by hand first", "file")
     wanted = [(name, values[name]) for name in ORDER if name in values]
     if front.span is None:
         return [_new_front(page, wanted)] if wanted else []
@@ -120,7 +120,7 @@ def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> li
             splices.append(place._replace(text=place.text + line if place.text else line + page.newline))
     grown = sum(len(splice.text) for splice in splices) + front.inside.end - front.inside.start
     if splices and grown > LARGEST:
-        raise Refused(f"the front matter would have more than {LARGEST:,} characters; shorten it by hand first")
+        raise Refused(f"the front matter would have more than {LARGEST:,} characters; shorten it by hand first", "size")
     return splices
 
 

@@ -31,7 +31,7 @@ def file_name(prefix: str, name: str) -> str:
     if prefix not in PREFIXES:
         raise Refused(f"no page begins with {prefix[:40]!r}; it is one of {', '.join(PREFIXES)}")
     if not name:
-        raise Refused(f"a page needs a name after {prefix}-, for example {prefix}-ana")
+        raise Refused(f"a page needs a name after {prefix}-, for example {prefix}-ana", "name")
     return _file(prefix, name, f"{prefix}-{name}")
 
 

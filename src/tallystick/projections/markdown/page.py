@@ -126,4 +126,6 @@ def to_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         place = error.start
-        raise Refused(f"half a surrogate pair at character {place}: no file can hold it; decode it anew") from None
+        raise Refused(
+            f"half a surrogate pair at character {place}: no file can hold it; decode it anew", "text"
+        ) from None

@@ -39,11 +39,11 @@ def tag_of(said: str) -> str:
     tag = re.sub("-{2,}", "-", "".join(char if char in "_/" or is_letter(char) else "-" for char in text))
     tag = tag.strip("-_/")
     if len(said) > 4 * LONGEST or len(tag) > LONGEST:
-        raise Refused(f"the tag {_shown(said)} is too long; {LONGEST} letters are the most")
+        raise Refused(f"the tag {_shown(said)} is too long; {LONGEST} letters are the most", "size")
     if not is_tag(tag):
-        raise Refused(f"{_shown(said)} is no tag; take letters and digits, for example 'work'")
+        raise Refused(f"{_shown(said)} is no tag; take letters and digits, for example 'work'", "name")
     if tag.lower() == RETRACTED:
-        raise Refused(f"the tag {RETRACTED!r} says that an entry was taken back; take another word")
+        raise Refused(f"the tag {RETRACTED!r} says that an entry was taken back; take another word", "state")
     return tag
 
 

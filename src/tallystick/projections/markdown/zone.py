@@ -40,7 +40,9 @@ def zone_name(zone: tzinfo) -> str:
     """How a page names a zone: `Europe/Berlin`, `+08:00` or `UTC`."""
     name = zone.key if isinstance(zone, ZoneInfo) else str(zone).removeprefix("UTC") or "UTC"
     if not name or zone_named(name) is None:
-        raise Refused(f"a page cannot name the zone {name!r}; take ZoneInfo('Europe/Berlin') or an offset in minutes")
+        raise Refused(
+            f"a page cannot name the zone {name!r}; take ZoneInfo('Europe/Berlin') or an offset in minutes", "time"
+        )
     return name
 
 
@@ -82,7 +84,7 @@ def in_full(at: datetime, zone: tzinfo) -> str:
 def checked_moment(at: datetime, what: str) -> datetime:
     """`at`, if it names a moment that every zone can show."""
     if at.tzinfo is None:
-        raise Refused(f"{what} {at.isoformat()} has no time zone: add one, for example tzinfo=timezone.utc")
+        raise Refused(f"{what} {at.isoformat()} has no time zone: add one, for example tzinfo=timezone.utc", "time")
     if not 1 < at.year < 9999:
         raise Refused(f"{what} {at.isoformat()} is at the very end of the calendar; give a year from 2 to 9998")
     return at

@@ -282,7 +282,9 @@ def span_of(said: str | date, zone: tzinfo = UTC) -> tuple[str, str]:
         return stamp(_in(first, zone)), stamp(_in(end, zone))
     except (ValueError, OverflowError):
         shown = ascii(str(said)[:40])
-        raise Refused(f"not a time: {shown}; write it like 2026-05, 2026-05-03 or 2026-05-03T14:00:00Z") from None
+        raise Refused(
+            f"not a time: {shown}; write it like 2026-05, 2026-05-03 or 2026-05-03T14:00:00Z", "time"
+        ) from None
 
 
 def _in(moment: datetime, zone: tzinfo) -> datetime:

@@ -46,7 +46,9 @@ def key_of(part: str, told: object) -> str:
     for needed in (name, *MUST_HAVE.get(part, ())):
         value = told.get(needed)
         if type(value) is not str or not value:
-            raise Refused(f"{needed} is missing" if value is None else f"{needed} is a text that is not empty")
+            raise Refused(
+                f"{needed} is missing" if value is None else f"{needed} is a text that is not empty", "required"
+            )
     return cast(str, told[name])
 
 
@@ -133,7 +135,7 @@ def _arranged(part: str, given: list[Any]) -> list[bytes]:
         told = record.to_dict()
         name = key_of(part, told)
         if name in lines:
-            raise Refused(f"{part}[{number}]: the id {ascii(name)[:60]} stands twice")
+            raise Refused(f"{part}[{number}]: the id {ascii(name)[:60]} stands twice", "duplicate")
         lines[name] = line_of(told)
     return list(lines.values()) if part == "events" else [lines[name] for name in sorted(lines)]
 
@@ -231,7 +233,7 @@ class GraphEnvelope(Displayable):
         if not isinstance(told, Mapping):
             raise Refused(f"an envelope is an object, not {type(told).__name__}")
         if "schema_version" not in told:
-            raise Refused(f"an envelope says its schema_version; this program knows {SCHEMA_VERSION}")
+            raise Refused(f"an envelope says its schema_version; this program knows {SCHEMA_VERSION}", "required")
         known_version(told["schema_version"])
         parts = {part: Records[Any](part, _lines(part, told.get(part, [])), is_judged=True) for part in KINDS}
         extra = {name: value for name, value in told.items() if name not in _FIELDS}
@@ -251,7 +253,7 @@ def _profile(given: Any) -> MemoryProfile | None:
     try:
         return MemoryProfile.from_dict(given)
     except Refused as error:
-        raise type(error)(f"profile: {error}") from None
+        raise error.reworded(f"profile: {error}") from None
 
 
 def known_version(version: object) -> None:
@@ -279,22 +281,22 @@ def _lines(part: str, given: object) -> list[bytes]:
 
 def _placed(error: Refused, part: str, number: int) -> Refused:
     """The same, with the place before it."""
-    return type(error)(f"{part}[{number}]: {error}")
+    return error.reworded(f"{part}[{number}]: {error}")
 
 
 def _twice(name: str) -> bytes:
-    raise Refused(f"the id {ascii(name)[:60]} stands twice")
+    raise Refused(f"the id {ascii(name)[:60]} stands twice", "duplicate")
 
 
 def _strictly(data: bytes) -> Any:
     try:
         told = parse(data)
     except ValueError as error:
-        raise Refused(f"no envelope: {error}") from None
+        raise Refused(f"no envelope: {error}", "json") from None
     try:
         check_json(told)
     except ValueError as error:
-        raise Refused(f"no envelope: {error}") from None
+        raise Refused(f"no envelope: {error}", "json") from None
     return told
 
 

@@ -184,6 +184,6 @@ def copied(told: dict[str, Any]) -> dict[str, Any]:
     try:
         check(told)
     except ValueError as error:
-        raise Refused(f"cannot be written: {error}") from None
+        raise Refused(f"cannot be written: {error}", "json") from None
     copy: dict[str, Any] = orjson.loads(orjson.dumps(told))
     return copy

@@ -34,7 +34,7 @@ def check_record(told: object) -> None:
     try:
         check([[told]])  # an envelope puts two levels above it
     except ValueError as error:
-        raise Refused(f"cannot be written: {str(error).removeprefix('[0][0]').removeprefix('.')}") from None
+        raise Refused(f"cannot be written: {str(error).removeprefix('[0][0]').removeprefix('.')}", "json") from None
 
 
 def put_field(record: object, name: str, value: object) -> None:
@@ -49,7 +49,7 @@ def must_be_text(value: object, what: str) -> None:
 def must_be_name(value: object, what: str) -> None:
     must_be_text(value, what)
     if not value:
-        raise Refused(f"{what} is empty: it names nothing")
+        raise Refused(f"{what} is empty: it names nothing", "name")
 
 
 def as_list(value: object, what: str) -> Iterable[Any]:
@@ -80,12 +80,12 @@ def as_weight(value: object) -> float:
 
 def as_moment(value: date | str, what: str) -> str:
     if not isinstance(value, str | date):
-        raise Refused(f"{what} is a date or time, not {type(value).__name__}")
+        raise Refused(f"{what} is a date or time, not {type(value).__name__}", "time")
     try:
         said = said_time(value)
         return said if not said or is_settled(said) else comparable(said)
     except Refused as error:
-        raise Refused(f"{what}: {error}") from None
+        raise Refused(f"{what}: {error}", error.code) from None
 
 
 @lru_cache(4096)

@@ -46,14 +46,14 @@ class LifecycleAction:
             raise Refused(f"action {self.kind!r} is not known; it is one of {', '.join(KINDS)}")
         object.__setattr__(self, "subject_ids", names(self.subject_ids, "an action's subject_ids"))
         if not self.subject_ids:
-            raise Refused(f"an action to {self.kind} names what it acts on")
+            raise Refused(f"an action to {self.kind} names what it acts on", "required")
         if len(set(self.subject_ids)) < len(self.subject_ids):
-            raise Refused(f"an action to {self.kind} names each thing once")
+            raise Refused(f"an action to {self.kind} names each thing once", "duplicate")
         for name in ("by", "reason", "path_id"):
             if type(getattr(self, name)) is not str:
                 raise Refused(f"{name} of an action is text, not {type(getattr(self, name)).__name__}")
         if not self.by:
-            raise Refused(f"an action to {self.kind} says who asks: by is empty")
+            raise Refused(f"an action to {self.kind} says who asks: by is empty", "required")
         for name in ("changes", "seen"):
             if type(getattr(self, name)) is not dict:
                 raise Refused(f"{name} of an action is an object, not {type(getattr(self, name)).__name__}")
@@ -95,7 +95,7 @@ class LifecycleApproval:
         object.__setattr__(self, "at", moment(self.at))
         object.__setattr__(self, "expires", moment(self.expires))
         if self.expires <= self.at:
-            raise Refused(f"an approval of {self.at} cannot expire at {self.expires}")
+            raise Refused(f"an approval of {self.at} cannot expire at {self.expires}", "time")
         digest_of(self.to_dict())
 
     @classmethod

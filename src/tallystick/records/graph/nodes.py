@@ -264,11 +264,11 @@ def _from(cls: type[R], told: Mapping[str, Any], names: tuple[str, ...], what: s
         return cls(**given)
     except TypeError:
         lacking = [name for name in ("id", "source", "target", "kind") if name in names and name not in told]
-        raise Refused(f"no {what}: {', '.join(lacking)} missing") from None
+        raise Refused(f"no {what}: {', '.join(lacking)} missing", "required") from None
     except UnknownVersion:
         raise
     except Refused as error:
-        raise Refused(f"no {what}: {error}") from None
+        raise Refused(f"no {what}: {error}", error.code) from None
 
 
 def _unjudged(cls: type[R], told: RecordFields, names: tuple[str, ...]) -> R:

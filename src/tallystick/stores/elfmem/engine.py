@@ -66,14 +66,16 @@ def url_of(db_path: str | os.PathLike[str], driver: str) -> URL:
     """The URL of a database file, whatever signs its path is made of. Refused if there can be no such file."""
     path = os.fspath(db_path)
     if path in ("", ":memory:"):
-        raise Refused("a database in memory would be a new one on every connection; use create_test_engine()")
+        raise Refused(
+            "a database in memory would be a new one on every connection; use create_test_engine()", "unsupported"
+        )
     if "\0" in path:
-        raise Refused(f"no file can be called {path!r}: it holds a NUL")
+        raise Refused(f"no file can be called {path!r}: it holds a NUL", "text")
     folder, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise NotFound(f"there is no folder {folder} to hold {name}; make it first")
     if os.path.isdir(path):
-        raise Refused(f"{path} is a folder; name a file in it")
+        raise Refused(f"{path} is a folder; name a file in it", "place")
     return URL.create(driver, database=path)
 
 

@@ -87,7 +87,7 @@ def _must_be_known(recorded: tuple[str, ...], scripts: ScriptDirectory, path: st
         if revision not in known:
             raise Refused(
                 f"{path} is at revision {revision!r}, which this tallystick does not know; "
-                "upgrade tallystick"
+                "upgrade tallystick", "unsupported"
             )
 
 
@@ -103,7 +103,9 @@ def _adopt(conn: Connection, scripts: ScriptDirectory, path: str) -> None:
             command.stamp(_config(conn), script.revision)
             return
     odd = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
-    raise Refused(f"{path} has tables that are not this index's ({', '.join(odd)}); give the index a file of its own")
+    raise Refused(
+        f"{path} has tables that are not this index's ({', '.join(odd)}); give the index a file of its own", "mismatch"
+    )
 
 
 def _shape_at(revision: str) -> _Shape:

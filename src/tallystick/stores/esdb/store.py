@@ -255,7 +255,7 @@ class ChronoStore:
         except FileNotFoundError:
             return 0, 0
         except ValueError as error:
-            raise Refused(f"{path}: {error}") from None
+            raise Refused(f"{path}: {error}", "file") from None
         for fault in faults:
             warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
         with self.folder.ledger.batch():

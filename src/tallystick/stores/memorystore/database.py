@@ -215,9 +215,9 @@ def checked_path(path: Path | str) -> Path:
     """A path that a file can have."""
     path = Path(path)
     if "\0" in str(path):
-        raise Refused(f"no file can be called {str(path)!r}: it holds a NUL")
+        raise Refused(f"no file can be called {str(path)!r}: it holds a NUL", "text")
     if str(path) in (".", ":memory:"):
-        raise Refused("a store is a file: name one, for example Path('./.memory')")
+        raise Refused("a store is a file: name one, for example Path('./.memory')", "name")
     return path
 
 
@@ -229,7 +229,7 @@ def telling(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise told(error, path) from error
     except UnicodeEncodeError:
-        raise Refused("a lone surrogate is no character: nothing can be called that") from None
+        raise Refused("a lone surrogate is no character: nothing can be called that", "text") from None
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         if isinstance(error, PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError):
@@ -249,7 +249,7 @@ def told(error: sqlite3.Error, path: Path) -> TallystickError:
         return NotWritable(f"{path}: {said}; name another file, or ask its owner")
     if code in _NO_ROOM:
         return NotWritten(f"{path}: {said}; make room or check the disk, then try again")
-    return Refused(f"{path}: {said}; nothing was changed")
+    return Refused(f"{path}: {said}; nothing was changed", "mismatch")
 
 
 class OneFile(ABC):

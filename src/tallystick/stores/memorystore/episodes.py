@@ -87,7 +87,7 @@ class Row(NamedTuple):
     def of(cls, episode: Episode, scope: Scope) -> Row:
         """Refused, if it could not be read back as it is."""
         if not episode.id:
-            raise Refused("an episode needs an id here: nothing else would tell it from others")
+            raise Refused("an episode needs an id here: nothing else would tell it from others", "name")
         body = {
             "id": episode.id, "content": episode.content, "timestamp": _zoned(episode.timestamp),
             "source_node": episode.source_node, "agent": scope.agent, "user": scope.user, "session": scope.session,

@@ -149,7 +149,7 @@ class Statement:
 def stated(fact: Fact) -> Statement:
     """A caller's fact, as it can be kept."""
     if fact.status != "active" or fact.superseded_by:
-        raise Refused(f"fact {fact.id!r} is {fact.status}: only what holds can be pinned")
+        raise Refused(f"fact {fact.id!r} is {fact.status}: only what holds can be pinned", "state")
     steps: list[Any] = fact.lineage
     for step in steps:
         named = step.get("source_episode_ids", []) if isinstance(step, dict) else None

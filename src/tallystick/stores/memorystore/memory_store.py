@@ -100,7 +100,7 @@ class SQLiteMemoryStore(OneFile):
             if rows.insert(conn, row, extras):
                 return
         if not rows.is_there(conn, row):
-            raise Refused(f"there is another episode {row.id!r} here already; give this one an id of its own")
+            raise Refused(f"there is another episode {row.id!r} here already; give this one an id of its own", "exists")
 
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int

@@ -61,7 +61,9 @@ class Shape:
         keyed = {name for _, name, *_, key in rows if key}
         if missing or demanded or self.key not in keyed:
             why = f"no column {missing[0]!r}" if missing else f"{(demanded or ['its key'])[0]!r} is not ours"
-            raise Refused(f"{_name(conn)}: holds a table {self.table!r} of another shape ({why}); name another file")
+            raise Refused(
+                f"{_name(conn)}: holds a table {self.table!r} of another shape ({why}); name another file", "mismatch"
+            )
 
     def is_foreign(self, conn: sqlite3.Connection) -> bool:
         """Whether the table was made elsewhere with another key, and is still to be converted."""
@@ -152,7 +154,7 @@ def health_of(path: Path, shape: Shape) -> StoreHealth:
 
 def _looked_at(path: Path, shape: Shape, kind: str, warnings: list[str]) -> StoreHealth:
     if os.path.isdir(path):
-        raise Refused(f"{path} is a folder; name a file in it")
+        raise Refused(f"{path} is a folder; name a file in it", "place")
     conn = open_file(path, timeout=0)
     try:
         shape.verify(conn)

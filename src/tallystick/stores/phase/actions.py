@@ -56,7 +56,7 @@ def effects_of(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Eff
     """What `action` would do now. Refused, NotFound or Moved, if it cannot be done as it was asked."""
     odd = sorted(action.changes.keys() - _MAY_CHANGE[action.kind])
     if odd:
-        raise Refused(f"an action to {action.kind} has no {odd[0]!r} to change")
+        raise Refused(f"an action to {action.kind} has no {odd[0]!r} to change", "field")
     for name, digest in action.seen.items():
         if digest_now(store, name, is_path=action.kind == "compact") != digest:
             raise Moved(f"{name!r} is other than when it was asked to {action.label}; look again and ask again")
@@ -91,18 +91,18 @@ def _node(store: MemoryGraphStore, action: LifecycleAction, change: str) -> Memo
     """The node that a change names."""
     name = action.changes.get(change)
     if not isinstance(name, str) or not name:
-        raise Refused(f"an action to {action.kind} says {change} which node: changes={{{change!r}: id}}")
+        raise Refused(f"an action to {action.kind} says {change} which node: changes={{{change!r}: id}}", "required")
     if name in action.subject_ids:
-        raise Refused(f"{name!r} cannot {action.kind} itself")
+        raise Refused(f"{name!r} cannot {action.kind} itself", "self")
     return _standing(store.load_node(name))
 
 
 def _standing(node: MemoryNode) -> MemoryNode:
     """Refused, if a node is not what it was any more."""
     if node.merged:
-        raise Refused(f"{node.id!r} was merged into {node.merged_into!r}; act on that one")
+        raise Refused(f"{node.id!r} was merged into {node.merged_into!r}; act on that one", "state")
     if status_of(node) in (SUPERSEDED, RETRACTED):
-        raise Refused(f"{node.id!r} is {status_of(node)}")
+        raise Refused(f"{node.id!r} is {status_of(node)}", "state")
     return node
 
 
@@ -122,7 +122,7 @@ def _each(store: MemoryGraphStore, action: LifecycleAction) -> list[Thing]:
     things = [_thing(store, name) for name in action.subject_ids]
     for thing in things:
         if isinstance(thing, MemoryNode) and thing.merged:
-            raise Refused(f"{thing.id!r} was merged into {thing.merged_into!r}; act on that one")
+            raise Refused(f"{thing.id!r} was merged into {thing.merged_into!r}; act on that one", "state")
     return things
 
 
@@ -130,7 +130,7 @@ def _active(store: MemoryGraphStore, action: LifecycleAction) -> list[Thing]:
     things = _each(store, action)
     for thing in things:
         if status_of(thing) != ACTIVE:
-            raise Refused(f"{thing.id!r} is {status_of(thing)}; an action to {action.kind} needs it active")
+            raise Refused(f"{thing.id!r} is {status_of(thing)}; an action to {action.kind} needs it active", "state")
     return things
 
 
@@ -163,12 +163,14 @@ def _weaken(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effect
 def _end(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
     """Nothing is hidden by it before that moment, and `""` says that there is no end."""
     if not action.changes:
-        raise Refused("to end says until when it holds: changes={'valid_to': time}, or '' if it does not end")
+        raise Refused(
+            "to end says until when it holds: changes={'valid_to': time}, or '' if it does not end", "required"
+        )
     things = _active(store, action)
     ended = [replace(_with(thing, ended_at=at), **action.changes) for thing in things]
     for thing, after in zip(things, ended, strict=True):
         if (thing.valid_from, thing.valid_to) == (after.valid_from, after.valid_to):
-            raise Refused(f"{thing.id!r} holds from and until then already")
+            raise Refused(f"{thing.id!r} holds from and until then already", "state")
     return _changed(ended)
 
 
@@ -180,7 +182,7 @@ def _retract(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effec
     things = _each(store, action)
     for thing in things:
         if status_of(thing) == RETRACTED:
-            raise Refused(f"{thing.id!r} is retracted already")
+            raise Refused(f"{thing.id!r} is retracted already", "state")
     return _changed(_with(thing, status=RETRACTED, retracted_at=at) for thing in things)
 
 
@@ -190,7 +192,7 @@ def _supersede(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Eff
     after = _successors(store, new)
     for node in old:
         if node.id in after:
-            raise Refused(f"{new.id!r} is superseded by {node.id!r} already; neither can supersede the other")
+            raise Refused(f"{new.id!r} is superseded by {node.id!r} already; neither can supersede the other", "state")
     edges = (MemoryEdge.between(new.id, SUPERSEDES, node.id, valid_from=at) for node in old)
     return Effects(tuple(_with(node, status=SUPERSEDED, superseded_by=new.id) for node in old), tuple(edges))
 
@@ -210,12 +212,14 @@ def _successors(store: MemoryGraphStore, node: MemoryNode) -> set[str]:
 def _promote(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
     phase = action.changes.get("phase")
     if phase not in PHASES[1:]:
-        raise Refused(f"a promotion says to which phase: changes={{'phase': one of {', '.join(PHASES[1:])}}}")
+        raise Refused(
+            f"a promotion says to which phase: changes={{'phase': one of {', '.join(PHASES[1:])}}}", "required"
+        )
     things = _active(store, action)
     for thing in things:
         now = thing.properties.get("phase", PHASES[0])
         if now in PHASES and PHASES.index(now) >= PHASES.index(phase):
-            raise Refused(f"{thing.id!r} is {now} already; a promotion leads upwards")
+            raise Refused(f"{thing.id!r} is {now} already; a promotion leads upwards", "state")
     return _changed(_with(thing, phase=phase, promoted_at=at) for thing in things)
 
 
@@ -243,7 +247,7 @@ def _edges_around(store: MemoryGraphStore, target: MemoryNode, sources: list[Mem
 
 def _compact(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
     if len(action.subject_ids) != 1:
-        raise Refused("one path is compacted at a time")
+        raise Refused("one path is compacted at a time", "state")
     summary = names(action.changes.get("summary_ids", ()), "summary_ids")
     for name in summary:
         _standing(store.load_node(name))

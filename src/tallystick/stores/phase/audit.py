@@ -57,7 +57,7 @@ class AuditRecord:
             if type(getattr(self, name)) is not str:
                 raise Refused(f"{name} of an audit record is text, not {type(getattr(self, name)).__name__}")
         if not self.action:
-            raise Refused("an audit record says which action it is about")
+            raise Refused("an audit record says which action it is about", "required")
         if self.outcome not in OUTCOMES:
             raise Refused(f"an outcome is one of {', '.join(OUTCOMES)}, not {self.outcome!r}")
         if self.approval is not None and type(self.approval) is not dict:
@@ -67,7 +67,7 @@ class AuditRecord:
         try:
             check(self.to_dict())
         except ValueError as error:
-            raise Refused(f"cannot be written: {error}") from None
+            raise Refused(f"cannot be written: {error}", "json") from None
 
     def to_dict(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"subject": list(self.subject)}

@@ -55,7 +55,7 @@ def must_make_sense(judge: Gate, events: Iterable[MemoryEvent]) -> None:
         try:
             _must_follow(event, judge)
         except Refused as error:
-            raise type(error)(f"event {shown(event.id)}: {error}; nothing was recorded") from None
+            raise error.reworded(f"event {shown(event.id)}: {error}; nothing was recorded") from None
 
 
 def _must_follow(event: MemoryEvent, judge: Gate) -> None:

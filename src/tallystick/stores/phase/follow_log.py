@@ -320,7 +320,9 @@ class Follows:
         for event in self.log:
             judge.why_not(event)
             if event.id in lines and lines.pop(event.id) != event.to_line()[:-1]:
-                raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
+                raise Refused(
+                    f"event {shown(event.id)} is here already and says otherwise; an event is never changed", "exists"
+                )
         judge.held = lambda what, name: _loaded(here[what].get(name))
         for name, line in lines.items():
             must_fit(name, line)

@@ -37,7 +37,7 @@ class Given:
 def given_in(name: str, data: bytes) -> Given:
     """What a file brings. Refused, with the file's name, if it is nothing that a workspace takes in."""
     if not data.strip():
-        raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each")
+        raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each", "file")
     own = GraphEnvelope.as_written(data)
     if own is not None:
         return Given(name, ENVELOPE, own)
@@ -45,14 +45,14 @@ def given_in(name: str, data: bytes) -> Given:
         told = parse(data)
     except ValueError as error:
         if _is_one_object(data):
-            raise Refused(f"{name}: {error}") from None
+            raise Refused(f"{name}: {error}", "file") from None
         return Given(name, EVENTS, GraphEnvelope(events=list(events_in(name, data))))
     try:
         return _given_object(name, data, told)
     except UnknownVersion as error:
         raise UnknownVersion(f"{name}: {error}") from None
     except (ValueError, Refused) as error:
-        raise Refused(f"{name}: {error}") from None
+        raise Refused(f"{name}: {error}", "file") from None
 
 
 def _is_one_object(data: bytes) -> bool:
@@ -65,21 +65,23 @@ def _is_one_object(data: bytes) -> bool:
 
 def _given_object(name: str, data: bytes, told: object) -> Given:
     if type(told) is not dict:
-        raise Refused(f"an envelope, a profile or an event is an object, not {type(told).__name__}")
+        raise Refused(f"an envelope, a profile or an event is an object, not {type(told).__name__}", "file")
     if _PARTS & told.keys():
         return Given(name, ENVELOPE, _envelope(told))
     if {"at", "payload"} & told.keys():
         return Given(name, EVENTS, GraphEnvelope(events=[_event(loads(data))]))
     if "id" in told and told.get("kind", "profile") == "profile":
         return Given(name, PROFILE, GraphEnvelope(profile=MemoryProfile.from_dict(loads(data))))
-    raise Refused("neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges")
+    raise Refused(
+        "neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges", "file"
+    )
 
 
 def _envelope(told: dict[str, Any]) -> GraphEnvelope:
     try:
         check(told)
     except ValueError as error:
-        raise Refused(f"no envelope: {error}") from None
+        raise Refused(f"no envelope: {error}", "file") from None
     return GraphEnvelope.from_dict(told)
 
 
@@ -99,7 +101,7 @@ def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
         lines = {name: line for name, line, _ in whole.settled(part)}
         for name, line, _ in more.settled(part):
             if part == "events" and lines.get(name, line) != line:
-                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file")
+                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file", "mismatch")
             lines[name] = line
         if part == "profiles" and first is not None:
             lines |= heads
@@ -129,10 +131,10 @@ def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
 
 def _event(told: Any, at: str = "") -> MemoryEvent:
     if type(told) is not dict:
-        raise Refused(f"an event is an object, not {type(told).__name__}")
+        raise Refused(f"an event is an object, not {type(told).__name__}", "file")
     fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **told}
     if not fields["at"]:
-        raise Refused("at is missing: when did it happen?")
+        raise Refused("at is missing: when did it happen?", "file")
     fields["at"] = moment(fields["at"])
     if "id" not in told:
         said = MemoryEvent.from_dict({**fields, "id": "-"})
@@ -151,7 +153,7 @@ def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:
     try:
         return LifecycleAction.from_dict({**_USUAL_ACTION, **told}), "seen" in told
     except Refused as error:
-        raise Refused(f"{name}: {error}") from None
+        raise Refused(f"{name}: {error}", error.code) from None
 
 
 def approval_in(name: str, data: bytes) -> tuple[LifecycleApproval, dict[str, str]]:
@@ -160,17 +162,17 @@ def approval_in(name: str, data: bytes) -> tuple[LifecycleApproval, dict[str, st
     seen = told.pop("seen", {})
     try:
         if type(seen) is not dict:
-            raise Refused("seen is an object")
+            raise Refused("seen is an object", "file")
         return LifecycleApproval.from_dict(told), seen
     except Refused as error:
-        raise Refused(f"{name}: {error}") from None
+        raise Refused(f"{name}: {error}", error.code) from None
 
 
 def _object(name: str, data: bytes, what: str) -> dict[str, Any]:
     try:
         told = loads(data)
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from None
+        raise Refused(f"{name}: {error}", "file") from None
     if type(told) is not dict:
-        raise Refused(f"{name}: {what} is an object, not {type(told).__name__}")
+        raise Refused(f"{name}: {what} is an object, not {type(told).__name__}", "file")
     return told

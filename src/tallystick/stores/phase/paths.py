@@ -64,7 +64,9 @@ def merge(
 def abandon(paths: Paths, path_id: str, reason: str, *, at: datetime | str, event_id: str = "") -> PathChange:
     """Give a path up, and say why. What is on it stays in the log and is seen nowhere else."""
     if len(reason) > LONGEST_REASON:
-        raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
+        raise Refused(
+            f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most", "size"
+        )
     return _decided(paths, ABANDON, path_id, (path_id,), {"reason": reason}, at, event_id)
 
 

@@ -54,7 +54,7 @@ class Turn:
             lock = Lock(path, self._disk, timeout=PATIENCE)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise Refused(f"{path} is a link, and nothing is written through links; remove it") from error
+                raise Refused(f"{path} is a link, and nothing is written through links; remove it", "place") from error
             raise NotWritten(f"{path} was not written ({error.strerror}); make room and try again") from error
         if not lock.writable:
             lock.close()

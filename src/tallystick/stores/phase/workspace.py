@@ -39,7 +39,9 @@ def create(root: str | Path) -> bool:
         return False
     others = sorted(name for name in os.listdir(place) if not layout.is_own(name)) if place.is_dir() else []
     if others:
-        raise Refused(f"{place} has other things in it ({', '.join(map(shown, others[:3]))}); choose an empty folder")
+        raise Refused(
+            f"{place} has other things in it ({', '.join(map(shown, others[:3]))}); choose an empty folder", "place"
+        )
     with FileBackedMemoryGraphStore(place) as store:
         store.create()
     return True

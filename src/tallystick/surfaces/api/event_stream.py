@@ -60,7 +60,9 @@ def _behind(last: str, size: int) -> int:
     if not (last.isascii() and last.isdigit()):
         raise Refused("Last-Event-ID is an event's number, as the stream gave it")
     if int(last) >= size:
-        raise Refused(f"there is no event {last} here: the ledger has {size}. Is it another one, or one taken back?")
+        raise Refused(
+            f"there is no event {last} here: the ledger has {size}. Is it another one, or one taken back?", "reference"
+        )
     return int(last) + 1
 
 

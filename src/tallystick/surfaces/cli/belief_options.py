@@ -94,7 +94,7 @@ def _check_utf8(what: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv") from None
+        raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv", "text") from None
 
 
 def _said_in_utf8(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -109,7 +109,7 @@ def said_lines(text: str) -> list[str]:
     """The lines of a text that say something."""
     found = [line.strip() for line in text.split("\n") if line.strip()]
     if not found:
-        raise Refused("there is nothing in it: every line is empty")
+        raise Refused("there is nothing in it: every line is empty", "required")
     return found
 
 
@@ -117,10 +117,10 @@ def from_standard_input(limit: int = MOST) -> str:
     """All of standard input as text, without the newlines at its end."""
     data = sys.stdin.buffer.read(limit + 1)
     if len(data) > limit:
-        raise Refused(f"standard input holds more than {limit:,} bytes; say it in parts")
+        raise Refused(f"standard input holds more than {limit:,} bytes; say it in parts", "size")
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise Refused(
-            f"standard input is not UTF-8 (byte {error.start}); convert it first, for example with iconv"
+            f"standard input is not UTF-8 (byte {error.start}); convert it first, for example with iconv", "text"
         ) from None

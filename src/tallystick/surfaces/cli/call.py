@@ -40,7 +40,7 @@ class Call:
         settings.calculate_in_one_thread()
         folder = settings.locate(self.folder)
         if folder.exists() and not folder.is_dir():
-            raise Refused(f"{folder} is a file, and a memory is a folder; name another with --folder")
+            raise Refused(f"{folder} is a file, and a memory is a folder; name another with --folder", "place")
         return folder
 
     def there(self) -> Path:
@@ -68,7 +68,7 @@ class Call:
             where = short_path(folder)
             raise Refused(
                 f"{where} holds other things and no memory; `tallystick init {where}` makes one among them, "
-                "--folder names another"
+                "--folder names another", "place"
             )
         return folder
 

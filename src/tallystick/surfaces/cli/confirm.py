@@ -18,10 +18,10 @@ Done = TypeVar("Done")
 def ask(call: Call, lines: Callable[[], Iterable[str]], question: str, *, alone: str) -> None:
     """Show what would be done, and go on with a yes. Refused with a no, and, as `alone` says, where nobody is."""
     if call.json or not on_a_terminal():
-        raise Refused(alone)
+        raise Refused(alone, "unconfirmed")
     click.echo("\n".join(lines()))
     if not click.confirm(f"\n{question}"):
-        raise Refused("nothing was changed")
+        raise Refused("nothing was changed", "unconfirmed")
 
 
 def one_by_one(call: Call, picked: Sequence[Picked], act: Callable[[Picked], Done]) -> list[Done]:

@@ -105,9 +105,12 @@ def _wish(
 ) -> Wish:  # fmt: skip
     """All that is wanted, or a refusal of what this client cannot have."""
     if client is not GENERIC and project is not None and not client.project:
-        raise Refused(f"{client.title} has no file for a project; leave --project out")
+        raise Refused(f"{client.title} has no file for a project; leave --project out", "unsupported")
     if capture and client.hooks is None:
-        raise Refused(f"{client.title} has no hooks that tallystick knows; leave --capture out, and connect without it")
+        raise Refused(
+            f"{client.title} has no hooks that tallystick knows; leave --capture out, and connect without it",
+            "unsupported",
+        )
     program, folder = this_program(), _folder(call, project)
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words = writable([*words, *(["--folder", folder] if folder else [])])
@@ -124,9 +127,12 @@ def _folder(call: Call, project: Path | None) -> str:
 
 def _remote(client: Client, url: str) -> Entry:
     if not url.startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise Refused(f"not an address of a server: {url!r}; write it like http://127.0.0.1:8722/mcp")
+        raise Refused(f"not an address of a server: {url!r}; write it like http://127.0.0.1:8722/mcp", "name")
     if client.remote is None:
-        raise Refused(f"{client.title} cannot be told in a file where to find the token of a server; leave --http out")
+        raise Refused(
+            f"{client.title} cannot be told in a file where to find the token of a server; leave --http out",
+            "unsupported",
+        )
     return client.remote(url)
 
 
@@ -162,7 +168,9 @@ def _put_in(call: Call, wish: Wish, *, yes: bool, words: bool) -> int:
         changes = plan.to_connect(client, wish.entry, wish.groups, project=wish.project)
     except Puzzled as error:
         pages.to_add(call, client, wish.entry, wish.groups, wish.project, name=client.name)
-        raise Refused(f"{error.path} is not understood: {error.why}; nothing was changed, add it by hand") from None
+        raise Refused(
+            f"{error.path} is not understood: {error.why}; nothing was changed, add it by hand", "file"
+        ) from None
     if not changes:
         return _nothing(call, wish, f"{client.title} is already connected")
     remarks = _remarks(wish)
@@ -178,7 +186,9 @@ def _take_out(call: Call, wish: Wish, *, yes: bool) -> int:
     try:
         changes = plan.to_disconnect(client, project=wish.project, hooks_alone=wish.capture)
     except Puzzled as error:
-        raise Refused(f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand") from None
+        raise Refused(
+            f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand", "file"
+        ) from None
     if not changes:
         return _nothing(call, wish, f"{client.title} {'captures nothing' if wish.capture else 'is not connected'}")
     if not _agreed(call, wish, changes, [], yes=yes):
@@ -221,7 +231,7 @@ def _agreed(call: Call, wish: Wish, changes: list[Change], remarks: list[str], *
         pages.only_shown(call, wish.client, changes)
         return False
     if not click.confirm("\nWrite this?"):
-        raise Refused("nothing was changed")
+        raise Refused("nothing was changed", "unconfirmed")
     return True
 
 

@@ -59,10 +59,13 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: s
 
 def _ask(call: Call, going: Erasure, folder: Path) -> None:
     if call.json or not on_a_terminal():
-        raise Refused("erasing cannot be undone, and nobody is here to ask; see it with --dry-run, do it with --yes")
+        raise Refused(
+            "erasing cannot be undone, and nobody is here to ask; see it with --dry-run, do it with --yes",
+            "unconfirmed",
+        )
     click.echo("\n".join(_what(going, folder)))
     if not click.confirm("\nDestroy these words for good?"):
-        raise Refused("nothing was erased")
+        raise Refused("nothing was erased", "unconfirmed")
 
 
 def _what(going: Erasure, folder: Path) -> Iterator[str]:

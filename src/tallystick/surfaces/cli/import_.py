@@ -76,7 +76,9 @@ def import_(
         done = _brought(memory, sources, format_, quarantine=quarantine, mine=mine, dry_run=dry_run)
     if not done.files and not done.skipped:
         where = short(" ".join(sources), 200)
-        raise Refused(f"there is nothing to bring in at {where}; `tallystick import --help` lists what is understood")
+        raise Refused(
+            f"there is nothing to bring in at {where}; `tallystick import --help` lists what is understood", "file"
+        )
     call.answer(done.to_dict(), lambda: _page(done))
 
 
@@ -178,10 +180,10 @@ def _named_by_the_client() -> tuple[str, bool]:
     try:
         told = loads(sys.stdin.buffer.read(_MOST))
     except ValueError:
-        raise Refused("what the client said is not JSON") from None
+        raise Refused("what the client said is not JSON", "file") from None
     path = told.get("transcript_path") if isinstance(told, dict) else None
     if not isinstance(path, str) or not path:
-        raise Refused("the client named no transcript_path")
+        raise Refused("the client named no transcript_path", "required")
     return path, told.get("hook_event_name") == "SessionEnd"
 
 

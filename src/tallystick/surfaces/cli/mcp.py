@@ -87,7 +87,7 @@ def mcp(
 def need_the_package() -> None:
     """Refused, with the line that installs it, if the package of the protocol is missing."""
     if find_spec("mcp") is None:
-        raise Refused("the MCP server needs the package mcp: pip install '.[serve]' in a checkout")
+        raise Refused("the MCP server needs the package mcp: pip install '.[serve]' in a checkout", "unavailable")
 
 
 def speak_on_standard_error() -> None:
@@ -110,7 +110,7 @@ def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
     found = TOOLS + tuple(tool for name in PROFILES if name in profiles for tool in tools_of(name))
     names = [tool.name for tool in found]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise Refused(f"two of these profiles have a tool {twice!r}; serve each of them by itself")
+        raise Refused(f"two of these profiles have a tool {twice!r}; serve each of them by itself", "duplicate")
     return found
 
 

@@ -109,7 +109,7 @@ def _replay(call: Call, memory: Memory, receipt: str, question: str) -> int:
         found = memory.replay(receipt, question=question)
     call.answer(found.to_dict(), lambda: replayed(found))
     if not found.question:
-        raise Refused("the receipt did not keep the question, so it was not put again; write it as QUESTION")
+        raise Refused("the receipt did not keep the question, so it was not put again; write it as QUESTION", "state")
     return 0 if found.is_the_same else 1
 
 

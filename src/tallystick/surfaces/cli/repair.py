@@ -51,10 +51,13 @@ def _ask(call: Call, steps: list[care.Step]) -> None:
     if any(step.refused for step in steps):
         return  # nothing can be done: the call that follows says why
     if call.json or not on_a_terminal():
-        raise Refused("a repair changes the ledger, and nobody is here to ask; see it with --dry-run, do it with --yes")
+        raise Refused(
+            "a repair changes the ledger, and nobody is here to ask; see it with --dry-run, do it with --yes",
+            "unconfirmed",
+        )
     click.echo("\n".join(_page(steps, "Would do")))
     if not click.confirm("\nDo this?"):
-        raise Refused("nothing was changed")
+        raise Refused("nothing was changed", "unconfirmed")
 
 
 def _page(steps: list[care.Step], title: str) -> Iterator[str]:

@@ -211,7 +211,9 @@ def _tell(call: Call, done: Sequence[Any], line: Callable[[Any], str], *, severa
 
 def _tell_of_failures(number: int) -> None:
     if number:
-        raise Refused(f"{count(number, 'review')} could not be answered; `tallystick review` shows what waits")
+        raise Refused(
+            f"{count(number, 'review')} could not be answered; `tallystick review` shows what waits", "incomplete"
+        )
 
 
 def _answer_one(memory: Memory, review: Review, approve: bool, reason: str) -> Review:

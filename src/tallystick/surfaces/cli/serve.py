@@ -106,7 +106,10 @@ def serve(
 def need_the_packages() -> None:
     """Refused, with the line that installs them, if a package of the server is missing."""
     if missing := next((name for name in _NEEDED if find_spec(name) is None), ""):
-        raise Refused(f"the server needs the package {missing.replace('_', '-')}: pip install '.[serve]' in a checkout")
+        raise Refused(
+            f"the server needs the package {missing.replace('_', '-')}: pip install '.[serve]' in a checkout",
+            "unavailable",
+        )
 
 
 def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: ServerNotices) -> Holds:

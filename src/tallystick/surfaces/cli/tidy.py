@@ -133,7 +133,9 @@ def _apply(call: Call, memory: Memory, picked: Sequence[Proposal], reason: str) 
     done = one_by_one(call, picked, carry_out)
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
-        raise Refused(f"{count(failed, 'proposal')} could not be applied; `tallystick tidy` lists what there is")
+        raise Refused(
+            f"{count(failed, 'proposal')} could not be applied; `tallystick tidy` lists what there is", "incomplete"
+        )
 
 
 def _told(done: Sequence[Proposal]) -> Iterator[str]:

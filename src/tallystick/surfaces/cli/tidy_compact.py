@@ -114,7 +114,9 @@ def _apply(call: Call, memory: Memory, picked: Sequence[Compaction], reason: str
     done = one_by_one(call, picked, lambda each: memory.pages.compact(each, reason=reason))
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
-        raise Refused(f"{count(failed, 'page')} could not be folded; `tallystick tidy --compact` says why")
+        raise Refused(
+            f"{count(failed, 'page')} could not be folded; `tallystick tidy --compact` says why", "incomplete"
+        )
 
 
 def _rewrite(call: Call, memory: Memory, chosen: Sequence[str], file: str, reason: str) -> None:
@@ -129,11 +131,13 @@ def _text_in(path: Path) -> str:
     with path.open("rb") as opened:
         data = opened.read(MOST + 1)
     if len(data) > MOST:
-        raise Refused(f"{path} holds more than {MOST:,} bytes; that is no page to be rewritten in one go")
+        raise Refused(f"{path} holds more than {MOST:,} bytes; that is no page to be rewritten in one go", "size")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not UTF-8 (byte {error.start}); convert it first, for example with iconv") from None
+        raise Refused(
+            f"{path} is not UTF-8 (byte {error.start}); convert it first, for example with iconv", "text"
+        ) from None
 
 
 def _told(done: Sequence[Compaction]) -> Iterator[str]:

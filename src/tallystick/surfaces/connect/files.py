@@ -53,11 +53,15 @@ def look(path: Path) -> FileState:
     except FileNotFoundError:
         return FileState(path, target, None)
     except OSError as error:
-        raise Refused(f"{path} cannot be looked at: {(error.strerror or '').lower()}; see where it leads") from None
+        raise Refused(
+            f"{path} cannot be looked at: {(error.strerror or '').lower()}; see where it leads", "place"
+        ) from None
     if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"{path} is not a file; move it away, then try again")
+        raise Refused(f"{path} is not a file; move it away, then try again", "place")
     if found.st_size > MOST:
-        raise Refused(f"{path} has {found.st_size:,} bytes, and a configuration has {MOST:,} at most; edit it by hand")
+        raise Refused(
+            f"{path} has {found.st_size:,} bytes, and a configuration has {MOST:,} at most; edit it by hand", "size"
+        )
     return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
 
 

@@ -28,5 +28,7 @@ def writable(words: list[str]) -> list[str]:
     """The same, or refused: a name that is no text cannot be written into a file of text."""
     for word in words:
         if any("\ud800" <= sign <= "\udfff" for sign in word):
-            raise Refused(f"{word!r} is no text, and no configuration can hold it; use a folder with a plain name")
+            raise Refused(
+                f"{word!r} is no text, and no configuration can hold it; use a folder with a plain name", "text"
+            )
     return words

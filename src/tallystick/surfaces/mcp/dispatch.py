@@ -131,7 +131,7 @@ def _read(tool: Tool, given: Mapping[str, Any]) -> Args:
     """The arguments, under the names that the tool takes."""
     size = sum(map(len, texts_in(given)))
     if size > LONGEST:
-        raise Refused(f"these are {size:,} characters, and one call takes up to {LONGEST:,}; send it in parts")
+        raise Refused(f"these are {size:,} characters, and one call takes up to {LONGEST:,}; send it in parts", "size")
     return tool.takes.model_validate(tool.meant(given))
 
 

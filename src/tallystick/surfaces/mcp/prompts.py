@@ -105,7 +105,9 @@ def start(memory: Memory, given: Given) -> Iterator[str]:
     """What a session begins with: who one is, what bears on the task, and the task itself, in the person's words."""
     task, budget = given.get("task", "").strip(), _budget(given.get("budget", ""))
     if len(task) > _LONGEST_TASK:
-        raise Refused(f"the task is longer than {_LONGEST_TASK:,} characters; say in a sentence what is to be done")
+        raise Refused(
+            f"the task is longer than {_LONGEST_TASK:,} characters; say in a sentence what is to be done", "size"
+        )
     own = memory.frame("self", task, budget=max(1, budget // 4))
     rest = memory.frame("attention", task, budget=max(1, budget - own.used))
     yield _with(_BEGIN, f"{own.text}\n{rest.text}".strip())
@@ -157,7 +159,7 @@ def _since(said: str) -> str:
     try:
         return parse_moment(said)
     except Refused:
-        raise Refused("since is like 24h, 7d, 2026-05-03 or 2026-05-03T14:00:00Z") from None
+        raise Refused("since is like 24h, 7d, 2026-05-03 or 2026-05-03T14:00:00Z", "time") from None
 
 
 def _session(change: Change) -> str:

@@ -60,5 +60,5 @@ class Tool:
         for name, value in given.items():
             own = name if name in known else self.also.get(name, name)
             if value is not None and found.setdefault(own, value) != value:
-                raise Refused(f"{self.name} is told {own} in two ways that differ; say it once, as {own}")
+                raise Refused(f"{self.name} is told {own} in two ways that differ; say it once, as {own}", "conflict")
         return found

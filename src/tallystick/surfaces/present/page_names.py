@@ -44,7 +44,7 @@ def page_name(memory: Memory, name: str) -> str:
     except NotFound as error:
         raise NotFound(_with_hint(memory, name, str(error))) from None
     except Refused as error:
-        raise Refused(_with_hint(memory, name, str(error))) from None
+        raise Refused(_with_hint(memory, name, str(error)), error.code) from None
     return found
 
 

@@ -59,7 +59,7 @@ def read_moment(text: str) -> int | datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise Refused(
-            f"not a moment: {text!r}; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)"
+            f"not a moment: {text!r}; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
         ) from None
 
 
@@ -97,7 +97,7 @@ def read_time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00") from None
+        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00", "time") from None
 
 
 def read_date(text: str) -> date | datetime:

@@ -196,7 +196,9 @@ def _checked(name: str) -> str:
     """A name that a client may use, in small letters."""
     small = name.lower()
     if not _NAME.fullmatch(small) or ".." in small:
-        raise Refused(f"{name[:60]!r} is no name of a server; it is like memory.example.org or memory.example.org:8443")
+        raise Refused(
+            f"{name[:60]!r} is no name of a server; it is like memory.example.org or memory.example.org:8443", "name"
+        )
     return small
 
 

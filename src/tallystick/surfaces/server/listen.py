@@ -257,7 +257,9 @@ def bound(where: Where) -> socket.socket:
         family, kind, protocol, _, address = found[0]
         made = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError):
-        raise Refused(f"{where.host[:60]!r} is no address of this machine; leave --host out for {HOST}") from None
+        raise Refused(
+            f"{where.host[:60]!r} is no address of this machine; leave --host out for {HOST}", "name"
+        ) from None
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
@@ -266,7 +268,8 @@ def bound(where: Where) -> socket.socket:
         made.close()
         raise Refused(
             f"cannot listen on {bracketed(where.host)}:{where.port}: {error.strerror}; choose another with --port, "
-            "or --port 0 for any that is free; if it is `tallystick serve` that listens there, --link opens its page"
+            "or --port 0 for any that is free; if it is `tallystick serve` that listens there, --link opens its page",
+            "unavailable",
         ) from None
     return made
 

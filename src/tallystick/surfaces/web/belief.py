@@ -47,7 +47,7 @@ async def _taken(request: Request) -> Response:
 
 def _change(memory: Memory, version: str, text: str, reason: str) -> str:
     if not text.strip():
-        raise Refused("there is nothing to say instead; to take it back, forget it")
+        raise Refused("there is nothing to say instead; to take it back, forget it", "required")
     return memory.revise(version, text, reason=reason).id
 
 

@@ -48,7 +48,7 @@ async def begun(request: Request) -> Response:
     words = _NOT_A_NAME.sub("-", form.get("name", "").strip()).strip("-").lower()
     name = f"{form.get('kind', '')}-{words}"
     if not words:
-        raise Refused("name what the page is about, like Ana or Harbor")
+        raise Refused("name what the page is about, like Ana or Harbor", "name")
     done = await ask(request, lambda memory: _add(memory, name, form))
     return then(f"/pages/{segment(name)}?done={done}")
 

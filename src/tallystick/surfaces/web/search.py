@@ -93,7 +93,7 @@ async def outcome(request: Request) -> Response:
     fields = await form_of(request)
     name, how = fields.get("name", ""), fields.get("how", "")
     if not name or how not in _SIGNALS:
-        raise Refused("say which memory it was, and whether it helped; the buttons on the search page do")
+        raise Refused("say which memory it was, and whether it helped; the buttons on the search page do", "required")
     await ask(request, lambda memory: memory.outcome([name], _SIGNALS[how]))
     return then(plainly(dict(parse_qsl(fields.get("back", "")))).address(noted=how))
 

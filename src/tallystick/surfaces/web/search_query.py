@@ -83,7 +83,9 @@ def plainly(given: Mapping[str, str]) -> SearchForm:
 def _moment(typed: Mapping[str, str]) -> int | datetime | None:
     said = typed["when"] or typed["at"]
     if len(said) > 40:
-        raise Refused("this is no moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)")
+        raise Refused(
+            "this is no moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
+        )
     return read_moment(said) if said else None
 
 

@@ -97,7 +97,9 @@ def update_block_status(conn: Connection, block_id: str, *, status: str, archive
     if archive_reason is not None:
         one_of("archive_reason", archive_reason, ARCHIVE_REASONS)
         if status != "archived":
-            raise Refused(f"only an archived block has an archive_reason: leave it out, or archive {block_id!r}")
+            raise Refused(
+                f"only an archived block has an archive_reason: leave it out, or archive {block_id!r}", "conflict"
+            )
     words("block_id", block_id)
     conn.execute(update(blocks).where(blocks.c.id == block_id).values(status=status, archive_reason=archive_reason))
     if status == BlockStatus.ARCHIVED:

@@ -27,7 +27,7 @@ def words(name: str, value: object) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(f"{name} holds a lone surrogate, which no UTF-8 can carry; decode it anew") from None
+        raise Refused(f"{name} holds a lone surrogate, which no UTF-8 can carry; decode it anew", "text") from None
     return value
 
 
@@ -35,7 +35,7 @@ def label(name: str, value: object) -> str:
     """A text that names something. SQLite's LIKE and JSON stop at a NUL: such names would be taken for others."""
     text = words(name, value)
     if not text or "\0" in text:
-        raise Refused(f"{name} names something: {shown(text)} is empty or holds a NUL")
+        raise Refused(f"{name} names something: {shown(text)} is empty or holds a NUL", "name")
     return text
 
 
@@ -99,7 +99,7 @@ def _json(name: str, value: object, kind: type, called: str) -> str:
     try:
         found = loads(text)
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from None
+        raise Refused(f"{name}: {error}", "json") from None
     if not isinstance(found, kind):
-        raise Refused(f"{name} is the JSON of {called}, not {shown(text)}")
+        raise Refused(f"{name} is the JSON of {called}, not {shown(text)}", "json")
     return text

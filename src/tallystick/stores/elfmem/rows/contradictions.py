@@ -21,7 +21,7 @@ def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, 
     """
     first, second = label("block_a_id", block_a_id), label("block_b_id", block_b_id)
     if first >= second:
-        raise Refused(f"a contradiction is of two blocks, the smaller id first, not {first!r}, {second!r}")
+        raise Refused(f"a contradiction is of two blocks, the smaller id first, not {first!r}, {second!r}", "self")
     values = {
         "block_a_id": first,
         "block_b_id": second,

@@ -34,7 +34,9 @@ def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]:
     all blocks with a tag that begins with `self/`.
     """
     if len(label("pattern", pattern).encode()) > _LONGEST_PATTERN:
-        raise Refused(f"a pattern has at most {_LONGEST_PATTERN:,} bytes; this one has {len(pattern.encode()):,}")
+        raise Refused(
+            f"a pattern has at most {_LONGEST_PATTERN:,} bytes; this one has {len(pattern.encode()):,}", "size"
+        )
     query = select(block_tags.c.block_id).distinct().where(block_tags.c.tag.like(pattern))
     return list(conn.scalars(query.order_by(block_tags.c.block_id)))
 

@@ -84,14 +84,18 @@ def lines_of(events: Iterable[MemoryEvent]) -> dict[str, bytes]:
 def must_fit(name: str, line: bytes) -> None:
     """Refused, if a line would be too long to be read again."""
     if len(line) >= MAX_LINE:
-        raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
+        raise Refused(
+            f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it", "size"
+        )
 
 
 def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str, bytes]:
     """Those of `lines` whose ids are not known. Refused, if one of a known id says something else."""
     for name, line in lines.items():
         if known.get(name, line) != line:
-            raise Refused(f"event {shown(name)} is here already and says otherwise; an event is never changed")
+            raise Refused(
+                f"event {shown(name)} is here already and says otherwise; an event is never changed", "exists"
+            )
     return {name: line for name, line in lines.items() if name not in known}
 
 
@@ -99,4 +103,4 @@ def must_be_free(names: Iterable[str], taken: Container[str]) -> None:
     """Refused, if one of the ids is taken."""
     for name in names:
         if name in taken:
-            raise Refused(f"there is an event {name!r} already; an event is appended once")
+            raise Refused(f"there is an event {name!r} already; an event is appended once", "exists")

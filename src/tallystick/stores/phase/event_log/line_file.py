@@ -97,7 +97,9 @@ class LineFile:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise self._unopened(error) from error
-            raise Refused(f"{self.path} cannot be read ({error.strerror}); look at its owner, mode and kind") from error
+            raise Refused(
+                f"{self.path} cannot be read ({error.strerror}); look at its owner, mode and kind", "file"
+            ) from error
         try:
             yield fd, self._length(fd)
         finally:
@@ -153,9 +155,11 @@ class LineFile:
         if error.errno in _READ_ONLY:
             return NotWritable(f"{self.path} may only be read ({error.strerror}); write to a copy of it")
         if error.errno == errno.ELOOP:
-            return Refused(f"{self.path}, or its lock, is a link; links are not followed: name the file itself")
+            return Refused(
+                f"{self.path}, or its lock, is a link; links are not followed: name the file itself", "place"
+            )
         if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENXIO):
-            return Refused(f"{self.path} is no place for a file ({error.strerror}); choose another name")
+            return Refused(f"{self.path} is no place for a file ({error.strerror}); choose another name", "place")
         return NotWritten(f"{self.path} was not written ({error.strerror}); make room and try again")
 
     def _fixed(self, fd: int, lock: Lock) -> int:
@@ -183,7 +187,7 @@ class LineFile:
 
 def _must_be_file(fd: int, path: Path) -> None:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise Refused(f"{path} is no ordinary file; choose another name")
+        raise Refused(f"{path} is no ordinary file; choose another name", "place")
 
 
 def _whole(fd: int, lock: Lock) -> int:

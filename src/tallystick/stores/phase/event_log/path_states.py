@@ -97,49 +97,50 @@ class PathBook:
         """Refused, if nothing may be said on a path any more."""
         path = self._named(path_id)
         if path.state != OPEN:
-            raise Refused(f"path {path_id!r} is {_told(path)}; branch another one")
+            raise Refused(f"path {path_id!r} is {_told(path)}; branch another one", "state")
 
     def _may_branch(self, event: MemoryEvent) -> None:
         new, parent = event.path_id, said(event, "parent_id")
         if not new:
-            raise Refused("a path needs a name: an empty one names nothing")
+            raise Refused("a path needs a name: an empty one names nothing", "name")
         if new in self._paths:
-            raise Refused(f"there is a path {new!r} already; choose another name")
+            raise Refused(f"there is a path {new!r} already; choose another name", "exists")
         if parent == new:
-            raise Refused(f"path {new!r} cannot be its own parent")
+            raise Refused(f"path {new!r} cannot be its own parent", "self")
         if not parent:
             return
         if self._named(parent).state in (MERGED, ABANDONED):
-            raise Refused(f"path {parent!r} is {_told(self._named(parent))}; branch from another one")
+            raise Refused(f"path {parent!r} is {_told(self._named(parent))}; branch from another one", "state")
         if len(self.line_of(parent)) >= DEEPEST:
-            raise Refused(f"path {parent!r} is {DEEPEST} branches deep already; branch from one further up")
+            raise Refused(f"path {parent!r} is {DEEPEST} branches deep already; branch from one further up", "size")
 
     def _may_merge(self, event: MemoryEvent) -> None:
         source, into = self._named(event.path_id), said(event, "into")
         if into == source.path_id:
-            raise Refused(f"path {into!r} cannot be merged into itself")
+            raise Refused(f"path {into!r} cannot be merged into itself", "self")
         if source.state in (MERGED, ABANDONED):
-            raise Refused(f"path {source.path_id!r} is {_told(source)}; it cannot be merged any more")
+            raise Refused(f"path {source.path_id!r} is {_told(source)}; it cannot be merged any more", "state")
         self.must_be_open(into)
         if source.path_id in self.line_of(into):
-            raise Refused(f"path {source.path_id!r} stands above {into!r}; merge {into!r} into it instead")
+            raise Refused(f"path {source.path_id!r} stands above {into!r}; merge {into!r} into it instead", "self")
 
     def _may_abandon(self, event: MemoryEvent) -> None:
         path = self._named(event.path_id)
         if path.state in (MERGED, ABANDONED):
-            raise Refused(f"path {path.path_id!r} is {_told(path)}; it cannot be abandoned any more")
+            raise Refused(f"path {path.path_id!r} is {_told(path)}; it cannot be abandoned any more", "state")
         if not said(event, "reason").strip():
-            raise Refused(f"say why path {path.path_id!r} is abandoned: give a reason")
+            raise Refused(f"say why path {path.path_id!r} is abandoned: give a reason", "required")
         below = sorted(self._below.get(path.path_id, ()))
         if below:
             raise Refused(
-                f"path {path.path_id!r} has open branches ({', '.join(map(shown, below[:3]))}); end those first"
+                f"path {path.path_id!r} has open branches ({', '.join(map(shown, below[:3]))}); end those first",
+                "state",
             )
 
     def _may_compact(self, event: MemoryEvent) -> None:
         path = self._named(event.path_id)
         if path.state != OPEN:
-            raise Refused(f"path {path.path_id!r} is {_told(path)}; it cannot be compacted")
+            raise Refused(f"path {path.path_id!r} is {_told(path)}; it cannot be compacted", "state")
 
     # -- it happens ----------------------------------------------------------------------------------------------------
 

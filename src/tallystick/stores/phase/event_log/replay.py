@@ -294,7 +294,7 @@ def _put_by(event: MemoryEvent) -> Iterator[tuple[str, str, Any]]:
 def _line(what: str, name: str, told: Any) -> bytes:
     """A record that is put, as the line that it writes itself as. Refused, if it is none, or another's."""
     if type(told) is not dict:
-        raise Refused(f"a put carries its {what} in the payload")
+        raise Refused(f"a put carries its {what} in the payload", "required")
     if told.get("id") != name:
-        raise Refused(f"what is put as {shown(name)} is called {ascii(told.get('id'))[:60]}")
+        raise Refused(f"what is put as {shown(name)} is called {ascii(told.get('id'))[:60]}", "mismatch")
     return settled_line(f"{what}s", line_of(told), told)

@@ -89,8 +89,8 @@ def _clear(disk: Disk, pending: Path) -> None:
 def own_folder(disk: Disk, path: Path) -> None:
     """`path` is a folder of ours, made if it is not there. Refused, if it is a link that leads elsewhere."""
     if path.is_symlink():
-        raise Refused(f"{path} is a link, and nothing is written through links; put a folder in its place")
+        raise Refused(f"{path} is a link, and nothing is written through links; put a folder in its place", "place")
     try:
         ensure_folder(disk, path)
     except (FileExistsError, NotADirectoryError):
-        raise Refused(f"{path} is no folder; choose another place, or move it away") from None
+        raise Refused(f"{path} is no folder; choose another place, or move it away", "place") from None

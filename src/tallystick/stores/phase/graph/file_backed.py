@@ -126,9 +126,9 @@ class FileBackedMemoryGraphStore(KeptGraph):
         path = self.root / layout.LOCK
         if self._lock is None and (make or path.exists()):
             if path.is_symlink():
-                raise Refused(f"{path} is a link, and nothing is written through links; remove it")
+                raise Refused(f"{path} is a link, and nothing is written through links; remove it", "place")
             if path.exists() and not path.is_file():
-                raise Refused(f"{path} is no file, and nothing can be held by it; remove it")
+                raise Refused(f"{path} is no file, and nothing can be held by it; remove it", "place")
             self._lock, self._pid = Lock(path, self._disk, timeout=self._timeout), os.getpid()
         return self._lock
 

@@ -123,10 +123,12 @@ def merge(
     """Make `gone` part of `keep`, if that is sure or somebody approved it; else change nothing and propose it."""
     one, other = store.load_node(keep), store.load_node(gone)
     if keep == gone:
-        raise Refused(f"node {keep!r} is itself already")
+        raise Refused(f"node {keep!r} is itself already", "self")
     for node in (one, other):
         if node.merged:
-            raise Refused(f"node {node.id!r} is merged into {node.merged_into!r}; merge that one, or unmerge first")
+            raise Refused(
+                f"node {node.id!r} is merged into {node.merged_into!r}; merge that one, or unmerge first", "state"
+            )
     alike = likeness(store, keep, gone)
     if not (approved or alike.is_sure):
         return Outcome(alike, False)
@@ -155,10 +157,10 @@ def unmerge(store: MemoryGraphStore, gone: str) -> MemoryNode:
     """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
     given = store.load_node(gone)
     if not given.merged:
-        raise Refused(f"node {gone!r} was not merged into another; there is nothing to take back")
+        raise Refused(f"node {gone!r} was not merged into another; there is nothing to take back", "state")
     kept = store.load_node(given.merged_into)
     if kept.merged:
-        raise Refused(f"node {kept.id!r} was itself merged into {kept.merged_into!r}; take that back first")
+        raise Refused(f"node {kept.id!r} was itself merged into {kept.merged_into!r}; take that back first", "state")
     edges = [_led_back(edge, gone, kept.id) for edge in _edges_of(store, kept.id) if _came_from(edge, gone, kept.id)]
     store.import_envelope(GraphEnvelope(nodes=[_without(store, kept, gone), replace(given, merged={})], edges=edges))
     return store.load_node(gone)

@@ -56,7 +56,7 @@ def _profile(data: bytes) -> GraphEnvelope:
     try:
         told = loads(data)
     except ValueError as error:
-        raise Refused(f"no profile: {error}") from None
+        raise Refused(f"no profile: {error}", "file") from None
     return GraphEnvelope(profile=MemoryProfile.from_dict(told))
 
 

@@ -39,6 +39,9 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
 
 def _ask(call: Call) -> None:
     if call.json or not on_a_terminal():
-        raise Refused("what was pinned before would no longer count, and nobody is here to ask; --yes if you are sure")
+        raise Refused(
+            "what was pinned before would no longer count, and nobody is here to ask; --yes if you are sure",
+            "unconfirmed",
+        )
     if not click.confirm("What was pinned before will no longer count. Is this the ledger that you mean?"):
-        raise Refused("the pin stays as it was")
+        raise Refused("the pin stays as it was", "unconfirmed")

@@ -65,7 +65,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise Refused(f"{path} is not a proof: it is not UTF-8") from None
+        raise Refused(f"{path} is not a proof: it is not UTF-8", "proof") from None
 
 
 def _proved(found: dict[str, Any]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
         _print(data)
     else:
         if Path(file).exists() and not force:
-            raise Refused(f"{file} is there already; choose another name, or replace it with --force")
+            raise Refused(f"{file} is there already; choose another name, or replace it with --force", "exists")
         write_file(Path(file), data)
         answer = {"file": file, "bytes": len(data), **_counts(envelope)}
         call.answer(answer, lambda: [f"{dim('Wrote')} {bold(summed(_counts(envelope)))} {dim('to')} {shown(file)}"])

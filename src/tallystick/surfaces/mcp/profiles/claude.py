@@ -66,7 +66,7 @@ def _view(context: CallContext, asked: Command) -> str:
         return _shown(path, context.memory.files.read(path), asked.view_range)
     sizes = {place: size for place, size in context.memory.files.sizes().items() if place.startswith(f"{path}/")}
     if path != ROOT and not sizes:
-        raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+        raise Refused(f"The path {path} does not exist. Please provide a valid path.", "reference")
     return _listing(path, sizes)
 
 
@@ -97,7 +97,7 @@ def _size(size: int) -> str:
 def _shown(path: str, text: str, span: list[int] | None) -> str:
     lines = _lines(text)
     if len(lines) > _MOST_LINES:
-        raise Refused(f"File {path} exceeds maximum line limit of 999,999 lines.")
+        raise Refused(f"File {path} exceeds maximum line limit of 999,999 lines.", "size")
     first, last = _span(span, len(lines)) if span else (1, len(lines))
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first, last)}"
 
@@ -127,7 +127,7 @@ def _lines(text: str) -> list[str]:
 def _create(context: CallContext, asked: Command) -> str:
     path, text = _file_place(asked.path), _given(asked.file_text, "file_text", "create")
     if path in context.memory.files.paths():
-        raise Refused(f"Error: File {path} already exists")
+        raise Refused(f"Error: File {path} already exists", "exists")
     _write(context, path, text)
     return f"File created successfully at: {path}"
 
@@ -141,7 +141,8 @@ def _str_replace(context: CallContext, asked: Command) -> str:
     if len(places) > 1:
         raise Refused(
             f"No replacement was performed. Multiple occurrences of old_str `{_quoted(old)}` in lines:"
-            f" {_line_numbers(text, places)}. Please ensure it is unique"
+            f" {_line_numbers(text, places)}. Please ensure it is unique",
+            "ambiguous",
         )
     fresh = text[: places[0]] + asked.new_str + text[places[0] + len(old) :]
     _write(context, path, fresh)
@@ -173,7 +174,7 @@ def _insert(context: CallContext, asked: Command) -> str:
 def _delete(context: CallContext, asked: Command) -> str:
     path = _file_place(asked.path)
     if not _is_there(context, path):
-        raise Refused(f"Error: The path {path} does not exist")
+        raise Refused(f"Error: The path {path} does not exist", "reference")
     context.memory.files.remove(path)
     return f"Successfully deleted {path}"
 
@@ -181,11 +182,11 @@ def _delete(context: CallContext, asked: Command) -> str:
 def _rename(context: CallContext, asked: Command) -> str:
     old, new = _file_place(asked.old_path or asked.path), _file_place(asked.new_path)
     if not _is_there(context, old):
-        raise Refused(f"Error: The path {old} does not exist")
+        raise Refused(f"Error: The path {old} does not exist", "reference")
     if _is_there(context, new):
-        raise Refused(f"Error: The destination {new} already exists")
+        raise Refused(f"Error: The destination {new} already exists", "exists")
     if f"{new}/".startswith(f"{old}/"):
-        raise Refused(f"Error: The destination {new} is inside {old}")
+        raise Refused(f"Error: The destination {new} is inside {old}", "self")
     context.memory.files.move(old, new)
     return f"Successfully renamed {old} to {new}"
 
@@ -238,19 +239,19 @@ def _place(path: str) -> str:
     """The path of a file or folder under /memories."""
     path = path.rstrip("/")
     if path != ROOT and not path.startswith(f"{ROOT}/"):
-        raise Refused(f"Error: {ascii(path)[:80]} is not a path under /memories")
+        raise Refused(f"Error: {ascii(path)[:80]} is not a path under /memories", "name")
     return checked_path(path)
 
 
 def _file_place(path: str) -> str:
     if (place := _place(path)) == ROOT:
-        raise Refused("Error: /memories itself stays as it is; name a file or folder in it")
+        raise Refused("Error: /memories itself stays as it is; name a file or folder in it", "permission")
     return place
 
 
 def _given(text: str | None, name: str, command: str) -> str:
     if text is None:
-        raise Refused(f"Error: {command} needs {name}")
+        raise Refused(f"Error: {command} needs {name}", "required")
     return text
 
 
@@ -261,7 +262,7 @@ def _insertion(asked: Command) -> str | None:
 
 def _text(context: CallContext, path: str, otherwise: str) -> str:
     if path not in context.memory.files.paths():
-        raise Refused(otherwise)
+        raise Refused(otherwise, "reference")
     return context.memory.files.read(path)
 
 

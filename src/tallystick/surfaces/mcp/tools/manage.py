@@ -67,7 +67,7 @@ def _review(context: CallContext, args: ReviewArgs) -> Reviews:
     reviews = context.memory.reviews
     if args.action == "withdraw":
         if not args.id:
-            raise Refused("say which review is withdrawn: id")
+            raise Refused("say which review is withdrawn: id", "required")
         return Reviews(done="withdrawn", reviews=[_shown(reviews.withdraw(args.id, reason=args.reason))])
     if args.action == "propose":
         return _propose(context.memory, args)
@@ -77,7 +77,7 @@ def _review(context: CallContext, args: ReviewArgs) -> Reviews:
 
 def _propose(memory: Memory, args: ReviewArgs) -> Reviews:
     if args.kind is None or not args.ids:
-        raise Refused("say what is proposed, and of which beliefs: kind, ids")
+        raise Refused("say what is proposed, and of which beliefs: kind, ids", "required")
     said: dict[str, Any] = {"text": args.text} if args.text is not None else {}
     found = memory.propose(memory.action(args.kind, *args.ids, reason=args.reason, path=args.path, **said))
     if isinstance(found, Applied):

@@ -110,7 +110,9 @@ def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
 
 def _framed(context: CallContext, args: RecallArgs, asked: dict[str, Any]) -> RecallResult:
     if args.k is not None:
-        raise Refused("k is for a list of notes; a frame shows what its budget holds: leave out one of them")
+        raise Refused(
+            "k is for a list of notes; a frame shows what its budget holds: leave out one of them", "conflict"
+        )
     try:
         frame = context.memory.frames.get(args.frame or DEFAULT_FRAME)
     except NotFound:
