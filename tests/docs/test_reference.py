@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -361,6 +361,7 @@ def test_the_tree_of_errors_is_the_one_in_the_program():
 
     assert tree in text
     assert [name for name in kinds if name not in tree or f"| `{name}` |" not in text] == []
+    assert [code for code in get_args(errors.Code) if f"| `{code}` |" not in text] == []
 
 
 def test_every_setting_and_every_environment_variable_is_in_the_reference():
