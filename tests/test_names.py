@@ -1,9 +1,13 @@
 """The words of the code are those that any engineer would search for: the names that went do not come back."""
 
 import ast
+import re
 from pathlib import Path
 
-SRC = Path(__file__).parent.parent / "src" / "tallystick"
+from tallystick.records import errors
+
+TESTS = Path(__file__).parent
+SRC = TESTS.parent / "src" / "tallystick"
 
 OLD_CLASSES = """
     Adopter Asks Began Book Bringing Brings Desk Door Folding Folds Framed Gated Glance Governs Graphs Held Holder
@@ -53,3 +57,17 @@ def test_a_class_name_means_one_thing_in_its_package():
             key = str(path.parent), name
             assert key not in seen, f"{name} is in {path} and in {seen[key]}"
             seen[key] = str(path)
+
+
+def test_no_test_knows_an_error_by_its_sentence():
+    """By its class, its code and what it names. Only tables of wrong input hold some words to tell rows apart."""
+    ours = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    sentences = []
+    for path in TESTS.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.raises":
+                kinds = {each.id for each in ast.walk(call.args[0]) if isinstance(each, ast.Name)}
+                said = [ast.unparse(each.value) for each in call.keywords if each.arg == "match"]
+                if kinds & ours and any(re.search("[a-z]{2,},? [a-z]{2,} [a-z]{2,}", each) for each in said):
+                    sentences.append(f"{path.relative_to(TESTS)}:{call.lineno}: {said[0]}")
+    assert sentences == []

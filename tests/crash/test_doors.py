@@ -112,7 +112,7 @@ def refuses_to_write(ledger) -> None:
         lambda: ledger.append([put("x")]), lambda: ledger.batch().__enter__(), ledger.compact,
         lambda: ledger.prune(Path("/tmp/nowhere")), lambda: ledger.erase(lambda: (["n0"], speaks_of("n0"))),
     ):  # fmt: skip
-        with pytest.raises(NotWritable, match="may only be read here") as error:
+        with pytest.raises(NotWritable) as error:
             attempt()
         assert one_line(error.value)
     with pytest.raises(TallystickError) as error:
@@ -236,7 +236,7 @@ def test_a_user_who_may_not_read_is_told_in_one_line(place, hidden):
 
 def test_a_user_who_may_not_make_a_folder_is_told_so(place):
     def work() -> None:
-        with pytest.raises(NotFound, match="there is no memory at .*, and it may not be made there"):
+        with pytest.raises(NotFound):
             open_ledger(place / "new" / "memory")
 
     as_nobody(work)

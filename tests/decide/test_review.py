@@ -71,7 +71,7 @@ def test_the_same_action_is_not_asked_twice_while_it_waits(desk: Desk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold("forget", belief.tombstone(desk.known, "k"))
 
-    with pytest.raises(NeedsApproval, match=f"forget 000000 needs a person's yes: .*tallystick review {name}") as held:
+    with pytest.raises(NeedsApproval, match=f"forget 000000.*{name}") as held:
         desk.hold("forget", belief.tombstone(desk.known, "k"))
     assert held.value.review == name
     assert desk.hold("forget", belief.tombstone(desk.known, "k", reason="x"), reason="x") != name

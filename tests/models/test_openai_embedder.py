@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tallystick.models.arrays import unit
-from tallystick.models.http_client import address
+from tallystick.models.http_client import Declined, address
 from tallystick.models.openai_embedder import Endpoint
 from tallystick.records.errors import Busy, Refused, TallystickError
 from tests.models.server import DIMENSIONS, Say, Server, changed, says, send, serving, status, vector
@@ -69,7 +69,7 @@ def test_dimensions_are_learned_once_and_then_kept_to(server: Server) -> None:
     assert len(server.seen) == 1
 
     server.script = [changed(lambda answer: [each["embedding"].pop() for each in answer["data"]])]
-    with pytest.raises(Refused, match=f"vectors of {DIMENSIONS - 1} dimensions, not {DIMENSIONS}"):
+    with refuses("unavailable", str(DIMENSIONS - 1), str(DIMENSIONS)):
         endpoint.embed(["tea"])
 
 
@@ -114,7 +114,7 @@ def test_a_server_that_fails_forever_is_given_up_on(
 ) -> None:
     server.script = [status(code)] * 9
 
-    with pytest.raises(Busy, match=rf"/v1/embeddings: it answers {code} \(asked 4 times\)"):
+    with pytest.raises(Busy, match=f"/v1/embeddings.*{code}.*4"):
         endpoint.embed(["tea"])
 
     assert len(server.seen) == 4
@@ -183,7 +183,7 @@ def test_a_redirect_is_not_followed_and_the_key_stays_here(server: Server, endpo
     with serving() as other:
         for code in (301, 302, 303, 307, 308):
             server.script = [status(code, Location=other.url + "/embeddings")]
-            with pytest.raises(Refused, match=f"answers {code}: it has moved"):
+            with refuses("unavailable", str(code)):
                 endpoint.embed(["tea"])
 
         assert other.seen == []
@@ -283,7 +283,7 @@ def test_the_key_stands_in_no_error_and_no_log_even_if_the_server_echoes_it(
 def test_a_refused_request_quotes_what_the_server_says(server: Server, endpoint: Endpoint) -> None:
     server.script = [status(404, '{"error":\n "model some-model not found, \x1b[31mpull it"}')]
 
-    with pytest.raises(Refused, match=r"answers 404: .*model some-model not found, \[31mpull it"):
+    with pytest.raises(Declined, match=r"404.*model some-model not found, \[31mpull it"):
         endpoint.embed(["tea"])
 
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.verify import verify
-from tallystick.records.errors import Refused
 from tallystick.repair.check import check
 from tallystick.repair.findings import CODES
 from tallystick.repair.repair import apply
 from tests.conftest import at_most
+from tests.refusals import refuses
 from tests.repair.folders import backup, compact, erase, fill, lines, opened, rebuilt, say_together, texts, wal
 
 Damage = tuple[str, float, int]
@@ -68,7 +68,7 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     codes = list(dict.fromkeys(finding.code for finding in check(root)))
     assert codes
     if "rolled-back" in codes:
-        with pytest.raises(Refused, match="tallystick restore"):
+        with refuses("state", "rolled-back"):
             apply(root, codes)
         return
     apply(root, [code for code in codes if CODES[code].fix])

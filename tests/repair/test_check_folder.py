@@ -8,7 +8,6 @@ import pytest
 
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
-from tallystick.records.errors import Refused
 from tests.refusals import refuses
 from tests.repair.folders import LINE, damage_header, damage_words, everything, line_of, lines, set_lines, wal
 
@@ -84,7 +83,7 @@ def test_after_the_restore_that_was_advised_all_is_well(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), line_of(wal(root), "too late"))
 
-    with pytest.raises(Refused, match=f"tallystick restore {copied.name}"):
+    with refuses("state", copied.name):
         care.repair(root, [LINE])
     Memory.restore(copied.name, root).close()
 

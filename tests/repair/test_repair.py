@@ -791,7 +791,7 @@ def test_a_ledger_that_cannot_be_opened_after_all_is_left_with_its_own_error(roo
     shutil.rmtree(root)
     fill(root, 12, "other")
 
-    with pytest.raises((Refused, Damaged), match="the pin"):
+    with pytest.raises((Refused, Damaged), match="events.wal"):
         apply(root, ["rolled-back"], keyring=ring(root))
 
 

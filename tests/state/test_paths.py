@@ -4,7 +4,6 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
@@ -167,16 +166,13 @@ def test_the_root_never_ends(told):
     told.paths.writable("me", "")
 
 
-@pytest.mark.parametrize(
-    ("end", "message"),
-    [("merge", "merged into 'main'"), ("abandon", "is abandoned"), ("compact", "is closed")],
-)
-def test_nothing_is_said_on_a_path_that_ended_and_the_message_shows_the_way_out(told, end, message):
+@pytest.mark.parametrize("end", ["merge", "abandon", "compact"])
+def test_nothing_is_said_on_a_path_that_ended(told, end):
     told.branch("a")
     told.paths.writable("me", "a")
     getattr(told, end)("a")
 
-    with pytest.raises(Refused, match=f"{message}.*branch a new one"):
+    with refuses("state", "'a'"):
         told.paths.writable("me", "a")
 
 

@@ -334,7 +334,7 @@ def test_a_file_cannot_name_what_is_another_users_here(memory, home, file):
             line["body"]["replaces"] = [bobs.id]
         return line
 
-    with pytest.raises(Refused, match="is another user's here"):
+    with refuses("mismatch"):
         memory.import_export(changed(file, steal), mine=True)
     memory.remember("Something of mine")
     memory.import_export(changed(file, steal), mine=True)

@@ -245,7 +245,7 @@ def test_the_hours_of_a_working_session_count_when_its_name_is_erased(memory: Me
 @pytest.mark.parametrize("name", ["page:nobody", "path:nowhere", "source:mcp:9", "frame:none", "rule:none", "graph:x"])
 def test_erasing_what_has_no_words_is_refused_in_a_line(memory: Memory, name: str) -> None:
     size = memory.ledger.size
-    with pytest.raises(Refused, match=r"`tallystick log` shows|is erased so"):
+    with pytest.raises(Refused, match=re.escape(name.partition(":")[2])):
         memory.erase(name)
     assert memory.ledger.size == size
 
@@ -368,7 +368,7 @@ def test_nothing_is_erased_while_a_part_cannot_be_read(memory: Memory, part: str
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", scandir)
         patch.setattr(os, "open", opened)
-        with pytest.raises(NotWritten, match=rf"{part} cannot be read \(Permission denied\)"):
+        with pytest.raises(NotWritten, match=part):
             memory.erase("bob")
     assert memory.ledger.size == size
     assert erased(memory, "bob") == []

@@ -109,7 +109,7 @@ def test_a_program_ends_a_persons_path_only_with_approval_and_the_question_is_al
     for trust in PROGRAMS:
         with Memory(memory.folder, by=f"{trust}:1", trust=trust) as program:
             for _ in range(2):  # the same thing asked again is no second question
-                with pytest.raises(NeedsApproval, match=f"{end} path 'b' .*{trust} asks, and it would change what has"):
+                with pytest.raises(NeedsApproval, match=f"{end} path 'b'.*{trust}"):
                     ENDS[end](program)
     assert len(memory.reviews) == len(PROGRAMS)
     review = memory.reviews.waiting()[-1]

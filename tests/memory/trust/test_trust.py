@@ -223,7 +223,7 @@ def test_it_is_a_persons_word_and_each_users_own(doors):
     "source", ["", "mcp", ":", "mcp:", ":x", "mcp:a*", "m*:a", "trust:nobody", "agent:*", "x" * 300, 7]
 )
 def test_a_name_that_can_be_no_source_is_refused_and_nothing_is_written(doors, source):
-    with pytest.raises(Refused, match=r"a source is named like|is not known|would be every"):
+    with pytest.raises(Refused, check=lambda error: error.code in ("name", "value")):
         doors["me"].distrust(source)
     assert "trust.set/1" not in ops(doors["me"])
 

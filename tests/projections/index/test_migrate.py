@@ -18,7 +18,7 @@ from sqlalchemy import create_engine
 
 import tallystick.stores.elfmem.migrations as scripts_package
 from tallystick.projections.index.models import metadata
-from tallystick.records.errors import Busy, Damaged, NotFound, Refused
+from tallystick.records.errors import Busy, Damaged, NotFound
 from tallystick.stores.elfmem import migrate as migrating
 from tallystick.stores.elfmem.engine import prepare, url_of
 from tallystick.stores.elfmem.migrate import migrate
@@ -216,7 +216,7 @@ def test_tables_that_are_nearly_ours_are_refused_by_name_and_left_as_they_are(tm
         db.executescript(change)
     before = schema_of(path)
 
-    with pytest.raises(Refused, match=rf"a.db has tables that are not this index's \({odd}\)") as told:
+    with refuses("mismatch", "a.db", odd) as told:
         migrate(path)
 
     assert "\n" not in str(told.value)

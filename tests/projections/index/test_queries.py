@@ -381,7 +381,7 @@ def test_what_is_no_vector_of_finite_numbers_is_refused(vec):
 
 @pytest.mark.parametrize("data", [b"", b"12345"])
 def test_bytes_that_are_no_embedding_are_damage(data):
-    with pytest.raises(Damaged, match=f"an embedding of {len(data)} bytes"):
+    with pytest.raises(Damaged, match=str(len(data))):
         bytes_to_embedding(data)
 
 

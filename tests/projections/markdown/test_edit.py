@@ -84,7 +84,7 @@ def test_superseding_twice_is_superseding_once_and_another_successor_is_refused(
 
     assert superseded(parse(once), KMING, NEW) == once
     assert superseded(parse(SAMPLE), OLD, NEW) == SAMPLE
-    with pytest.raises(Moved, match=f"the entry {OLD} was superseded by {NEW} already; supersede that one"):
+    with pytest.raises(Moved, match=f"{OLD}.*{NEW}"):
         superseded(parse(SAMPLE), OLD, KMING)
 
 

@@ -226,7 +226,7 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         if applied:
             assert after.store.load_node("n").merged_into == "m"
             assert [record.outcome for record in after.runtime.audit.read()] == ["granted"]
-            with pytest.raises(NeedsApproval, match="used already"):
+            with pytest.raises(NeedsApproval, match="merge"):
                 after.runtime.apply(action, yes)
         else:
             after.runtime.apply(action, yes)
