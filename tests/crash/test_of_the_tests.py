@@ -56,7 +56,7 @@ SABOTAGE = {
         "test_snapshot.py::test_an_edited_snapshot_is_never_served_and_never_an_exception",
     ),
     "what is held is not taken back with the write": (
-        [(r"self\.book\.rollback\(\)", "pass")],
+        [(r"self\.state\.rollback\(\)", "pass")],
         "test_failing_disk.py::test_a_failed_sync_in_a_batch_takes_the_whole_batch_back",
     ),
     "a failed sync is tried again": (
