@@ -26,8 +26,12 @@ test: .venv/ready ## the everyday check: lint, types, tests
 	@echo 'mypy, pytest ...'; $(PY) -m mypy --strict --no-error-summary src & $(PYTEST); \
 	  tested=$$?; wait $$! && exit $$tested
 
+quick: .venv/ready ## lint, types, the import map and the tests of the pure packages: under 90 seconds
+	@$(PY) -m ruff check --quiet . && $(PY) -m mypy --strict --no-error-summary src
+	@$(PYTEST) tests/test_import_map.py tests/records tests/text tests/state tests/decide tests/consolidate tests/exchange
+
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
-	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
+	@HYPOTHESIS_PROFILE=deep TALLYSTICK_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
 
 bench: .venv/ready ## measure every part on this machine (takes a good while)
 	@for each in $(BENCHES); do echo; echo "$$each ..."; $(PY) $$each || exit 1; done
@@ -45,7 +49,7 @@ clean: ## remove whatever the others made
 
 .venv/pinned: requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo 'keepsake needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	  || { echo 'tallystick needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
 	@echo 'making .venv, once (needs the package index, takes about a minute) ...'

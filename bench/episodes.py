@@ -37,19 +37,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from index_data import text
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
-from keepsake import Memory
-from keepsake.consolidate.classify import Deltas, classify
-from keepsake.consolidate.english import EnglishExtractor
-from keepsake.consolidate.filter import Row as Seen
-from keepsake.consolidate.filter import parse
-from keepsake.records.delta import Delta
-from keepsake.records.episode import Episode
-from keepsake.records.rule import ConsolidationRule
-from keepsake.records.scope import Scope
-from keepsake.stores import sqlite_episodes
-from keepsake.stores.sqlite_fact import SQLiteFactStore
-from keepsake.stores.sqlite_file import PRAGMAS
-from keepsake.stores.sqlite_memory import SQLiteMemoryStore
+from tallystick import Memory
+from tallystick.consolidate.classify import Deltas, classify
+from tallystick.consolidate.english import EnglishExtractor
+from tallystick.consolidate.filter import Row as Seen, parse
+from tallystick.records.delta import Delta
+from tallystick.records.episode import Episode
+from tallystick.records.rule import ConsolidationRule
+from tallystick.records.scope import Scope
+from tallystick.stores.memorystore import episodes as sqlite_episodes
+from tallystick.stores.memorystore.database import PRAGMAS
+from tallystick.stores.memorystore.fact_store import SQLiteFactStore
+from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore
 
 FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
 OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users

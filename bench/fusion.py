@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from locomo import Conversation, Opened, Scores, conversations, header, line, observe, opened, summary
 from measure import options_of, sized
 
-from keepsake import Memory
-from keepsake.recall import fusion
-from keepsake.recall.answer import Ranking
-from keepsake.recall.signals import SIGNALS
+from tallystick import Memory
+from tallystick.recall import fusion
+from tallystick.recall.pipeline import Ranking
+from tallystick.recall.signals import SIGNALS
 
 PENALTY = 1e-3
 ADVERSARIAL = 0.25  # how much a question that names the wrong speaker counts

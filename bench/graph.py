@@ -27,11 +27,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import Row, at_most, options_of, per, report, seconds, sized, stated
 
-from keepsake import Memory
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.graph import MemoryEdge, MemoryNode, Provenance
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.graph.walk import Limits, expand, shortest_path
+from tallystick import Memory
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, Provenance
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.graph.traverse import Limits, expand, shortest_path
 
 FEW, NODES, DEGREE = sized(1_000, 20), sized(100_000, 100), 3
 ROUNDS, ASKED = sized(5, 1), sized(50, 2)

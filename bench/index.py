@@ -31,9 +31,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from index_data import question, tag, text
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
-from keepsake import Memory
-from keepsake.projections.index import create_engine
-from keepsake.projections.index.queries import get_block
+from tallystick import Memory
+from tallystick.stores.elfmem import create_engine
+from tallystick.stores.elfmem.queries import get_block
 
 HELD = sized(1_000, 20)  # beliefs that are there before single puts are measured
 RECORDS = sized(100_000, 100)

@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
-from keepsake import ChronoRecord, ChronoStore
-from keepsake.ledger.verify import verify
+from tallystick import ChronoRecord, ChronoStore
+from tallystick.ledger.verify import verify
 
 RECORDS = sized(100_000, 200)
 SINGLE, GROUP, GROWN = sized(200, 5), sized(100, 10), sized(400, 5)  # writes in a round
@@ -79,7 +79,7 @@ class Writes:
             self.store.upsert(item)
 
     def grouped(self, records: list[ChronoRecord]) -> None:
-        with self.store.shelf.ledger.batch():
+        with self.store.folder.ledger.batch():
             for item in records:
                 self.store.upsert(item)
 
@@ -91,7 +91,7 @@ def lines_of(folder: Path) -> list[bytes]:
 
 def fill(store: ChronoStore, count: int) -> None:
     for start in range(0, count, 1000):
-        with store.shelf.ledger.batch():
+        with store.folder.ledger.batch():
             for number in range(start, min(start + 1000, count)):
                 store.upsert(record(number, "rare" if number % 10_000 == 0 else "fact"))
 
@@ -194,7 +194,7 @@ def asking(large: ChronoStore) -> list[Row]:
 def memory_per_belief(scratch: Path, count: int) -> Row:
     """Resident memory of a process that opens the store, less one that opens an empty one, per belief."""
     code = (
-        "import resource,sys\nfrom keepsake import ChronoStore\n"
+        "import resource,sys\nfrom tallystick import ChronoStore\n"
         "with ChronoStore(sys.argv[1]) as s:\n    s.wal_seq()\n"
         "    print(open('/proc/self/statm').read().split()[1])\n"
     )
@@ -220,10 +220,10 @@ def starting(scratch: Path) -> list[Row]:
     rows = []
     folder = str(tiny / ".chronomemory")
     for words in (["--help"], ["ledger", "verify"]):
-        installed = "from keepsake.surfaces.cli import main; main()"  # what the installed script does
+        installed = "from tallystick.surfaces.cli import main; main()"  # what the installed script does
         command = [sys.executable, "-c", installed, "--folder", folder, *words]
         ours, raw, ratio = in_turns(lambda command=command: run(command), lambda: run(bare), 15)
-        rows.append(at_most(f"start of keepsake {' '.join(words)}", per(ours, 1), per(raw, 1), 1 / ratio, 1.5))
+        rows.append(at_most(f"start of tallystick {' '.join(words)}", per(ours, 1), per(raw, 1), 1 / ratio, 1.5))
     return rows
 
 

@@ -31,14 +31,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import TINY, options_of
 
-from keepsake import Memory
-from keepsake.models.choose import choose
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, search, shown, words_of
-from keepsake.recall.answer import Ask, Ranking, answer, rank
-from keepsake.recall.meaning import Meaning
-from keepsake.recall.signals import SIGNALS
-from keepsake.records.clock import stamp
+from tallystick import Memory
+from tallystick.models.registry import choose
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import Scope, search, shown, words_of
+from tallystick.recall.pipeline import Ask, Ranking, answer, rank
+from tallystick.recall.signals import SIGNALS
+from tallystick.recall.vectors import VectorSearch
+from tallystick.records.clock import stamp
 
 K = 20
 _MONTHS = (
@@ -147,7 +147,7 @@ class Opened:
 
     memory: Memory
     index: IndexFile
-    meaning: Meaning
+    meaning: VectorSearch
 
     def ask(self, question: str, user: str, *, by_words: bool = False, drop: Iterable[str] = ()) -> Ask:
         now = datetime.now(UTC)
@@ -166,7 +166,7 @@ def opened(memory: Memory, embedder: str | None = None, *, words: bool = True) -
     index = IndexFile(memory.folder / "index.db")
     chosen = choose(embedder) if embedder else choose()
     try:
-        yield Opened(memory, index, Meaning(chosen, choose() if words else None, memory.folder / "vectors"))
+        yield Opened(memory, index, VectorSearch(chosen, choose() if words else None, memory.folder / "vectors"))
     finally:
         index.close()
 

@@ -2,7 +2,7 @@
 
     python bench/mixed.py [--seconds 300] [--clients 50] [--blocks 1000]
 
-`keepsake serve` as people start it, but for its limit of requests a second, which is lifted. The clients are in one
+`tallystick serve` as people start it, but for its limit of requests a second, which is lifted. The clients are in one
 process of their own (`bench/mixed_clients.py`) and each does one thing over and over: look at pages, read or write
 through the API, recall, use tools over MCP with and without a handshake, open and close streams. What the server holds
 after a fifth of the time is compared with what it holds at the end; every answer is looked at.

@@ -31,8 +31,8 @@ from index_data import WORDS, text
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 from page_data import PRAGMAS, change_plainly, only_word, page, read_and_insert, said, walk, write_pages, write_whole
 
-from keepsake import Memory
-from keepsake.projections.markdown import parse
+from tallystick import Memory
+from tallystick.projections.markdown import parse
 
 FILES, EACH, LONG = sized(2_000, 8), 25, sized(10_000, 40)
 SHORTER = sized(100, 10), sized(2_000, 20)  # pages that the long one is compared with
@@ -133,7 +133,7 @@ def _following(scratch: Path, how: str, is_batch: bool) -> Row:
     def run(is_on: bool) -> None:
         folder = scratch / "follow"
         folder.mkdir()
-        (folder / "keepsake.toml").write_text(f"[pages]\nfollow = {str(is_on).lower()}\n")
+        (folder / "tallystick.toml").write_text(f"[pages]\nfollow = {str(is_on).lower()}\n")
         first = next(rounds) * REMEMBERED
         with Memory(folder) as memory:
             if is_batch:
@@ -243,12 +243,12 @@ def syncing(memory: Memory, files: int) -> list[Row]:
 def in_a_process(folder: Path, files: int) -> list[Row]:
     """A process of its own: all of it is measured, and the memory that it took at its most."""
     done = {work: middle([_process(work, folder) for _ in range(PROCESSES)]) for work in WORKS}
-    order, home = [sys.executable, "-m", "keepsake", "sync"], {**os.environ, "KEEPSAKE_HOME": str(folder)}
+    order, home = [sys.executable, "-m", "tallystick", "sync"], {**os.environ, "TALLYSTICK_HOME": str(folder)}
     told = statistics.median(
         seconds(lambda: subprocess.run(order, check=True, capture_output=True, env=home)) for _ in range(PROCESSES)
     )
     bare = done["walk"][0]
-    rows = [stated(f"  `keepsake sync` of {files:,} files, to a process that walks", per(told, 1), per(bare, 1),
+    rows = [stated(f"  `tallystick sync` of {files:,} files, to a process that walks", per(told, 1), per(bare, 1),
                    told / bare)]  # fmt: skip
     for work, bare in (("sync", "walk"), ("open", "walk"), ("rebuild", "open")):
         (mine, size), (raw, least) = done[work], done[bare]

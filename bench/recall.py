@@ -38,9 +38,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import TINY, Row, at_most, options_of, per, report, seconds, sized, stated
 
-from keepsake import Memory
-from keepsake.models.choose import choose
-from keepsake.recall.text import STOP
+from tallystick import Memory
+from tallystick.models.registry import choose
+from tallystick.text.recall_words import STOP
 
 SIZES = (60,) if TINY else (1_000, 20_000)
 MOST = 1_000_000
@@ -135,7 +135,7 @@ class Bare:
     def __init__(self, folder: Path, speech: Speech, count: int) -> None:
         embedder = choose()
         if embedder is None:
-            sys.exit("this bench needs the embedder that comes with keepsake: pip install wordllama")
+            sys.exit("this bench needs the embedder that comes with tallystick: pip install wordllama")
         self._embed = embedder.embed
         self._matrix = np.concatenate([
             self._embed([speech.text(number) for number in range(start, min(start + _SAID_AT_ONCE, count))])

@@ -2,7 +2,7 @@
 
     python bench/serve.py [--blocks 10000] [--clients 50] [--requests 20000] [--folder FOLDER]
 
-A memory of conversations, as `bench/recall.py` makes it. The server is `keepsake mcp` as people start it: once at the
+A memory of conversations, as `bench/recall.py` makes it. The server is `tallystick mcp` as people start it: once at the
 end of a pipe with one client, once over HTTP with `--clients` at a time, of the modern era and of the one that begins
 with a handshake. The clients are in a process of their own, so that they do not take the server's turn; on a machine
 with two cores they have the other one. In-process and each of the others are measured in turns, with questions that
@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import Row, at_least, at_most, options_of, report, seconds, sized, stated
 from recall import Speech, made
 
-from keepsake import Memory
+from tallystick import Memory
 
 BLOCKS, CLIENTS, REQUESTS = sized(10_000, 60), sized(50, 2), sized(20_000, 20)
 ROUNDS, ASKED, WARMING = sized(9, 1), sized(100, 3), sized(100, 2)
@@ -116,7 +116,7 @@ def over_http(clients: subprocess.Popen[str], token: str, wrong: Wrong) -> Ask:
 @contextmanager
 def served(folder: Path, home: Path) -> Iterator[tuple[int, str, str]]:
     """A server over HTTP: its process, its port and its token."""
-    order = (sys.executable, "-m", "keepsake", "mcp", "--http", "--port", "0", "-C", str(folder))
+    order = (sys.executable, "-m", "tallystick", "mcp", "--http", "--port", "0", "-C", str(folder))
     with started(*order, home=home, stderr=subprocess.PIPE) as server:
         assert server.stderr
         said = server.stderr.readline() + server.stderr.readline()
@@ -177,7 +177,7 @@ def measured(
         memory = stack.enter_context(Memory(folder))
         bare = in_process(memory)
         bare(list(islice(questions, WARMING)))
-        pipe = (sys.executable, "-m", "keepsake", "mcp", "-C", str(folder))
+        pipe = (sys.executable, "-m", "tallystick", "mcp", "-C", str(folder))
         with started(*pipe, home=home, stdout=subprocess.PIPE) as server:
             yield compared("stdio, one client", over_stdio(server, wrong), bare, questions, goal=GOAL)
         process, port, token = stack.enter_context(served(folder, home))

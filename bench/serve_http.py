@@ -1,10 +1,11 @@
 """What `bench/http.py` measures.
 
-A memory of conversations, as `bench/recall.py` makes it. The server is `keepsake serve` as people start it, but for its
-limit of requests a second, which is lifted. `--clients` at a time ask the API, from a process of their own, in turns
-with the same recall in-process. Then one reader opens the page of results, in turns with the recall that it shows. Then
-`--requests` are made to the API, about each thing that was said in turn, and what the server holds of the machine's
-memory is serve.compared with what it held after a tenth of them. With `--folder` the memory that was made stays there.
+A memory of conversations, as `bench/recall.py` makes it. The server is `tallystick serve` as people start it, but for
+its limit of requests a second, which is lifted. `--clients` at a time ask the API, from a process of their own, in
+turns with the same recall in-process. Then one reader opens the page of results, in turns with the recall that it
+shows. Then `--requests` are made to the API, about each thing that was said in turn, and what the server holds of the
+machine's memory is serve.compared with what it held after a tenth of them. With `--folder` the memory that was made
+stays there.
 
 Not measured here: writing, other machines, what a browser does with a page.
 """
@@ -27,7 +28,7 @@ from measure import Row, at_most, seconds, sized
 from recall import Speech
 from serve import Ask, started
 
-from keepsake import Memory
+from tallystick import Memory
 
 OPENED, HITS = sized(60, 2), 10  # pages, and how many hits one shows
 TIMES, AND_MORE = 2, 0.020  # a page takes at most so many times its recall, and so many seconds beside
@@ -46,7 +47,7 @@ class Served:
 @contextmanager
 def served(folder: Path, home: Path) -> Iterator[Served]:
     """A server as people start it, that counts nobody's requests."""
-    order = (sys.executable, "-m", "keepsake", "serve", "--port", "0", "--rate", "0", "-C", str(folder))
+    order = (sys.executable, "-m", "tallystick", "serve", "--port", "0", "--rate", "0", "-C", str(folder))
     with started(*order, home=home, stderr=subprocess.PIPE) as server:
         assert server.stderr
         said = "".join(server.stderr.readline() for _ in range(3))

@@ -29,7 +29,7 @@ import small_data as data
 from locomo import opened
 from measure import TINY, options_of
 
-from keepsake import Memory
+from tallystick import Memory
 
 SIZES = (3,) if TINY else (1, 3, 10, 30, 100)
 ASKED = slice(None, None, 20 if TINY else 1)  # every so many of the questions

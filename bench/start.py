@@ -2,7 +2,7 @@
 
     python bench/start.py [--blocks 10000] [--folder FOLDER]
 
-`keepsake --help` is set against a script that imports click and orjson. `keepsake recall` is set against one that
+`tallystick --help` is set against a script that imports click and orjson. `tallystick recall` is set against one that
 imports SQLAlchemy and NumPy and opens the same index; ours uses no SQLAlchemy at a start, because the statements are
 compiled ahead, and spends the time on the tokenizer, the ledger's tail and the answer. Both are whole processes, run in
 turns, from compiled files, as an installed program is. "Cold" is the process: the files are in the system's cache.
@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import Row, at_most, options_of, report, sized
 
-from keepsake import Memory
+from tallystick import Memory
 
 BLOCKS, ROUNDS, WARMING = sized(10_000, 20), sized(15, 1), sized(1, 0)
-_OURS = "from keepsake.surfaces.cli import main; main()"  # what the installed script does
+_OURS = "from tallystick.surfaces.cli import main; main()"  # what the installed script does
 _WHO = ("Ana", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
 _DID = ("painted", "bought", "fixed", "lost", "sold", "described", "found")
 _WHAT = ("the red bicycle", "an old map", "the harbour", "a violin", "the garden", "a camera", "the bridge", "a lamp")
@@ -64,8 +64,8 @@ def rows(folder: Path, blocks: int) -> list[Row]:
     )
     asked = ["-C", str(folder), "recall", "who painted the harbour?"]
     return [
-        against("keepsake --help, to importing click and orjson", ["--help"], "import click, orjson", 1.5),
-        against(f"keepsake recall on {blocks:,} blocks, to opening them with SQLAlchemy and NumPy", asked, opens, 1.5),
+        against("tallystick --help, to importing click and orjson", ["--help"], "import click, orjson", 1.5),
+        against(f"recall on {blocks:,} blocks, to opening them with SQLAlchemy and NumPy", asked, opens, 1.5),
     ]
 
 

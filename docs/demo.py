@@ -1,4 +1,4 @@
-"""The first minute with keepsake: remember, recall, change one's mind, and see that nothing can be changed in secret.
+"""The first minute with tallystick: remember, recall, change one's mind, and see that nothing can be changed in secret.
 
 Works in a temporary folder, needs no network, and leaves the folder there to be looked at.
 """
@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 def say(text: str = "") -> None:
@@ -17,7 +17,7 @@ def say(text: str = "") -> None:
 
 
 def main() -> None:
-    home = Path(tempfile.mkdtemp(prefix="keepsake-demo-"))
+    home = Path(tempfile.mkdtemp(prefix="tallystick-demo-"))
     folder = home / "memory"
     with Memory(folder) as m:
         say("Remembering three things")

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests.warm import LARGE_PAGES, program_in
 
 ROOT = Path(__file__).parent.parent
-SOAK = os.environ.get("KEEPSAKE_SOAK") == "1"
+SOAK = os.environ.get("TALLYSTICK_SOAK") == "1"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 MEMORY = "/dev/shm"  # where Linux keeps files in the machine's memory
 
@@ -133,5 +133,5 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def warm_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A `keepsake`, alone in its folder, that has its imports behind it: see `tests/warm.py`."""
+    """A `tallystick`, alone in its folder, that has its imports behind it: see `tests/warm.py`."""
     yield from program_in(tmp_path_factory.mktemp("warm"))

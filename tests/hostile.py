@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from keepsake import Memory, NeedsApproval
+from tallystick import Memory, NeedsApproval
 
 SCRIPT = "<script>alert('x')</script>"
 NASTY = (

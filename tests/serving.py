@@ -1,4 +1,4 @@
-"""A real `keepsake serve`, for tests that ask it as browsers and programs do: a process of its own, a real socket."""
+"""A real `tallystick serve`, for tests that ask it as browsers and programs do: a process of its own, a real socket."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, *options: str, home: Path | None = None, program: Path | None = None) -> Iterator[Served]:
-    """`keepsake serve` for `folder` on a free port, until the block ends. Its home is beside the folder.
+    """`tallystick serve` for `folder` on a free port, until the block ends. Its home is beside the folder.
 
     To start it takes seconds; `program` may be one that has its imports behind it (`warm_program`).
     """
     home = home or folder.parent
     env = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("KEEPSAKE_", "XDG_"))},
+        **{name: value for name, value in os.environ.items() if not name.startswith(("TALLYSTICK_", "XDG_"))},
         "HOME": str(home), "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
     }  # fmt: skip
-    cold = [sys.executable, "-m", "keepsake"]
+    cold = [sys.executable, "-m", "tallystick"]
     order = [*([program] if program else cold), "serve", "--port", "0", "-C", str(folder), *options]
     with subprocess.Popen(order, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -5,7 +5,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import keepsake
+import tallystick
 from tests.conftest import has_room
 
 ROOT = Path(__file__).parent.parent
@@ -14,10 +14,10 @@ LONGEST_FILE = 700
 
 
 def test_the_public_names_are_one_sorted_list_and_each_is_there():
-    names = list(keepsake.__all__)
+    names = list(tallystick.__all__)
 
     assert names == sorted(set(names))
-    assert [name for name in names if not hasattr(keepsake, name)] == []
+    assert [name for name in names if not hasattr(tallystick, name)] == []
 
 
 def test_no_source_file_is_too_long_to_read():
@@ -36,11 +36,23 @@ def test_no_pattern_repeats_a_group_possessively():
 def test_the_wheel_carries_the_types_and_every_module(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     modules = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py")}
-    pages = {path.relative_to(SRC).as_posix() for path in (SRC / "keepsake/surfaces/web").rglob("*.*")}
+    pages = {path.relative_to(SRC).as_posix() for path in (SRC / "tallystick/surfaces/web").rglob("*.*")}
 
-    assert "keepsake/py.typed" in shipped
+    assert "tallystick/py.typed" in shipped
     assert modules - shipped == set()
     assert {path for path in pages if not path.endswith(".pyc")} - shipped == set()
+
+
+def test_no_install_line_names_a_distribution_that_is_not_ours():
+    """The name is not published: who would install it from an index would get somebody else's program, or nothing."""
+    others = {"wordllama==0.2.2.post0", "tokenizers"}
+    by = "pip install|pipx install|uv tool install|uv add|uvx"
+    line = re.compile(rf"\b(?:{by})(?: -\S+)* +['\"]?([\w.=-]+)")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *SRC.rglob("*.py")]
+    found = [(path.name, each[1]) for path in pages for each in line.finditer(path.read_text(encoding="utf-8"))]
+
+    assert {("README.md", "."), ("onnx.py", ".")} <= set(found)
+    assert [each for each in found if each[1] != "." and each[1] not in others] == []
 
 
 def test_a_test_run_is_kept_in_memory_only_where_there_is_room_for_it(tmp_path):

@@ -1,4 +1,4 @@
-"""Who may import whom. The rooms are the folders of src/keepsake; this file is the map.
+"""Who may import whom. The rooms are the folders of src/tallystick; this file is the map.
 
 Every import counts, also one inside a function or under TYPE_CHECKING. The files at the top of the package are
 the front door: they may import any room, and no room imports them.
@@ -12,26 +12,30 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parent.parent / "src"
-PACKAGE = "keepsake"
-SETTINGS = "keepsake.memory.settings"
+PACKAGE = "tallystick"
+SETTINGS = "tallystick.memory.settings"
 MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
 
-MAY_IMPORT = {
-    "surfaces": {"memory", "stores", "records"},
-    "memory": {
-        "stores", "repair", "recall", "decide", "consolidate", "exchange", "ledger", "projections", "models", "records",
-    },
-    "stores": {"decide", "consolidate", "ledger", "projections", "recall", "exchange", "repair", "records"},
-    "repair": {"ledger", "projections", "records"},
-    "recall": {"projections", "records"},
-    "decide": {"records"},
-    "consolidate": {"records"},
-    "exchange": {"records"},
-    "ledger": {"records"},
-    "projections": {"records"},
-    "models": {"records"},
-    "records": set(),
+BELOW_STORES = {
+    "records", "text", "state", "consolidate", "decide", "exchange", "models", "ledger", "projections", "recall",
+    "repair",
 }  # fmt: skip
+MAY_IMPORT = {
+    "records": set(),
+    "text": {"records"},
+    "state": {"text", "records"},
+    "consolidate": {"text", "records"},
+    "decide": {"state", "text", "records"},
+    "exchange": {"records"},
+    "models": {"records"},
+    "ledger": {"records"},
+    "projections": {"state", "text", "records"},
+    "recall": {"projections", "ledger", "text", "records"},
+    "repair": {"ledger", "projections", "state", "text", "records"},
+    "stores": BELOW_STORES,
+    "memory": BELOW_STORES | {"stores"},
+    "surfaces": {"memory", "stores", "records"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +209,10 @@ def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
 @pytest.mark.parametrize(
     ("rule", "files", "where", "says"),
     [
-        (room_violations, {"records/a.py": "import keepsake.ledger.b\n", "ledger/b.py": ""},
+        (room_violations, {"records/a.py": "import tallystick.ledger.b\n", "ledger/b.py": ""},
          "records/a.py:1", "records imports ledger"),
-        (room_violations, {"ledger/a.py": "def f():\n    from keepsake.projections import b\n", "projections/b.py": ""},
+        (room_violations,
+         {"ledger/a.py": "def f():\n    from tallystick.projections import b\n", "projections/b.py": ""},
          "ledger/a.py:2", "ledger imports projections"),
         (room_violations, {"recall/a.py": "if TYPE_CHECKING:\n    from ..memory.b import B\n", "memory/b.py": ""},
          "recall/a.py:2", "recall imports memory"),
@@ -215,11 +220,11 @@ def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
          "recall/__init__.py:1", "recall imports memory"),
         (room_violations, {"projections/index/a.py": "from ...ledger import b\n", "ledger/b.py": ""},
          "projections/index/a.py:1", "projections imports ledger"),
-        (room_violations, {"stores/a.py": "import_module('keepsake.memory')\n", "memory/__init__.py": ""},
+        (room_violations, {"stores/a.py": "import_module('tallystick.memory')\n", "memory/__init__.py": ""},
          "stores/a.py:1", "stores imports memory"),
-        (room_violations, {"surfaces/a.py": "from keepsake import Memory\n"},
+        (room_violations, {"surfaces/a.py": "from tallystick import Memory\n"},
          "surfaces/a.py:1", "surfaces imports the front door"),
-        (room_violations, {"surfaces/a.py": "from keepsake.door import x\n", "door.py": ""},
+        (room_violations, {"surfaces/a.py": "from tallystick.door import x\n", "door.py": ""},
          "surfaces/a.py:1", "surfaces imports the front door"),
         (room_violations, {"util/a.py": ""}, "util/a.py:1", "room 'util' is not on the map"),
         (outside_violations, {"ledger/a.py": "\nfrom tests.strategies import events\n"},
@@ -230,12 +235,12 @@ def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
         (environment_violations, {"surfaces/a.py": "from os import environ\n"}, "surfaces/a.py:1", "only"),
         (environment_violations, {"surfaces/a.py": "click.option('--x', envvar='X')\n"}, "surfaces/a.py:1", "only"),
         (cycle_violations, {"ledger/a.py": "from . import b\n", "ledger/b.py": "def f():\n    from .a import x\n"},
-         "ledger/a.py:1", "keepsake.ledger.a → keepsake.ledger.b → keepsake.ledger.a"),
+         "ledger/a.py:1", "tallystick.ledger.a → tallystick.ledger.b → tallystick.ledger.a"),
         (cycle_violations, {"ledger/__init__.py": "from .a import x\n", "ledger/a.py": "from . import x\n"},
-         "ledger/__init__.py:1", "keepsake.ledger → keepsake.ledger.a → keepsake.ledger"),
+         "ledger/__init__.py:1", "tallystick.ledger → tallystick.ledger.a → tallystick.ledger"),
         (cycle_violations, {"ledger/a.py": "from . import b\n", "ledger/b.py": "from . import c\n",
                             "ledger/c.py": "from . import a\n"},
-         "ledger/a.py:1", "keepsake.ledger.a → keepsake.ledger.b → keepsake.ledger.c → keepsake.ledger.a"),
+         "ledger/a.py:1", "tallystick.ledger.a → tallystick.ledger.b → tallystick.ledger.c → tallystick.ledger.a"),
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_named_with_its_file_and_line(tmp_path, rule, files, where, says):
@@ -248,14 +253,14 @@ def test_a_broken_rule_is_named_with_its_file_and_line(tmp_path, rule, files, wh
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_tree_that_keeps_the_map_is_left_alone(tmp_path, rule):
     tree = made_up(tmp_path, {
-        "__init__.py": "from keepsake.memory import Memory\nfrom .records import Event\n",
-        "__main__.py": "from keepsake.surfaces.cli import main\n",
+        "__init__.py": "from tallystick.memory import Memory\nfrom .records import Event\n",
+        "__main__.py": "from tallystick.surfaces.cli import main\n",
         "surfaces/cli/__init__.py": "from ...memory import Memory\nfrom . import show\n",
-        "surfaces/cli/show.py": "from keepsake.records import Event\n",
-        "memory/__init__.py": "from keepsake.memory.settings import home\nfrom keepsake.ledger import append\n",
-        "memory/settings.py": "import os\nhome = os.environ.get('KEEPSAKE_HOME')\n",
+        "surfaces/cli/show.py": "from tallystick.records import Event\n",
+        "memory/__init__.py": "from tallystick.memory.settings import home\nfrom tallystick.ledger import append\n",
+        "memory/settings.py": "import os\nhome = os.environ.get('TALLYSTICK_HOME')\n",
         "ledger/__init__.py": "",
-        "ledger/append.py": "import os\nfrom keepsake.records.event import Event\nfrom . import disk\nos.fsync(1)\n",
+        "ledger/append.py": "import os\nfrom tallystick.records.event import Event\nfrom . import disk\nos.fsync(1)\n",
         "ledger/disk.py": "",
         "records/__init__.py": "from .event import Event\n",
         "records/event.py": "",

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-INSTALLED = [sys.executable, "-m", "keepsake"]
+INSTALLED = [sys.executable, "-m", "tallystick"]
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("KEEPSAKE_HOME", str(tmp_path / "memory"))
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "memory"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -32,7 +32,7 @@ def run(program: list[str | Path], *args: str | bytes, stdin: bytes = b"", **env
         pytest.param(["nonsense"], b"", {}, id="wrong usage"),
         pytest.param(["recall", "--words", "-"], b"what tea?\n", {}, id="a question from a pipe"),
         pytest.param(["log"], b"", {"TZ": "Asia/Tokyo"}, id="another time zone"),
-        pytest.param(["show"], b"", {"KEEPSAKE_HOME": "elsewhere"}, id="another memory"),
+        pytest.param(["show"], b"", {"TALLYSTICK_HOME": "elsewhere"}, id="another memory"),
         pytest.param(["show", b"\xff"], b"", {}, id="bytes that are no text"),
         pytest.param(["recall", "--words", "x" * 100_000], b"", {}, id="a long argument"),
     ],
@@ -44,7 +44,7 @@ def test_a_call_ends_and_prints_as_the_installed_program_does(warm_program, home
 
 
 def test_it_works_in_the_folder_of_its_caller(warm_program, home):
-    assert run([warm_program], "remember", "tea", KEEPSAKE_HOME="here")[0] == 0
+    assert run([warm_program], "remember", "tea", TALLYSTICK_HOME="here")[0] == 0
     assert (home / "here" / "events.wal").exists()
 
 

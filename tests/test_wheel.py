@@ -1,4 +1,4 @@
-"""What a person gets who installs keepsake into an empty environment: a program that works, and no tools of ours."""
+"""What a person gets who installs tallystick into an empty environment: a program that works, and no tools of ours."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "requirements" / "base.lock"
 OURS_ALONE = ["pytest", "hypothesis", "ruff", "mypy", "hatchling", "build", "uv"]
-UNSET = {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "KEEPSAKE_HOME": "", "CLAUDE_CONFIG_DIR": ""}
+UNSET = {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "TALLYSTICK_HOME": "", "CLAUDE_CONFIG_DIR": ""}
 OFFLINE = ["NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyError",
            "ConnectionResetError"]  # fmt: skip
 
@@ -26,7 +26,7 @@ MACHINES = [
 FIVE_MINUTES = [  # what a stranger types first, with nothing else to read, and all that it prints
     (
         ["remember", "Ana prefers tea over coffee"],
-        r"Remembered NAME in ~/\.keepsake \(new\)\. On page topic-notes\.md\n",
+        r"Remembered NAME in ~/\.tallystick \(new\)\. On page topic-notes\.md\n",
     ),
     (["recall", "what does Ana drink?"], r"0\.[5-9]\d  Ana prefers tea over coffee   NAME · you · just now\n"),
     (["recall", "Ana's blood type?"], r"Nothing I would stand behind\. Nearest: NAME \(0\.[01]\d\)\n"),
@@ -74,55 +74,55 @@ def test_every_package_has_a_wheel_on_every_machine_the_word_vectors_too():
         known = ["--offline"]  # the index has told by now what there is
 
 
-def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
+def connects_a_client(tallystick: Path, home: Path, alone: dict[str, str]) -> None:
     """An entry is shown, written, and starts the server."""
-    shown = ok(run(keepsake, "connect", "claude-code", **alone))
-    assert f'  +       "command": "{keepsake}",\n' in shown
+    shown = ok(run(tallystick, "connect", "claude-code", **alone))
+    assert f'  +       "command": "{tallystick}",\n' in shown
     assert shown.endswith("Nothing was written, since nobody was asked. The same with --yes writes it.\n")
     assert not (home / ".claude.json").exists()
 
-    ok(run(keepsake, "connect", "claude-code", "--yes", **alone))
-    entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["keepsake"]
+    ok(run(tallystick, "connect", "claude-code", "--yes", **alone))
+    entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["tallystick"]
     server = run(entry["command"], *entry["args"], **alone)  # its client is gone at once
     assert (server.returncode, server.stdout) == (0, "")
-    assert server.stderr == f"keepsake: serving {home}/.keepsake as agent, 8 tools\n"
+    assert server.stderr == f"tallystick: serving {home}/.tallystick as agent, 8 tools\n"
 
 
-def says_what_is_missing(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
+def says_what_is_missing(tallystick: Path, home: Path, alone: dict[str, str]) -> None:
     """Without the server's packages, the line that installs them."""
-    bare = run(keepsake, "connect", "claude-code", "--yes", **alone)
+    bare = run(tallystick, "connect", "claude-code", "--yes", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
-    assert bare.stderr == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
+    assert bare.stderr == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
     assert not (home / ".claude.json").exists()
-    bare = run(keepsake, "serve", **alone)
+    bare = run(tallystick, "serve", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
-    assert bare.stderr == "keepsake: the server needs the package fastapi: pip install 'keepsake[serve]'\n"
+    assert bare.stderr == "tallystick: the server needs the package fastapi: pip install '.[serve]' in a checkout\n"
 
 
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     ok(run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"))
-    python, keepsake = tmp_path / "env/bin/python", tmp_path / "env/bin/keepsake"
+    python, tallystick = tmp_path / "env/bin/python", tmp_path / "env/bin/tallystick"
     install_pins(python)
     ok(pip(python, "install", "--quiet", "--no-index", "--no-deps", wheel))
 
     assert ok(pip(python, "check")).strip() == "No broken requirements found."
-    assert version("keepsake") in ok(run(keepsake, "--version"))
-    assert "remember" in ok(run(keepsake, "--help"))
+    assert version("tallystick") in ok(run(tallystick, "--version"))
+    assert "remember" in ok(run(tallystick, "--help"))
 
     home = tmp_path / "home"
     home.mkdir()
     name, alone = "", {"HOME": str(home), **UNSET}
     for order, printed in FIVE_MINUTES:
         typed = [word.replace("NAME", name) for word in order]
-        told = ok(run(keepsake, *typed, **alone))
+        told = ok(run(tallystick, *typed, **alone))
         seen = re.fullmatch(printed.replace("NAME", name or "([0-9a-f]{6})"), told)
         assert seen, f"{typed} printed {told!r}"
         name = name or seen[1]
-    assert b"Ana prefers tea" in (home / ".keepsake/events.wal").read_bytes()
-    connects_a_client(keepsake, home, alone)
+    assert b"Ana prefers tea" in (home / ".tallystick/events.wal").read_bytes()
+    connects_a_client(tallystick, home, alone)
     ok(pip(python, "uninstall", "--quiet", "--yes", "mcp", "fastapi"))
     (home / ".claude.json").unlink()
-    says_what_is_missing(keepsake, home, alone)
+    says_what_is_missing(tallystick, home, alone)
 
     look = f"import importlib.util as u; print([name for name in {OURS_ALONE} if u.find_spec(name)])"
     assert ok(run(python, "-P", "-c", look)).strip() == "[]"

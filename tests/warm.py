@@ -1,13 +1,13 @@
-"""A `keepsake` that has its imports behind it, for tests that call the program many times and ask what it does.
+"""A `tallystick` that has its imports behind it, for tests that call the program many times and ask what it does.
 
 Most of a short command is spent in loading Python modules. Here one process loads them once and waits; each call is a
 copy of it (a fork) with the caller's arguments, environment, folder and open files, which runs the same `main` and ends
 as any process ends. What it cannot show is how the program starts: what it loads, and what Python itself reads at its
 start (PYTHON…, LC_…). Tests of that call the installed program.
 
-A call has two processes: the caller's `keepsake` (a few lines, quick to start), and the copy. The one that waits looks
-after both: when the copy ends its status is told, when the caller is gone the copy is ended too, and a signal that asks
-the caller to end is passed on.
+A call has two processes: the caller's `tallystick` (a few lines, quick to start), and the copy. The one that waits
+looks after both: when the copy ends its status is told, when the caller is gone the copy is ended too, and a signal
+that asks the caller to end is passed on.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ posix._exit(status)
 
 
 def program_in(folder: Path) -> Iterator[Path]:
-    """A `keepsake` in `folder`, that works until it is closed."""
-    program = folder / "keepsake"
-    with TemporaryDirectory(prefix="keepsake-", dir="/tmp") as short:  # an address may have 107 letters
+    """A `tallystick` in `folder`, that works until it is closed."""
+    program = folder / "tallystick"
+    with TemporaryDirectory(prefix="tallystick-", dir="/tmp") as short:  # an address may have 107 letters
         address = f"{short}/calls"
         Path(f"{short}/call").write_text(CALL)
         program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS {short}/call {address} \"$@\"\n")
@@ -130,7 +130,7 @@ def _become(asked: bytes, files: list[int]) -> None:
     os.chdir(folder)
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever tests in the background ignores it
-    sys.argv = ["keepsake", *(each.decode("utf-8", "surrogateescape") for each in args)]
+    sys.argv = ["tallystick", *(each.decode("utf-8", "surrogateescape") for each in args)]
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old, lines = getattr(sys, name), 1 if name == "stderr" else -1
         new = os.fdopen(fd, mode, lines, encoding=old.encoding, errors=old.errors, closefd=False)
@@ -143,13 +143,13 @@ def load() -> None:
     from importlib import import_module
 
     for package in ("exchange", "ledger", "memory", "models", "recall", "repair", "surfaces"):
-        path = import_module(f"keepsake.{package}").__path__
-        for module in pkgutil.walk_packages(path, f"keepsake.{package}."):
+        path = import_module(f"tallystick.{package}").__path__
+        for module in pkgutil.walk_packages(path, f"tallystick.{package}."):
             import_module(module.name)
     for name in ("importlib.resources", "numpy.ma.extras", "numpy.typing", "rich.console", "rich.table", "tomllib"):
         import_module(name)
-    from keepsake.models.choose import choose
-    from keepsake.records.errors import Refused
+    from tallystick.models.registry import choose
+    from tallystick.records.errors import Refused
 
     with suppress(Refused):  # the tokenizer takes longer than most commands; without wordllama there is none
         choose().count("word")
@@ -162,7 +162,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a copy that never looks at what was loaded never has to copy it
     serve(sys.argv[1])
-    from keepsake.surfaces.cli import main as program
+    from tallystick.surfaces.cli import main as program
 
     program()
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from keepsake.records import clock
-from keepsake.records.errors import NeedsApproval
-from keepsake.stores.graph import FileBackedMemoryGraphStore
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from tallystick.records import clock
+from tallystick.records.errors import NeedsApproval
+from tallystick.stores.phase import FileBackedMemoryGraphStore
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "workspace-1"
 GIVEN = GOLDEN / "given"
@@ -27,8 +27,8 @@ LOCKS = (".lock", ".turn", "lock")
 
 
 def command(*words: str) -> str:
-    """`keepsake store …`, and what it prints."""
-    from keepsake.surfaces.cli.root import keepsake as program
+    """`tallystick store …`, and what it prints."""
+    from tallystick.surfaces.cli.root import tallystick as program
 
     done = CliRunner().invoke(program, ["store", *words])
     assert done.exit_code == 0, done.stderr

@@ -11,8 +11,8 @@ import sys
 import orjson
 import pytest
 
-import keepsake
-from keepsake import (
+import tallystick
+from tallystick import (
     FileBackedMemoryGraphStore,
     GraphEnvelope,
     JsonlAuditSink,
@@ -25,15 +25,16 @@ from keepsake import (
     PhaseMemoryRuntime,
     stores,
 )
-from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.lifecycle import GATED, LifecycleAction
-from keepsake.records.memory_event import APPLIED, DENIED, PATH_KINDS
-from keepsake.stores import phase_paths
-from keepsake.stores.event_log.replay import replay
-from keepsake.stores.graph.contents import PARTS
+from tallystick.records.errors import NeedsApproval, NotFound
+from tallystick.records.graph.events import APPLIED, DENIED, PATH_KINDS
+from tallystick.records.graph.lifecycle import GATED, LifecycleAction
+from tallystick.stores.phase import paths as phase_paths
+from tallystick.stores.phase.event_log.replay import replay
+from tallystick.stores.phase.graph.contents import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT
+from tests.refusals import refuses
 
 DOCS = ROOT / "docs"
 NOON = "2026-05-18T12:00:00.000000Z"
@@ -151,7 +152,8 @@ MemoryGraphStore MemoryEventLog InMemoryMemoryGraphStore InMemoryMemoryEventLog 
 
 
 def test_every_name_of_the_document_is_imported_from_the_front():
-    assert [name for name in SEED_NAMES.split() if name not in keepsake.__all__ or not hasattr(keepsake, name)] == []
+    names = SEED_NAMES.split()
+    assert [name for name in names if name not in tallystick.__all__ or not hasattr(tallystick, name)] == []
 
 
 # -- an event log ------------------------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def test_an_event_id_is_taken_once(log):
     log.append(MemoryEvent(id="e", kind="custom", at=NOON))
     before = log.path.read_bytes()
 
-    with pytest.raises(Refused, match="there is an event 'e' already"):
+    with refuses("exists", "'e'"):
         JsonlMemoryEventLog(log.path).append(MemoryEvent(id="e", kind="custom", at=NOON, payload={"other": 1}))
 
     assert log.path.read_bytes() == before
@@ -291,7 +293,7 @@ def test_the_guide_shows_every_step_and_the_readme_points_to_it():
     guide = (DOCS / "local-persistence.md").read_text(encoding="utf-8")
 
     for step in ("create", "import", "append", "inspect", "replay", "apply", "export", "diagnose"):
-        assert f"$ keepsake store {step} " in guide or f"| keepsake store {step} " in guide
+        assert f"$ tallystick store {step} " in guide or f"| tallystick store {step} " in guide
     assert "(docs/local-persistence.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "(local-persistence.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
 
@@ -302,9 +304,9 @@ def test_the_guide_shows_every_step_and_the_readme_points_to_it():
 @pytest.mark.parametrize(
     ("protocol", "in_memory", "in_files"),
     [
-        (keepsake.MemoryGraphStore, keepsake.InMemoryMemoryGraphStore, keepsake.FileBackedMemoryGraphStore),
-        (keepsake.MemoryEventLog, keepsake.InMemoryMemoryEventLog, keepsake.JsonlMemoryEventLog),
-        (stores.AuditSink, keepsake.InMemoryAuditSink, keepsake.JsonlAuditSink),
+        (tallystick.MemoryGraphStore, tallystick.InMemoryMemoryGraphStore, tallystick.FileBackedMemoryGraphStore),
+        (tallystick.MemoryEventLog, tallystick.InMemoryMemoryEventLog, tallystick.JsonlMemoryEventLog),
+        (stores.AuditSink, tallystick.InMemoryAuditSink, tallystick.JsonlAuditSink),
     ],
     ids=["graph", "event log", "audit"],
 )
@@ -382,7 +384,7 @@ def test_review_required_actions_cannot_be_applied_without_an_explicit_approval_
     with pytest.raises(NeedsApproval):
         runtime.record([MemoryEvent.new("node.put", NINE, subject_ids=["a"], payload={"node": archived})])
     with pytest.raises(NeedsApproval):
-        runtime.take_in(GraphEnvelope(nodes=[archived]))
+        runtime.import_envelope(GraphEnvelope(nodes=[archived]))
 
     assert runtime.store.export_envelope().nodes == before
     assert runtime.log.list(kind=APPLIED) == []
@@ -452,7 +454,7 @@ def test_what_an_import_brought_and_a_branch_changed_is_merged_as_where_it_came_
     sent = ENVELOPES["on a branch alone"]
     for name in ("one", "two"):
         runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / name), clock=lambda: NINE)
-        runtime.take_in(sent)
+        runtime.import_envelope(sent)
         sent = runtime.export()
         assert runtime.store.load_node("a").label == "before"
         runtime.record([MemoryEvent(id="m", kind="path.merge", at=NOON, path_id="try", payload={"into": "main"})])
@@ -461,24 +463,24 @@ def test_what_an_import_brought_and_a_branch_changed_is_merged_as_where_it_came_
 
 def test_what_was_imported_before_it_was_changed_is_kept_as_history(tmp_path):
     runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "w"), clock=lambda: NINE)
-    runtime.take_in(GraphEnvelope(nodes=[node("a", label="old"), node("same")]))
+    runtime.import_envelope(GraphEnvelope(nodes=[node("a", label="old"), node("same")]))
     runtime.record([*BRANCHES, put_on("", 1, "a", "new"), put_on("try", 2, "same", "")])
 
     said = [event.payload["node"].get("label") for event in runtime.export().events if event.kind == "node.put"]
     assert said == ["old", None, "new", ""], "what a branch says too is told apart"
     other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
-    other.take_in(runtime.export())
+    other.import_envelope(runtime.export())
     assert other.export().to_bytes() == runtime.export().to_bytes()
 
 
 IMPORT = """
 import sys, tracemalloc
 from click.testing import CliRunner
-from keepsake.surfaces.cli.root import keepsake
+from tallystick.surfaces.cli.root import tallystick
 
-assert CliRunner().invoke(keepsake, ["store", "create", sys.argv[1]]).exit_code == 0
+assert CliRunner().invoke(tallystick, ["store", "create", sys.argv[1]]).exit_code == 0
 tracemalloc.start()
-done = CliRunner().invoke(keepsake, ["store", "import", *sys.argv[1:]])
+done = CliRunner().invoke(tallystick, ["store", "import", *sys.argv[1:]])
 assert done.exit_code == 0, done.output
 print(tracemalloc.get_traced_memory()[1])
 """

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from keepsake import Memory
-from keepsake.models.choose import choose
-from keepsake.records.errors import Refused
+from tallystick import Memory
+from tallystick.models.registry import choose
+from tallystick.records.errors import Refused
 from tests.conftest import ROOT
 from tests.crash.disks import in_a_child
 
@@ -90,7 +90,7 @@ def test_a_bench_uses_only_public_names(path: Path):
 
 @pytest.mark.parametrize(
     "source",
-    ["memory._index.level()", "from keepsake.projections.followed import _PRAGMAS", "import keepsake._secret",
+    ["memory._index.level()", "from tallystick.projections.follower import _PRAGMAS", "import tallystick._secret",
      "getattr(memory._recall, 'meaning')"],
 )  # fmt: skip
 def test_a_private_name_is_noticed(source):

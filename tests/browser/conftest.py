@@ -1,6 +1,6 @@
 """A real browser, a real server, and a memory with something of everything in it.
 
-The browser is one that the system has: `chromium`, or the one that KEEPSAKE_BROWSER names. axe-core is fetched by
+The browser is one that the system has: `chromium`, or the one that TALLYSTICK_BROWSER names. axe-core is fetched by
 `npm ci --prefix tests/browser`. Where one of them is missing, the tests that need it are skipped and say so in a line;
 with CI=true they fail.
 """
@@ -38,7 +38,7 @@ def missing(reason: str) -> None:
 
 
 def browser_here() -> str | None:
-    return os.environ.get("KEEPSAKE_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    return os.environ.get("TALLYSTICK_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @pytest.fixture(scope="package")
@@ -81,7 +81,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
-        for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
             patch.delenv(name, raising=False)
         yield home
 

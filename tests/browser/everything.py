@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory, NeedsApproval
+from tallystick import Memory, NeedsApproval
 
 HELD = [
     ("Ana prefers tea over coffee", "person-ana", "taste"),

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
-PICTURES = "KEEPSAKE_PICTURES"  # where pictures of all pages are put, if it names a folder
+PICTURES = "TALLYSTICK_PICTURES"  # where pictures of all pages are put, if it names a folder
 WIDTHS = {"phone": (360, 740), "desk": (1280, 800)}
 SCHEMES = ("light", "dark")
 PATIENCE = 20_000  # milliseconds; machines are shared

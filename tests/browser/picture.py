@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from keepsake import Memory, NeedsApproval
+from tallystick import Memory, NeedsApproval
 from tests.browser.conftest import FLAGS, browser_here, logged_in
 from tests.conftest import ROOT
 from tests.serving import serving
@@ -50,7 +50,7 @@ def written(folder: Path) -> None:
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
-        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "KEEPSAKE_HOME"):
+        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "TALLYSTICK_HOME"):
             os.environ.pop(name, None)
         os.environ["HOME"] = scratch  # nothing of this machine's person is touched
         folder = Path(scratch) / "memory"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.browser.conftest import Site
 from tests.browser.looking import seen, visiting, walked
 from tests.serving import Served, serving

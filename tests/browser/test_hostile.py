@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser
 
-from keepsake import Memory
+from tallystick import Memory
 from tests import hostile
 from tests.browser.conftest import Site, logged_in
 from tests.browser.looking import sideways
@@ -78,7 +78,7 @@ def test_nothing_happens_when_it_is_touched(browser: Browser, served: Hostile):
             for place in page.locator("main a, main li, main p").all()[:25]:
                 place.hover(force=True)
             page.keyboard.press("Tab")
-            assert page.title().endswith("· keepsake")
+            assert page.title().endswith("· tallystick")
 
 
 def test_an_edit_of_hostile_text_shows_it_as_it_is(browser: Browser, served: Hostile):

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.browser.conftest import Site
 from tests.browser.everything import Everything
 from tests.browser.looking import visiting

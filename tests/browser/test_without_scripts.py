@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, expect
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.browser.conftest import Site
 from tests.browser.everything import Everything
 from tests.browser.looking import visiting

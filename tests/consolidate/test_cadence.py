@@ -8,12 +8,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate.cadence import Cadence, is_due, next_after
-from keepsake.records.errors import ConsolidationRuleError, Refused
+from tallystick.consolidate.cadence import Cadence, is_due, next_after
+from tallystick.records.errors import ConsolidationRuleError
 from tests.growth import assert_no_slower
+from tests.refusals import refuses
 from tests.strategies import json_values, texts
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -146,10 +146,10 @@ def test_a_cadence_of_utc_needs_no_zones_on_the_machine(
     def missing(name: str) -> None:
         raise error(name)
 
-    monkeypatch.setattr("keepsake.consolidate.cadence.ZoneInfo", missing)
+    monkeypatch.setattr("tallystick.consolidate.cadence.ZoneInfo", missing)
 
     assert next_after(MONDAYS, at("2026-11-14 12:00")) == at("2026-11-16 09:00")
-    with pytest.raises(ConsolidationRuleError, match="knows no zone 'Europe/Berlin'"):
+    with pytest.raises(ConsolidationRuleError, match="'Europe/Berlin'"):
         next_after(BERLIN_MONDAYS, at("2026-11-14 12:00"))
 
 
@@ -232,9 +232,9 @@ def test_a_clock_that_was_set_back_makes_nothing_due() -> None:
 def test_a_moment_without_a_zone_is_refused() -> None:
     naive = datetime(2026, 11, 14)
     for moments in ({"last": naive, "now": at("2026-11-14 12:00")}, {"last": None, "now": naive}):
-        with pytest.raises(Refused, match="no time zone"):
+        with refuses("time"):
             is_due(MONDAYS, waiting=1, **moments)
-    with pytest.raises(Refused, match="no time zone"):
+    with refuses("time"):
         next_after(MONDAYS, naive)
 
 

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate.classify import Deltas, Malformed, classify
-from keepsake.records.delta import read_delta
-from keepsake.records.episode import Episode
-from keepsake.records.rule import ConsolidationRule
+from tallystick.consolidate.classify import Deltas, classify
+from tallystick.records.delta import read_delta
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Malformed
+from tallystick.records.rule import ConsolidationRule
 from tests.strategies import json_objects, json_values, names, texts
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)

@@ -7,13 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate import confidence
-from keepsake.consolidate.confidence import earned
-from keepsake.records.errors import Refused
-from keepsake.records.policy import RANK
+from tallystick.consolidate import confidence
+from tallystick.consolidate.confidence import earned
+from tallystick.records.errors import Refused
+from tallystick.records.policy import RANK
 from tests.strategies import confidences
 
 trusts = st.sampled_from(sorted(RANK))

@@ -3,12 +3,11 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate.english import MULTI_VALUED, EnglishExtractor
-from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted, Extractor
+from tallystick.consolidate.english import MULTI_VALUED, EnglishExtractor
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.strategies import HOSTILE
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.consolidate.english import MULTI_VALUED, PREDICATES, EnglishExtractor
-from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted
+from tallystick.consolidate.english import MULTI_VALUED, PREDICATES, EnglishExtractor
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Extracted
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 

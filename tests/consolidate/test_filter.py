@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from keepsake.consolidate.filter import Row, parse
+from tallystick.consolidate.filter import Row, parse
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 

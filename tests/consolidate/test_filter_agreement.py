@@ -6,11 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from keepsake.consolidate.filter import Filter, Row, parse
-from keepsake.records.clock import stamp
+from tallystick.consolidate.filter import Filter, Row, parse
+from tallystick.records.clock import stamp
 from tests.strategies import HOSTILE, json_values, texts
 
 ADDED = {"note": "TEXT", "weight": "REAL", "count": "INTEGER", "any": ""}  # with the types they are declared with

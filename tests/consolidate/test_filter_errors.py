@@ -3,11 +3,10 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate.filter import parse
-from keepsake.records.errors import ConsolidationRuleError
+from tallystick.consolidate.filter import parse
+from tallystick.records.errors import ConsolidationRuleError
 from tests.growth import assert_linear, seconds
 
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.consolidate import salience
-from keepsake.consolidate.salience import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Refused
+from tallystick.consolidate import scoring as salience
+from tallystick.consolidate.scoring import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Refused
+from tests.refusals import refuses
 
 EPISODE = Episode(content="Ana likes tea", timestamp=datetime(2026, 11, 14, tzinfo=UTC))
 OLD = 24.0 * 365 * 10
@@ -131,7 +131,7 @@ def test_the_threshold_is_the_least_that_is_worth_it() -> None:
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_that_is_none_is_refused(wrong: float) -> None:
-    with pytest.raises(Refused, match="a number from 0 to 1"):
+    with refuses("value"):
         is_worth(wrong)
 
 

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from keepsake.consolidate.classify import Deltas
-from keepsake.memory.aio import AsyncMemory
-from keepsake.records.episode import Episode
-from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
+from tallystick.consolidate.classify import Deltas
+from tallystick.memory.async_memory import AsyncMemory
+from tallystick.records.episode import Episode
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 
 T = TypeVar("T")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)

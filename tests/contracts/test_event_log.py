@@ -5,14 +5,14 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.memory_event import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
-from keepsake.stores.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
-from keepsake.stores.event_log.replay import replay
-from keepsake.stores.phase_paths import branch
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
+from tallystick.stores.phase import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
+from tallystick.stores.phase.event_log.replay import replay
+from tallystick.stores.phase.paths import branch
+from tests.refusals import refuses
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"
@@ -66,7 +66,7 @@ def test_events_come_back_as_they_were_and_in_the_order_in_which_they_came(log):
 def test_an_id_is_taken_once_and_the_first_event_stays(log):
     log.append(said("a", payload={"n": 1}))
 
-    with pytest.raises(Refused, match="event 'a' already"):
+    with refuses("exists", "'a'"):
         log.append(said("a", payload={"n": 2}))
 
     assert log.get("a").payload == {"n": 1}
@@ -119,7 +119,7 @@ def test_a_question_that_can_have_no_answer_is_refused(log, asked):
 
 
 def test_an_event_that_is_not_there_is_not_found(log):
-    with pytest.raises(NotFound, match="no event 'a'"):
+    with pytest.raises(NotFound, match="'a'"):
         log.get("a")
 
 
@@ -179,7 +179,7 @@ def test_a_branch_sees_its_parent_and_itself_and_no_sibling(log):
     assert list(log.replay("a").nodes) == ["n"]
     assert list(log.replay("b").nodes) == ["m", "n"]
     assert log.replay().nodes == log.replay("main").nodes, "current is what is seen from where it began"
-    with pytest.raises(NotFound, match="no path 'c'"):
+    with pytest.raises(NotFound, match="'c'"):
         log.replay("c")
 
 
@@ -213,7 +213,7 @@ def test_hostile_text_is_only_text(log, text):
 
 
 def test_an_event_that_is_too_long_for_a_line_is_refused_and_nothing_is_kept(log):
-    with pytest.raises(Refused, match="a line ends before 16777216; split it"):
+    with refuses("size", "16777216"):
         log.extend([said("a"), said("b", payload={"x": "y" * (1 << 24)})])
 
     assert log.list() == []
@@ -233,7 +233,7 @@ def deep(levels):
     ids=lambda payload: ascii(list(payload))[:20],
 )  # fmt: skip
 def test_what_cannot_be_written_cannot_be_an_event(payload):
-    with pytest.raises(Refused, match="cannot be written"):
+    with refuses("json"):
         said("a", payload=payload)
 
 

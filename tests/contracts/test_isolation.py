@@ -3,12 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from keepsake.records.delta import DeleteDelta, DeltaScope, UpdateDelta
-from keepsake.records.errors import Refused
-from keepsake.records.fact import FactPattern
+from tallystick.records.delta import DeleteDelta, DeltaScope, UpdateDelta
+from tallystick.records.errors import Refused
+from tallystick.records.fact import FactPattern
 from tests.conftest import at_most
 from tests.contracts.providers import ALL, NOON, promote, put, told
 

@@ -7,10 +7,9 @@ current view, whatever it said and whenever.
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from keepsake import (
+from tallystick import (
     FileBackedMemoryGraphStore,
     InMemoryMemoryEventLog,
     InMemoryMemoryGraphStore,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from keepsake.ledger.disk import Disk
+from tallystick.ledger.disk import Disk
 
 DIED = 77
 

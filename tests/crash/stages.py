@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.restore import check_copy
-from tests.crash.shelf import Story, World, lose_witness, set_wal, settled, wal
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.restore import check_copy
+from tests.crash.folder import Story, World, lose_witness, set_wal, settled, wal
 
 
 def nothing(world: World) -> None:

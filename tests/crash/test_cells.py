@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from tests.crash.shelf import SOAK, held, lines, lose_witness, opened, set_wal, wal
+from tests.crash.folder import SOAK, held, lines, lose_witness, opened, set_wal, wal
 from tests.ledger.books import put
 
 CELL = 512
@@ -52,7 +52,7 @@ def check(root, content, start, lock, before, after, whole):
         return
     with opened(root) as ledger:
         assert ledger.trouble is None, ledger.trouble
-        assert ledger.book.held == before
+        assert ledger.state.held == before
         ledger.append([put("next", "is kept")])
     assert held(root) == before | {"next": "is kept"}
     assert [path.read_bytes() for path in (root / "sealed").iterdir()] == ([content[start:]] if content[start:] else [])

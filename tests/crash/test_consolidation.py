@@ -15,14 +15,14 @@ from typing import IO
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger.ledger import Ledger
-from keepsake.memory import consolidation
-from keepsake.records.errors import NotWritten, Unfinished
-from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import shelf
+from tallystick import Memory
+from tallystick.ledger.ledger import Ledger
+from tallystick.memory.facts import consolidate as consolidation
+from tallystick.records.errors import NotWritten, Unfinished
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores import open_folder as folder
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 
 ALL = ConsolidationRule(id="all", then_emits=["people"])
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,7 +48,7 @@ def came_to(root: Path) -> list:
         assert memory.ledger.verify().ok
         facts = sorted(
             (fact.triple, fact.episodes, fact.confidence, fact.valid_from, fact.valid_to, fact.status)
-            for fact in map(memory.facts.get, [held.ref for held in memory._book.facts("me")])
+            for fact in map(memory.facts.get, [held.ref for held in memory._state.facts("me")])
         )
         heard = [(delta.kind, delta.source_episode_ids) for delta in memory.facts.follow("people")]
         findings = [(each.source, each.reason) for each in memory.rules.findings()]
@@ -70,8 +70,8 @@ def is_whole(root: Path, whole: list) -> int:
     assert findings == whole[2][: len(findings)]
     with Memory(root) as memory:
         through = marks[-1][0] if marks else -1
-        assert memory._book.rules.mark("me", "all").through == through
-        considered = {name: each.seq for name in names_of(memory) for each in memory._book.episodes.find("me", name)}
+        assert memory._state.rules.mark("me", "all").through == through
+        considered = {name: each.seq for name in names_of(memory) for each in memory._state.episodes.find("me", name)}
         made_of = {name for _, episodes, *_ in facts for name in episodes} | {n for _, each in heard for n in each}
         assert all(considered[name] <= through for name in made_of)
     return len(marks)
@@ -81,12 +81,14 @@ def names_of(memory: Memory) -> list[str]:
     return [event.body["episode"]["id"] for event in memory.log(op="episode.put")]
 
 
-def run(root: Path, portion: int, disk: Watched | None = None, tick: Callable[[int], None] | None = None) -> None:
+def run(
+    root: Path, portion: int, disk: Watched | None = None, on_progress: Callable[[int], None] | None = None
+) -> None:  # fmt: skip
     consolidation.PORTION = portion
     if disk is not None:
-        shelf.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
+        folder.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
     with Memory(root) as memory:
-        memory.consolidate(ALL, tick=tick)
+        memory.consolidate(ALL, on_progress=on_progress)
 
 
 def uninterrupted(base: Path, root: Path, portion: int) -> list:
@@ -102,7 +104,7 @@ def calls_of(base: Path, root: Path, portion: int) -> Listing:
     shutil.copytree(root, copied)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(consolidation, "PORTION", portion)
-        patch.setattr(shelf, "Ledger", partial(Ledger, disk=disk))
+        patch.setattr(folder, "Ledger", partial(Ledger, disk=disk))
         run(copied, portion)
     return disk
 
@@ -164,7 +166,7 @@ def killed(root: Path, drawn: random.Random) -> bool:
 def worker_on(root: Path) -> tuple[Child, IO[bytes]]:
     """A process that runs the rule, and a line from it for each portion."""
     read, write = os.pipe()
-    worker = Child(lambda: run(root, 10, tick=lambda _: os.write(write, b"a portion\n")))
+    worker = Child(lambda: run(root, 10, on_progress=lambda _: os.write(write, b"a portion\n")))
     os.close(write)
     return worker, open(read, "rb")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.disks import Watched
-from tests.crash.shelf import fill, opened, wal
+from tests.crash.folder import fill, opened, wal
 from tests.ledger.books import put
 
 
@@ -71,7 +71,7 @@ def test_opening_with_a_snapshot_reads_only_the_tail(tmp_path):
     before = bytes_read()
     with opened(root) as ledger:
         read = bytes_read() - before
-        assert ledger.book.held.keys() == {f"n{number}" for number in range(20)}
+        assert ledger.state.held.keys() == {f"n{number}" for number in range(20)}
     assert read < size / 5
 
     (root / "snapshot.json").unlink()
@@ -90,7 +90,7 @@ def test_opening_a_compacted_ledger_does_not_read_what_was_sealed(tmp_path):
     before = bytes_read()
     with opened(root) as ledger:
         assert bytes_read() - before < size / 2
-        assert len(ledger.book.held) == 1500
+        assert len(ledger.state.held) == 1500
 
 
 @needs_proc

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.errors import Damaged
-from tests.crash.shelf import SOAK, lose_witness, opened, wal
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.errors import Damaged
+from tests.crash.folder import SOAK, lose_witness, opened, wal
 from tests.ledger.books import Tally, put, speaks_of
 
 EVERY_BIT = range(8)
@@ -40,7 +40,7 @@ def is_noticed(root, states):
     def check(offset, bit):
         with opened(root) as ledger:
             assert isinstance(ledger.trouble, Damaged), f"bit {bit} of byte {offset} went unnoticed"
-            assert ledger.book.held in states
+            assert ledger.state.held in states
             seen = [event.seq for event in ledger.events()]
             assert seen == list(range(len(seen)))
             with pytest.raises(Damaged):
@@ -51,7 +51,7 @@ def is_noticed(root, states):
 
 
 @pytest.fixture
-def shelf(tmp_path):
+def folder(tmp_path):
     """Single events and a group; no snapshot, so that opening reads every byte."""
     root = tmp_path / "memory"
     with opened(root) as ledger:
@@ -72,23 +72,23 @@ def states_of(root):
     return states
 
 
-def test_a_flipped_bit_is_noticed_with_the_witness_at_hand(shelf):
-    flip_every_byte(shelf, is_noticed(shelf, states_of(shelf)))
+def test_a_flipped_bit_is_noticed_with_the_witness_at_hand(folder):
+    flip_every_byte(folder, is_noticed(folder, states_of(folder)))
 
 
-def test_a_flipped_bit_is_noticed_without_any_witness(shelf):
-    states = states_of(shelf)
-    lose_witness(shelf)
-    flip_every_byte(shelf, is_noticed(shelf, states), first=3)
+def test_a_flipped_bit_is_noticed_without_any_witness(folder):
+    states = states_of(folder)
+    lose_witness(folder)
+    flip_every_byte(folder, is_noticed(folder, states), first=3)
 
 
-def test_a_flipped_bit_is_noticed_by_a_reader_too(shelf):
+def test_a_flipped_bit_is_noticed_by_a_reader_too(folder):
     def check(offset, bit):
         if offset % 2 == 0:
-            with opened(shelf, read_only=True) as ledger:
+            with opened(folder, read_only=True) as ledger:
                 assert isinstance(ledger.trouble, Damaged)
 
-    flip_every_byte(shelf, check, first=5)
+    flip_every_byte(folder, check, first=5)
 
 
 def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
@@ -107,16 +107,16 @@ def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
     flip_every_byte(root, check)
 
 
-def test_several_bits_at_once_are_noticed(shelf):
+def test_several_bits_at_once_are_noticed(folder):
     """Whole bytes: zero, space, newline, quote, brace."""
-    whole = wal(shelf)
-    lose_witness(shelf)
+    whole = wal(folder)
+    lose_witness(folder)
     for offset in range(0, len(whole), 1 if SOAK else 13):
         for byte in b'\0 \n"}':
             if whole[offset] == byte:
                 continue
-            (shelf / "events.wal").write_bytes(whole[:offset] + bytes([byte]) + whole[offset + 1 :])
-            ledger = Ledger(shelf, Tally())
+            (folder / "events.wal").write_bytes(whole[:offset] + bytes([byte]) + whole[offset + 1 :])
+            ledger = Ledger(folder, Tally())
             noticed = isinstance(ledger.trouble, Damaged)
             ledger.close()
             assert noticed, f"{bytes([byte])!r} at byte {offset} went unnoticed"

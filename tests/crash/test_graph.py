@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.graph import MemoryEdge, MemoryNode
+from tallystick import Memory
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 
 COUNT = 3000
 

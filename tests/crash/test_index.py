@@ -17,17 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Hit, Memory
-from keepsake.ledger import append
-from keepsake.ledger import backup as backup_module
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IndexFile
-from keepsake.records.work import IDLE
-from keepsake.repair import mend as mend_module
-from keepsake.repair.check import check
+from tallystick import Hit, Memory
+from tallystick.ledger import backup as backup_module, writer as append
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.compare import differences, text_trouble
+from tallystick.projections.index.file import IndexFile
+from tallystick.repair import repair as mend_module
+from tallystick.repair.check import check
+from tallystick.state.sessions import IDLE
 from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
-from tests.crash.shelf import SOAK, files_with
+from tests.crash.folder import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
 
 WORD = "Zwiebelfischereien"  # said nowhere else; full text keeps it folded and stemmed
@@ -36,7 +35,7 @@ TRACES = (WORD, WORD.lower(), "zwiebelfischereien"[:12])
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -49,7 +48,7 @@ def answers(m: Memory, asked: str) -> list[Hit]:
 def same_as_rebuilt(root: Path) -> None:
     with Memory(root) as m, closing(IndexFile(IN_MEMORY)) as again:
         m.recall("tea", words=True)
-        again.catch_up(m._shelf.events())
+        again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
             assert text_trouble(index) == ""
@@ -330,7 +329,7 @@ def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Pat
 
                 def die(at: int = at, now: Path = now) -> None:
                     with Memory(now) as m:
-                        m._shelf.ledger._disk = DyingDisk(at)
+                        m._folder.ledger._disk = DyingDisk(at)
                         m.erase("secret")
 
                 status = in_a_child(die)
@@ -402,7 +401,7 @@ def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="keepsake-index-"))
+    path = Path(tempfile.mkdtemp(prefix="tallystick-index-"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
@@ -498,7 +497,7 @@ def test_the_clock_survives_a_kill_in_a_working_session_and_never_goes_back(tmp_
             hours.append(m.work.hours)
             with closing(IndexFile(root / "index.db")) as index:
                 m.recall("tea", words=True)
-                assert index.bookmark().clock == m._shelf.book.work.clock
+                assert index.bookmark().clock == m._folder.state.work.clock
                 [(value,)] = index.db.execute("SELECT value FROM system_config WHERE key = 'total_active_hours'")
                 assert float(value) == m.work.hours
     expected = 10 / 60 + 20 / 60 + IDLE + 5 / 60

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
+from tallystick.ledger.ledger import Ledger
 from tests.crash.disks import Child, Watched
-from tests.crash.shelf import SOAK, chain_of, held, opened
+from tests.crash.folder import SOAK, chain_of, held, opened
 from tests.crash.writers import write
 from tests.ledger.books import PUT, put
 
@@ -49,7 +49,7 @@ def kill_loop(tmp_path: Path, rounds: int, seed: int = 0) -> None:
 
         with opened(root) as ledger:
             assert ledger.trouble is None, ledger.trouble
-            shown = set(ledger.book.held)
+            shown = set(ledger.state.held)
         told = [name for path in tmp_path.glob("*.acknowledged") for name in acknowledged(path)]
         kept = Counter(names_in(root))
         assert set(told) <= kept.keys() == shown
@@ -143,7 +143,7 @@ def test_a_refusal_in_a_group_is_one_callers_alone(tmp_path):
             thread.join()
         refused = {name for name, result in results.items() if isinstance(result, LookupError)}
         assert refused == {"t3", "t7"}
-        assert ledger.book.held.keys() == results.keys() - refused
+        assert ledger.state.held.keys() == results.keys() - refused
     assert set(names_in(tmp_path / "memory")) == results.keys() - refused
 
 

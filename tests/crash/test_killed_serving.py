@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.conftest import SOAK
 from tests.serving import serving
 
@@ -127,7 +127,7 @@ def writing(say):
 def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path, way, warm_program):
     folder, notes, drawn = tmp_path / "memory", Notes(tmp_path / "acknowledged"), random.Random(way.__name__)
     folder.mkdir()
-    (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
+    (folder / "tallystick.toml").write_text('[recall]\nembedder = "none"\n')
     rounds = max(ROUNDS // 4, 1) if way is through_http else ROUNDS  # a server starts slowly
     for number in range(rounds):
         known = len(notes.all())

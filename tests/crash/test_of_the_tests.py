@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import keepsake
+import tallystick
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.soak
@@ -56,7 +56,7 @@ SABOTAGE = {
         "test_snapshot.py::test_an_edited_snapshot_is_never_served_and_never_an_exception",
     ),
     "what is held is not taken back with the write": (
-        [(r"self\.book\.rollback\(\)", "pass")],
+        [(r"self\.state\.rollback\(\)", "pass")],
         "test_failing_disk.py::test_a_failed_sync_in_a_batch_takes_the_whole_batch_back",
     ),
     "a failed sync is tried again": (
@@ -68,9 +68,9 @@ SABOTAGE = {
 
 def sabotaged(tmp_path: Path, changes: list[tuple[str, str]]) -> Path:
     """A copy of the package with something taken out of its ledger."""
-    shutil.copytree(Path(keepsake.__file__).parent, tmp_path / "keepsake")  # what is compiled is told by its time
+    shutil.copytree(Path(tallystick.__file__).parent, tmp_path / "tallystick")  # what is compiled is told by its time
     for old, new in changes:
-        hits = sum([replace(path, old, new) for path in sorted((tmp_path / "keepsake" / "ledger").glob("*.py"))])
+        hits = sum([replace(path, old, new) for path in sorted((tmp_path / "tallystick" / "ledger").glob("*.py"))])
         assert hits, f"the code has changed: say here what to take out instead of {old}"
     return tmp_path
 
@@ -85,7 +85,7 @@ def replace(path: Path, old: str, new: str) -> int:
 def run(test: str, package: Path) -> subprocess.CompletedProcess:
     options = ["-x", "-q", "-p", "no:cacheprovider"]
     order = [sys.executable, "-m", "pytest", *options, f"tests/crash/{test}"]
-    environment = {**os.environ, "PYTHONPATH": str(package), "KEEPSAKE_SOAK": "0", "HYPOTHESIS_PROFILE": "everyday"}
+    environment = {**os.environ, "PYTHONPATH": str(package), "TALLYSTICK_SOAK": "0", "HYPOTHESIS_PROFILE": "everyday"}
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):  # what is asked of the test run is not asked of this one
         environment.pop(name, None)
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to load them takes longer than the test

@@ -17,13 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger import append as ledger_append
-from keepsake.ledger import backup as ledger_backup
-from keepsake.projections.markdown import parse
-from keepsake.projections.pages.file import PagesFile
+from tallystick import Memory
+from tallystick.ledger import backup as ledger_backup, writer as ledger_append
+from tallystick.projections.markdown import parse
+from tallystick.projections.pages.open_database import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.memory.paged import end_of, everything_in, files_of, folder_in, is_settled, page_at, tables_of
 
 WHERE = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -34,7 +33,7 @@ FROM_HAND = "\n## #hand\nwritten by hand\n\n## #hand #retracted\n~~struck by han
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     found = Path(tempfile.mkdtemp(dir=WHERE))
     monkeypatch.setenv("HOME", str(found))
-    monkeypatch.delenv("KEEPSAKE_HOME", raising=False)
+    monkeypatch.delenv("TALLYSTICK_HOME", raising=False)
     yield found
     shutil.rmtree(found)
 
@@ -44,7 +43,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = folder_in(tmp_path_factory.mktemp("begun") / "base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder.parent))
-        patch.delenv("KEEPSAKE_HOME", raising=False)
+        patch.delenv("TALLYSTICK_HOME", raising=False)
         begin(folder)
     return folder
 

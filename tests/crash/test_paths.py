@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Refused
+from tallystick import Memory
 from tests.conftest import ROOT
-from tests.crash.shelf import fresh_copy, lose_witness, set_wal, wal
+from tests.crash.folder import fresh_copy, lose_witness, set_wal, wal
+from tests.refusals import refuses
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str]]:
@@ -17,7 +17,7 @@ def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """A folder whose last write is a merge of five beliefs, one of them a conflict; and where that write begins."""
     root = tmp_path_factory.mktemp("merge") / "memory"
     with Memory(root) as memory:
@@ -36,8 +36,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return root, start
 
 
-def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(shelf, tmp_path):
-    root, start = shelf
+def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(folder, tmp_path):
+    root, start = folder
     whole = wal(root)
     with Memory(fresh_copy(root, tmp_path / "whole"), read_only=True) as memory:
         after = held(memory)
@@ -61,7 +61,7 @@ def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(shelf, tmp_pa
 
 KILLED = """
 import os, sys
-from keepsake import Memory
+from tallystick import Memory
 memory = Memory(sys.argv[1])
 memory.status()
 write = os.write
@@ -95,7 +95,7 @@ def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
 
 MERGING = """
 import sys
-from keepsake import Memory, Refused
+from tallystick import Memory, Refused
 with Memory(sys.argv[1]) as memory:
     try:
         print(len(memory.paths.merge("p").brought))
@@ -127,6 +127,6 @@ def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(tmp_path)
         on = two.on("p")
         on.remember("tea", key="a")
         one.paths.abandon("p", "no")
-        with pytest.raises(Refused, match="abandoned"):
+        with refuses("state"):
             on.remember("late", key="b")
         assert held(two, "p") == {}

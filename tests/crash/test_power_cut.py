@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.restore import check_copy
+from tallystick.ledger.restore import check_copy
+from tests.crash.folder import SOAK, Story, World, settled
 from tests.crash.power import Killed, PowerCut, PowerDisk
-from tests.crash.shelf import SOAK, Story, World, settled
 
 NAMES = "abcdefgh"
 

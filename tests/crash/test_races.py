@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.restore import check_copy
-from keepsake.records.errors import Busy, KeepsakeError, Missing, NotWritable, Refused, RolledBack
-from keepsake.records.event import Draft
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.restore import check_copy
+from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
+from tallystick.records.event import Draft
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
-from tests.crash.shelf import (
+from tests.crash.folder import (
     chain_of,
     files_with,
     fill,
@@ -33,6 +33,7 @@ from tests.crash.shelf import (
     wal,
 )
 from tests.ledger.books import Tally, put, speaks_of
+from tests.refusals import refuses
 
 
 class AtCall(Watched):
@@ -74,8 +75,8 @@ def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
     fill(root, 200, "words " * 50)
     work = f"""
         from pathlib import Path
-        from keepsake.ledger.backup import back_up
-        from tests.crash.shelf import opened
+        from tallystick.ledger.backup import back_up
+        from tests.crash.folder import opened
         with opened(Path({str(root)!r})) as ledger:
             for _ in range(5):
                 print(back_up(ledger))
@@ -111,7 +112,7 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, cal
             disk.act = meanwhile
             copy = back_up(plain)
         assert disk.act is None
-        expected, end = dict(other.book.held), other.end
+        expected, end = dict(other.state.held), other.end
     assert check_copy(copy).end == end
     assert files_with(copy, "words 3") == []
     shutil.copytree(copy, tmp_path / "elsewhere")
@@ -166,9 +167,9 @@ def test_pruning_into_the_folder_of_another_memory_takes_nothing_from_it(tmp_pat
     before = moved.read_bytes()
     with opened(two) as ledger:
         ledger.compact()
-        with pytest.raises(Refused, match="another ledger's"):
+        with refuses("mismatch"):
             ledger.prune(away)
-        assert len(ledger.folder.sealed_stretches()) == 1
+        assert len(ledger.folder.sealed_segments()) == 1
     assert moved.read_bytes() == before
 
 
@@ -207,7 +208,7 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
             copy = root / "backup" / name
             died = in_a_child(lambda at=at, copy=copy: restore_from(copy.parents[1], copy, disk=DyingDisk(at))) == DIED
             other.append([put("acknowledged", "after the death")])
-            shown = dict(other.book.held)
+            shown = dict(other.state.held)
         assert shown["acknowledged"] == "after the death"
         assert held(root) == shown
         if not died:
@@ -226,7 +227,7 @@ def test_a_long_lived_handle_follows_a_restore_and_does_not_call_it_a_rollback(t
         restore_from(root, copy)
         ledger.append([put("next")])
         assert ledger.trouble is None
-        assert ledger.book.held.keys() == {"n0", "n1", "n2", "next"}
+        assert ledger.state.held.keys() == {"n0", "n1", "n2", "next"}
     assert held(root).keys() == {"n0", "n1", "n2", "next"}
 
 
@@ -282,7 +283,7 @@ def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_
         for path in list(root.iterdir()):
             if path.name != keep:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        with pytest.raises(RolledBack, match="is gone, and other files speak of it") as error:
+        with pytest.raises(RolledBack, match=r"events\.wal") as error:
             open_ledger(root)
         assert one_line(error.value)
         assert not (root / "events.wal").exists()
@@ -324,7 +325,7 @@ def test_readers_and_writers_in_many_threads_see_whole_groups_only(tmp_path):
         with opened(root, read_only=number % 2 == 0) as ledger:
             while not stop.is_set():
                 with ledger.reading():
-                    assert ledger.book.held["left"] == ledger.book.held["right"]
+                    assert ledger.state.held["left"] == ledger.state.held["right"]
                 looks += 1
         return looks
 
@@ -352,10 +353,10 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
     with opened(tmp_path / "memory") as ledger:
 
         def decide():
-            with pytest.raises(Refused, match="a write is under way in this thread"):
+            with refuses("batch"):
                 ledger.append([put("inside")])
             list(ledger.events())
-            with opened(tmp_path / "memory", patience=0.01, read_only=True):
+            with opened(tmp_path / "memory", timeout=0.01, read_only=True):
                 raise AssertionError("the lock was let go")
 
         with pytest.raises(Busy):
@@ -370,7 +371,7 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
     with opened(root) as old:
         old.append([put("before")])
         (root / "lock").unlink()
-        with opened(root, patience=0.05) as new:
+        with opened(root, timeout=0.05) as new:
             with old.batch():
                 old.append([put("old")])
                 with pytest.raises(Busy):
@@ -379,7 +380,7 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
             with old.batch(), pytest.raises(Busy):
                 new.append([put("refused")])
             new.append([put("new")])
-            assert new.book.held.keys() == {"before", "old", "new"}
+            assert new.state.held.keys() == {"before", "old", "new"}
     assert held(root).keys() == {"before", "old", "new"}
 
 
@@ -389,9 +390,9 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
     def clock():
         return datetime.now() if naive else datetime.now(UTC)
 
-    with opened(root, clock=clock) as ledger, opened(root, patience=0.05) as other:
+    with opened(root, clock=clock) as ledger, opened(root, timeout=0.05) as other:
         naive = True
-        with pytest.raises(Refused, match="has no time zone"):
+        with refuses("time"):
             ledger.append([put("a")])
         other.append([put("b")])
         naive = False
@@ -401,10 +402,10 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
 
 def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_path):
     root = tmp_path / "memory"
-    with opened(root) as holder, opened(root, patience=0.05) as ledger:
+    with opened(root) as holder, opened(root, timeout=0.05) as ledger:
         with holder.batch():
             holder.append([put("held")])
-            with pytest.raises(Busy, match="try again") as error:
+            with pytest.raises(Busy) as error:
                 ledger.append([put("refused")])
             assert one_line(error.value)
         ledger.append([put("next")])
@@ -415,7 +416,7 @@ def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
     root = tmp_path / "memory"
     work = f"""
         from pathlib import Path
-        from tests.crash.shelf import opened
+        from tests.crash.folder import opened
         from tests.ledger.books import put
         import os
         with opened(Path({str(root)!r})) as ledger:
@@ -434,14 +435,14 @@ def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
     newer.append([put("a"), Draft("tally.multiply/1", {"by": 2})])
     newer.close()
     with opened(tmp_path / "memory") as ledger:
-        assert ledger.book.held.keys() == {"a"}
+        assert ledger.state.held.keys() == {"a"}
         before = wal(tmp_path / "memory")
-        with pytest.raises(NotWritable, match="a newer keepsake .tally.multiply/1."):
+        with pytest.raises(NotWritable, match="tally.multiply/1"):
             ledger.append([put("b")])
         assert wal(tmp_path / "memory") == before
 
     Ledger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
-    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="a newer keepsake .format 2."):
+    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable):
         ledger.append([put("b")])
 
 
@@ -450,6 +451,6 @@ def test_every_error_of_a_closed_ledger_says_to_open_it_again(tmp_path):
     ledger.close()
     ledger.close()
     for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, lambda: back_up(ledger)):
-        with pytest.raises(KeepsakeError, match="is closed; open it again"):
+        with pytest.raises(Closed):
             attempt()
     assert sorted(os.listdir(tmp_path / "memory")) == ["events.wal", "lock"]

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.crash.shelf import SOAK, fill, held, open_ledger, opened
+from tests.crash.folder import SOAK, fill, held, open_ledger, opened
 from tests.ledger.books import put
 
 PLACES = ["format", "seq", "hash", "ts", "offset", "stretch", "tree", "standing", "book", "nonce"]
@@ -26,7 +26,7 @@ def template(tmp_path_factory):
 
 
 @pytest.fixture
-def shelf(template, tmp_path):
+def folder(template, tmp_path):
     shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     return tmp_path / "memory"
 
@@ -36,36 +36,36 @@ def is_used(root) -> bool:
         return ledger._loaded is not None
 
 
-def test_a_whole_snapshot_is_used(shelf):
-    assert is_used(shelf)
+def test_a_whole_snapshot_is_used(folder):
+    assert is_used(folder)
 
 
-def test_a_lost_snapshot_changes_nothing_and_grows_back(shelf):
-    expected = held(shelf)
-    (shelf / "snapshot.json").unlink()
+def test_a_lost_snapshot_changes_nothing_and_grows_back(folder):
+    expected = held(folder)
+    (folder / "snapshot.json").unlink()
 
-    assert held(shelf) == expected
-    with opened(shelf) as ledger:
+    assert held(folder) == expected
+    with opened(folder) as ledger:
         for number in range(60):
             ledger.append([put("more", number)])
-    assert (shelf / "snapshot.json").exists()
-    assert is_used(shelf)
+    assert (folder / "snapshot.json").exists()
+    assert is_used(folder)
 
 
-def test_a_flipped_bit_in_a_snapshot_is_never_served(shelf):
-    expected, path = held(shelf), shelf / "snapshot.json"
+def test_a_flipped_bit_in_a_snapshot_is_never_served(folder):
+    expected, path = held(folder), folder / "snapshot.json"
     whole = path.read_bytes()
     for offset in range(0, len(whole), 1 if SOAK else 23):
         path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 1 << offset % 7]) + whole[offset + 1 :])
-        with opened(shelf, read_only=True) as ledger:
+        with opened(folder, read_only=True) as ledger:
             assert ledger._loaded is None
-            assert ledger.book.held == expected
+            assert ledger.state.held == expected
             assert ledger.trouble is None
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_an_edited_snapshot_is_never_served_and_never_an_exception(shelf, place):
-    expected, path = held(shelf), shelf / "snapshot.json"
+def test_an_edited_snapshot_is_never_served_and_never_an_exception(folder, place):
+    expected, path = held(folder), folder / "snapshot.json"
     content = json.loads(path.read_bytes())
     true = content[place]
     for value in (-7, 0, 1, 10**18, 10**40, 1e300, None, "", "x", [], {}, [[]], True, {"n1": "forged"}):
@@ -73,65 +73,65 @@ def test_an_edited_snapshot_is_never_served_and_never_an_exception(shelf, place)
             continue  # that is no edit
         path.write_text(json.dumps({**content, place: value}, separators=(",", ":")) + "\n")  # spelt as ours are
 
-        assert not is_used(shelf)
-        assert held(shelf) == expected
+        assert not is_used(folder)
+        assert held(folder) == expected
 
 
-def test_an_older_snapshot_put_back_is_not_served(shelf):
-    expected = held(shelf)
-    shutil.copy(shelf.parent / "older.json", shelf / "snapshot.json")
+def test_an_older_snapshot_put_back_is_not_served(folder):
+    expected = held(folder)
+    shutil.copy(folder.parent / "older.json", folder / "snapshot.json")
 
-    assert not is_used(shelf)
-    assert held(shelf) == expected
+    assert not is_used(folder)
+    assert held(folder) == expected
 
 
-def test_a_snapshot_under_the_name_of_one_being_made_is_not_served_unless_it_is_the_recorded_one(shelf):
-    expected = held(shelf)
-    shutil.copy(shelf.parent / "older.json", shelf / "snapshot.json.new")
-    assert held(shelf) == expected
-    assert not (shelf / "snapshot.json.new").exists()
+def test_a_snapshot_under_the_name_of_one_being_made_is_not_served_unless_it_is_the_recorded_one(folder):
+    expected = held(folder)
+    shutil.copy(folder.parent / "older.json", folder / "snapshot.json.new")
+    assert held(folder) == expected
+    assert not (folder / "snapshot.json.new").exists()
 
-    (shelf / "snapshot.json").rename(shelf / "snapshot.json.new")
-    shutil.copy(shelf.parent / "older.json", shelf / "snapshot.json")
-    assert is_used(shelf)
-    assert not (shelf / "snapshot.json.new").exists()
-    assert held(shelf) == expected
+    (folder / "snapshot.json").rename(folder / "snapshot.json.new")
+    shutil.copy(folder.parent / "older.json", folder / "snapshot.json")
+    assert is_used(folder)
+    assert not (folder / "snapshot.json.new").exists()
+    assert held(folder) == expected
 
 
 @pytest.mark.parametrize("rubbish", [b"", b"{}", b"null", b"[", b"\xff" * 100, b"[" * 100_000, b'{"format":1}'])
-def test_rubbish_in_the_place_of_a_snapshot_is_passed_over(shelf, rubbish):
-    expected = held(shelf)
-    (shelf / "snapshot.json").write_bytes(rubbish)
+def test_rubbish_in_the_place_of_a_snapshot_is_passed_over(folder, rubbish):
+    expected = held(folder)
+    (folder / "snapshot.json").write_bytes(rubbish)
 
-    assert held(shelf) == expected
+    assert held(folder) == expected
 
 
-def test_a_snapshot_of_another_ledger_is_not_served(shelf, tmp_path):
-    expected = held(shelf)
+def test_a_snapshot_of_another_ledger_is_not_served(folder, tmp_path):
+    expected = held(folder)
     fill(tmp_path / "other", 120, "foreign")
-    shutil.copy(tmp_path / "other" / "snapshot.json", shelf / "snapshot.json")
+    shutil.copy(tmp_path / "other" / "snapshot.json", folder / "snapshot.json")
 
-    assert not is_used(shelf)
-    assert held(shelf) == expected
-
-
-def test_a_folder_in_the_place_of_a_snapshot_is_passed_over(shelf):
-    expected = held(shelf)
-    (shelf / "snapshot.json").unlink()
-    (shelf / "snapshot.json").mkdir()
-
-    assert held(shelf) == expected
+    assert not is_used(folder)
+    assert held(folder) == expected
 
 
-def test_losing_the_snapshot_after_compaction_loses_nothing(shelf):
-    expected = held(shelf)
-    with opened(shelf) as ledger:
+def test_a_folder_in_the_place_of_a_snapshot_is_passed_over(folder):
+    expected = held(folder)
+    (folder / "snapshot.json").unlink()
+    (folder / "snapshot.json").mkdir()
+
+    assert held(folder) == expected
+
+
+def test_losing_the_snapshot_after_compaction_loses_nothing(folder):
+    expected = held(folder)
+    with opened(folder) as ledger:
         ledger.compact()
         ledger.append([put("after", "it")])
         ledger.compact()
-    (shelf / "snapshot.json").unlink()
+    (folder / "snapshot.json").unlink()
 
-    assert held(shelf) == {**expected, "after": "it"}
-    ledger = open_ledger(shelf)
+    assert held(folder) == {**expected, "after": "it"}
+    ledger = open_ledger(folder)
     assert [event.seq for event in ledger.events()] == list(range(ledger.end.seq + 1))
     ledger.close()

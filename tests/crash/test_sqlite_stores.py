@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.records.delta import AddDelta, DeltaScope, UpdateDelta
-from keepsake.records.fact import FactPattern
-from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
+from tallystick.records.delta import AddDelta, DeltaScope, UpdateDelta
+from tallystick.records.fact import FactPattern
+from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import Child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
 

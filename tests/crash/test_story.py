@@ -6,13 +6,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.conftest import at_most
 from tests.crash.disks import DyingDisk, in_a_child
-from tests.crash.shelf import World, chain_of, files_with, fold, open_ledger
+from tests.crash.folder import World, chain_of, files_with, fold, open_ledger
 from tests.ledger.books import put
 
 names = st.sampled_from("abcdef")
@@ -24,7 +23,7 @@ class Told(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.base = Path(tempfile.mkdtemp(prefix="keepsake-told-"))
+        self.base = Path(tempfile.mkdtemp(prefix="tallystick-told-"))
         self.world = World(self.base)
         self.second = open_ledger(self.world.root)
         self.old_snapshots: list[bytes] = []
@@ -149,7 +148,7 @@ class Told(RuleBasedStateMachine):
         self.world.agrees()
         self.second.refresh()
         assert self.second.trouble is None, self.second.trouble
-        assert self.second.book.held == self.world.now.state()
+        assert self.second.state.held == self.world.now.state()
         assert self.second.end.hash == self.world.ledger.end.hash
 
     @invariant()

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake import Memory
-from keepsake.projections.vectors.file import VectorFile
+from tallystick import Memory
+from tallystick.projections.vectors.file import VectorFile
 from tests.crash.disks import DIED, Child, in_a_child
-from tests.crash.shelf import SOAK
+from tests.crash.folder import SOAK
 from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
 
 WORD = "zwiebelfischereien"
@@ -26,7 +26,7 @@ TOUCHES = ("open", "os.rename", "os.remove", "os.truncate", "os.mkdir")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -239,6 +239,6 @@ def test_a_process_killed_while_it_embeds_goes_on_where_it_was(tmp_path: Path) -
     assert in_a_child(embed) == DIED
     slow = Slow()
     with Memory(root, embedder=slow) as m:
-        assert m.unembedded() == 900 - 2 * 256
+        assert m.missing_vectors() == 900 - 2 * 256
         assert m.embed() == 900 - 2 * 256
-        assert m.unembedded() == 0
+        assert m.missing_vectors() == 0

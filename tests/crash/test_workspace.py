@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.graph import MemoryNode
-from keepsake.records.memory_event import MemoryEvent
-from keepsake.stores.event_log import JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase_turn import Turn
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.nodes import MemoryNode
+from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEventLog
+from tallystick.stores.phase.graph import layout
+from tallystick.stores.phase.recovery import Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tests.crash.folder import SOAK
 from tests.crash.power import PowerCut, PowerDisk
-from tests.crash.shelf import SOAK
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 LIVES = 300 if SOAK else 30

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.crash.shelf import open_ledger
+from tests.crash.folder import open_ledger
 from tests.ledger.books import put
 
 
 def write(root: Path, name: str, acknowledged: Path, durability: str, count: int) -> None:
-    ledger = open_ledger(root, durability=durability, patience=60.0)
+    ledger = open_ledger(root, durability=durability, timeout=60.0)
     told = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     number = 0
     while number < count:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from keepsake.decide.effect import Effect, effects
-from keepsake.decide.gate import gate
-from keepsake.records.lifecycle import GATED
-from keepsake.records.policy import DEFAULT, Subject
-from keepsake.records.review import Action
+from tallystick.decide.effect import Effect, effects
+from tallystick.decide.gate import gate
+from tallystick.records.graph.lifecycle import GATED
+from tallystick.records.policy import DEFAULT, Subject
+from tallystick.records.review import Action
 
 NODE = {"id": "a", "kind": "fact", "label": "tea"}
 EDGE = {"id": "e", "kind": "about", "source": "a", "target": "b"}

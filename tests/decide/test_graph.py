@@ -2,10 +2,9 @@
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.decide.graph import (
+from tallystick.decide.graph import (
     ROOM,
     Saved,
     dismiss,
@@ -18,11 +17,13 @@ from keepsake.decide.graph import (
     tells_of,
     unmerge,
 )
-from keepsake.ledger.format import MAX_LINE
-from keepsake.records.errors import Refused
-from keepsake.records.event import Event
-from keepsake.records.graph_book import GRAPH_MERGE, GRAPH_PUT, ProposedMerge
-from keepsake.records.graph_fields import line_of
+from tallystick.ledger.format import MAX_LINE
+from tallystick.records.errors import Refused
+from tallystick.records.event import Event
+from tallystick.records.graph.fields import line_of
+from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT
+from tests.refusals import refuses
 
 ASKED = ProposedMerge("a", "b", 0.5, (), "cli:local", "")
 
@@ -95,13 +96,13 @@ def test_what_was_proposed_is_not_proposed_again_and_only_that_is_dismissed():
     told = {"score": 0.5, "reasons": []}
     assert propose("me", {"id": "b"}, {"id": "a"}, [ASKED], **told) == []
     assert dismiss("me", "b", "a", [ASKED])[0].body == {"user": "me", "node": "a", "into": "b"}
-    with pytest.raises(Refused, match="nobody proposed"):
+    with refuses("state"):
         dismiss("me", "b", "a", [])
 
 
 def test_only_a_merge_is_taken_back():
     assert unmerge("me", "a", "b")[0].body == {"user": "me", "node": "a"}
-    with pytest.raises(Refused, match="nothing to take back"):
+    with refuses("state"):
         unmerge("me", "a", None)
 
 

@@ -9,20 +9,21 @@ from typing import Any
 import orjson
 import pytest
 
-from keepsake.decide import belief, review
-from keepsake.decide.action import targets
-from keepsake.records.book import Book
-from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.records.policy import DEFAULT
-from keepsake.records.review import Action
+from tallystick.decide import beliefs as belief, reviews as review
+from tallystick.decide.actions import targets
+from tallystick.records.errors import NeedsApproval, NotApproved, NotFound
+from tallystick.records.event import Draft, Event
+from tallystick.records.policy import DEFAULT
+from tallystick.records.review import Action
+from tallystick.state.state import State
+from tests.refusals import refuses
 
 
 class Desk:
     """What is known, and a way to decide and record on top of it."""
 
     def __init__(self) -> None:
-        self.known, self._seqs, self._ids = Book(), count(1), count()
+        self.known, self._seqs, self._ids = State(), count(1), count()
 
     def draw(self) -> str:
         return f"20260101-0000-{next(self._ids):06x}"
@@ -70,7 +71,7 @@ def test_the_same_action_is_not_asked_twice_while_it_waits(desk: Desk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold("forget", belief.tombstone(desk.known, "k"))
 
-    with pytest.raises(NeedsApproval, match=f"forget 000000 needs a person's yes: .*keepsake review {name}") as held:
+    with pytest.raises(NeedsApproval, match=f"forget 000000.*{name}") as held:
         desk.hold("forget", belief.tombstone(desk.known, "k"))
     assert held.value.review == name
     assert desk.hold("forget", belief.tombstone(desk.known, "k", reason="x"), reason="x") != name
@@ -94,7 +95,7 @@ def test_a_yes_to_another_action_is_refused(desk: Desk) -> None:
     other = desk.hold("erase", [Draft("x", {"id": desk.known.get("k").belief().id})])
 
     for wrong in (desk.known.reviews.get(other).digest, "0" * 64, "x"):
-        with pytest.raises(Refused, match="approval of another action"):
+        with pytest.raises(NotApproved):
             desk.approve(name, wrong)
     assert desk.known.get("k").status == "active"
 
@@ -106,7 +107,7 @@ def test_an_answer_is_used_once(desk: Desk) -> None:
     desk.put(key="k", text="tea again")
 
     for again in (lambda: desk.approve(name), lambda: review.reject(desk.known, name)):
-        with pytest.raises(Refused, match="is approved already; an answer is used once"):
+        with refuses("state"):
             again()
     assert desk.known.get("k").status == "active"
 
@@ -193,7 +194,7 @@ def test_a_refusal_at_the_gate_asks_nobody(desk: Desk) -> None:
     drafts = belief.revise(desk.known, "k", changes, desk.draw)
     action = Action(kind="revise", target=targets(drafts), changes=changes, trust="agent")
 
-    with pytest.raises(Refused, match="trust human cannot be given by one who has only agent") as refused:
+    with refuses("permission") as refused:
         review.judged(desk.known, DEFAULT, action, drafts, desk.draw)
     assert not isinstance(refused.value, NeedsApproval)
 
@@ -203,7 +204,7 @@ def test_a_belief_cannot_take_the_name_of_another(desk: Desk) -> None:
     desk.put(key="other", text="rum", trust="agent")
 
     for name in ("k", mine):
-        with pytest.raises(Refused, match="names another belief"):
+        with refuses("exists"):
             belief.revise(desk.known, "other", {"key": name}, desk.draw)
     assert desk.known.get("k").belief().text == "tea"
 

@@ -2,24 +2,25 @@
 
 import pytest
 
-from keepsake.decide import trust as decide
-from keepsake.records.beliefs import PUT
-from keepsake.records.book import Book
-from keepsake.records.errors import NotFound
-from keepsake.records.event import Draft, Event
+from tallystick.decide import trust as decide
+from tallystick.records.errors import NotFound
+from tallystick.records.event import Draft, Event
+from tallystick.records.operations import BELIEF_PUT
+from tallystick.state.state import State
 
 
-def known(*beliefs: tuple[str, str, str]) -> Book:
+def known(*beliefs: tuple[str, str, str]) -> State:
     """A book of (id, trust, by), each saying "Tea is green."."""
-    book = Book()
+    state = State()
     for seq, (name, trust, by) in enumerate(beliefs):
         body = {"belief": {"id": name, "key": name, "confidence": 0.7, "text": "Tea is green.", "trust": trust}}
-        book.apply(Event(seq, f"2026-05-20T12:00:{seq:02}.000000Z", PUT, f"e{seq}", by, f"{seq:064x}", body))
-    return book
+        state.apply(Event(seq, f"2026-05-20T12:00:{seq:02}.000000Z", BELIEF_PUT, f"e{seq}", by, f"{seq:064x}", body))
+    return state
 
 
 def said(trust: str, text: str = "Tea is green.", **body) -> list[Draft]:
-    return [Draft(PUT, {"belief": {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}, **body})]
+    belief = {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}
+    return [Draft(BELIEF_PUT, {"belief": belief, **body})]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +52,8 @@ def test_a_ground_that_nobody_knows_weighs_nothing():
     ],
 )  # fmt: skip
 def test_who_bears_out_what_is_in_doubt(trust, by, needed, body, is_borne_out):
-    book = known(("20260520-1200-000001", "web", "web:1"))
-    found = decide.borne_out(book, said(trust, **body), by, lambda: needed)
+    state = known(("20260520-1200-000001", "web", "web:1"))
+    found = decide.borne_out(state, said(trust, **body), by, lambda: needed)
     assert [draft.op for draft in found] == (["trust.corroborate/1"] if is_borne_out else [])
 
 
@@ -65,13 +66,13 @@ def test_other_words_bear_out_nothing_and_nobody_is_asked_how_many_are_needed_in
 
 
 def test_saying_so_again_is_no_event_and_trusting_whom_nobody_doubts_is_refused():
-    book = known()
+    state = known()
     given = {"user": "me", "since": "", "first": 0, "reason": "r"}
-    [draft] = decide.distrust(book, "mcp:a", **given)
-    book.apply(Event(9, "t", draft.op, "e9", "cli:me", "", draft.body))
-    assert decide.distrust(book, "mcp:a", **given) == []
-    assert decide.distrust(book, "mcp:a", **{**given, "first": 3}) != []
+    [draft] = decide.distrust(state, "mcp:a", **given)
+    state.apply(Event(9, "t", draft.op, "e9", "cli:me", "", draft.body))
+    assert decide.distrust(state, "mcp:a", **given) == []
+    assert decide.distrust(state, "mcp:a", **{**given, "first": 3}) != []
     with pytest.raises(NotFound):
-        decide.trust_again(book, "mcp:b", user="me")
+        decide.restore_trust(state, "mcp:b", user="me")
     with pytest.raises(NotFound):
-        decide.trust_again(book, "mcp:a", user="bob")
+        decide.restore_trust(state, "mcp:a", user="bob")

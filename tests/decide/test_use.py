@@ -6,14 +6,14 @@ import math
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.decide import belief as decide_belief
-from keepsake.decide import use as decide
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
+from tallystick.decide import beliefs as decide_belief, usage as decide
+from tallystick.records.errors import NotFound
+from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.receipt import Receipt
 from tests.projections.index.ledgers import MadeUp
+from tests.refusals import refuses
 
 AT = "2026-05-03T14:00:00.000000Z"
 
@@ -38,11 +38,11 @@ def receipt(number: int, **more) -> Receipt:
 
 
 def versions(made: MadeUp) -> list[str]:
-    return made.book.ids_of(made.book.get("key-7"))
+    return made.state.ids_of(made.state.get("key-7"))
 
 
 def told(made: MadeUp, user: str = "me") -> list[str]:
-    return [each.source for each in made.book.episodes.find(user, "D1")]
+    return [each.source for each in made.state.episodes.find(user, "D1")]
 
 
 # -- receipts ----------------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def told(made: MadeUp, user: str = "me") -> list[str]:
 def test_receipts_without_words_are_written_together_a_user_an_event():
     drafts = decide.receipts([receipt(1), receipt(2, user="ana"), receipt(3)])
 
-    assert [draft.op for draft in drafts] == [RECEIPTS, RECEIPTS]
+    assert [draft.op for draft in drafts] == [RECEIPT_PUT, RECEIPT_PUT]
     assert [[each["id"] for each in draft.body["receipts"]] for draft in drafts] == [["R1", "R3"], ["R2"]]
     assert decide.receipts([]) == []
 
@@ -75,20 +75,20 @@ def test_no_event_grows_longer_than_a_line_of_the_ledger_holds():
 
 
 def test_an_outcome_counts_for_the_version_that_is_held_and_for_every_episode_of_a_name(made):
-    [draft] = decide.outcome(made.book, ["key-7", "D1", versions(made)[1][-6:]], 1)
+    [draft] = decide.outcome(made.state, ["key-7", "D1", versions(made)[1][-6:]], 1)
 
-    assert draft.op == OUTCOME
+    assert draft.op == OUTCOME_PUT
     assert draft.body == {"ids": [versions(made)[1], *told(made)], "signal": 1.0, "weight": 1.0, "user": "me"}
 
 
 def test_an_outcome_of_words_that_have_changed_since_says_nothing_of_the_new_ones(made):
-    [draft] = decide.outcome(made.book, [versions(made)[0]], 0)
+    [draft] = decide.outcome(made.state, [versions(made)[0]], 0)
 
     assert draft.body["ids"] == [versions(made)[0]]
 
 
 def test_an_episode_can_be_named_by_its_event(made):
-    [draft] = decide.outcome(made.book, [told(made)[1]], 0.5)
+    [draft] = decide.outcome(made.state, [told(made)[1]], 0.5)
 
     assert draft.body["ids"] == [told(made)[1]]
 
@@ -96,49 +96,50 @@ def test_an_episode_can_be_named_by_its_event(made):
 @pytest.mark.parametrize("name", ["nobody", "", "000000", "D2", "🫖", "\ud800"])
 def test_an_outcome_of_what_is_not_known_is_refused_in_one_line(made, name):
     with pytest.raises(NotFound) as error:
-        decide.outcome(made.book, ["key-7", name], 1)
+        decide.outcome(made.state, ["key-7", name], 1)
 
     assert "\n" not in str(error.value)
 
 
 def test_what_is_anothers_is_not_known(made):
-    for decision in (lambda name: decide.outcome(made.book, [name], 1), lambda name: decide.fade(made.book, [name])):
+    known = made.state
+    for decision in (lambda name: decide.outcome(known, [name], 1), lambda name: decide.archive(known, [name])):
         with pytest.raises(NotFound):
             decision(told(made, "ana")[0])
 
 
 @pytest.mark.parametrize("signal", [-0.1, 1.1, math.nan, math.inf, True, "1", None])
 def test_a_signal_is_from_0_to_1(made, signal):
-    with pytest.raises(Refused, match="a signal is from 0"):
-        decide.outcome(made.book, ["key-7"], signal)
+    with refuses("value", "signal"):
+        decide.outcome(made.state, ["key-7"], signal)
 
 
 @pytest.mark.parametrize("weight", [0, -1, 10.1, math.nan, math.inf, False, "1", None])
 def test_a_weight_is_above_0_and_at_most_10(made, weight):
-    with pytest.raises(Refused, match="a weight is above 0"):
-        decide.outcome(made.book, ["key-7"], 1, weight)
+    with refuses("value", "weight"):
+        decide.outcome(made.state, ["key-7"], 1, weight)
 
 
 @given(st.floats(0, 1), st.floats(0, 10, exclude_min=True))
 def test_every_signal_and_weight_in_bounds_is_recorded_as_it_is(signal, weight):
     made = MadeUp()
     made.say(("put", 0, "tea", "me", "human", [], 7, "cli:local", "", ""))
-    [draft] = decide.outcome(made.book, ["key-7"], signal, weight)
+    [draft] = decide.outcome(made.state, ["key-7"], signal, weight)
 
     assert (draft.body["signal"], draft.body["weight"]) == (signal, weight)
 
 
 def test_nothing_named_is_refused(made):
-    with pytest.raises(Refused, match="say which"):
-        decide.outcome(made.book, [], 1)
-    with pytest.raises(Refused, match="say which"):
-        decide.fade(made.book, [])
+    with refuses("required"):
+        decide.outcome(made.state, [], 1)
+    with refuses("required"):
+        decide.archive(made.state, [])
 
 
 def test_with_a_reason_each_stands_by_itself_so_that_an_erasure_takes_no_other_along(made):
     for drafts in (
-        decide.outcome(made.book, ["key-7", "D1"], 1, reason="it was right"),
-        decide.fade(made.book, ["D1"], reason="small talk"),
+        decide.outcome(made.state, ["key-7", "D1"], 1, reason="it was right"),
+        decide.archive(made.state, ["D1"], reason="small talk"),
     ):
         assert [len(draft.body["ids"]) for draft in drafts] == [1] * len(drafts)
         assert len(drafts) > 1
@@ -148,24 +149,25 @@ def test_with_a_reason_each_stands_by_itself_so_that_an_erasure_takes_no_other_a
 
 
 def test_an_episode_fades_once(made):
-    drafts = decide.fade(made.book, ["D1", told(made)[0]])
+    drafts = decide.archive(made.state, ["D1", told(made)[0]])
     made.record(drafts)
 
-    assert [(draft.op, draft.body) for draft in drafts] == [(FADE, {"ids": told(made), "user": "me"})]
-    assert decide.fade(made.book, ["D1"]) == decide.fade(made.book, [told(made)[1]]) == []
+    assert [(draft.op, draft.body) for draft in drafts] == [(EPISODE_FADE, {"ids": told(made), "user": "me"})]
+    assert decide.archive(made.state, ["D1"]) == decide.archive(made.state, [told(made)[1]]) == []
 
 
 def test_a_belief_does_not_fade_but_is_forgotten(made):
-    with pytest.raises(Refused, match="keepsake forget"):
-        decide.fade(made.book, ["key-7"])
+    with refuses("permission"):
+        decide.archive(made.state, ["key-7"])
 
 
 # -- erasing -----------------------------------------------------------------------------------------------------------
 
 
 def emptied(made: MadeUp, *names: str) -> list[int]:
-    _, speaks = decide_belief.erase(made.book, names)
-    return [event.seq for event in made.events if speaks(event) and event.op in (RECEIPTS, OUTCOME, FADE)]
+    _, speaks = decide_belief.erase(made.state, names)
+    ops = (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)
+    return [event.seq for event in made.events if speaks(event) and event.op in ops]
 
 
 def test_an_erasure_empties_the_receipt_whose_question_was_kept_if_it_served_what_goes(made):
@@ -180,9 +182,9 @@ def test_an_erasure_empties_the_receipt_whose_question_was_kept_if_it_served_wha
 
 def test_an_erasure_empties_the_reasons_that_speak_of_what_goes_and_no_other(made):
     start = len(made.events)
-    made.record(decide.outcome(made.book, ["key-7", "D1"], 0, reason="she drinks rum"))  # three events
-    made.record(decide.outcome(made.book, ["key-7"], 0))
-    made.record(decide.fade(made.book, ["D1"], reason="small talk of hers"))  # two
+    made.record(decide.outcome(made.state, ["key-7", "D1"], 0, reason="she drinks rum"))  # three events
+    made.record(decide.outcome(made.state, ["key-7"], 0))
+    made.record(decide.archive(made.state, ["D1"], reason="small talk of hers"))  # two
 
     assert emptied(made, "key-7") == [start]
     assert emptied(made, "D1") == [start + 1, start + 2, start + 4, start + 5]

@@ -3,7 +3,7 @@
 How blocks are written:
 
     ```console             each `$ command` is run with bash; the lines below it are what it prints, all of it.
-    $ keepsake show 1      `> ` continues a command that ends in `\\` or opens a here-document.
+    $ tallystick show 1      `> ` continues a command that ends in `\\` or opens a here-document.
     …                      `...` alone on a line stands for any lines, `…` within a line for any text.
     $ false  # exits 1     A command succeeds, or its comment says with which status it ends.
     ```
@@ -84,7 +84,7 @@ def living_in(home: Path, *programs: Path) -> Iterator[None]:
     home.mkdir(parents=True, exist_ok=True)
     before = dict(os.environ)
     for name in before:
-        if name.startswith("KEEPSAKE_"):
+        if name.startswith("TALLYSTICK_"):
             del os.environ[name]
     try:
         os.environ.update(surroundings(home, *programs))
@@ -98,7 +98,7 @@ def living_in(home: Path, *programs: Path) -> Iterator[None]:
 def surroundings(home: Path, *programs: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
-        "KEEPSAKE_HOME": str(home / ".keepsake"),
+        "TALLYSTICK_HOME": str(home / ".tallystick"),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_STATE_HOME": str(home / ".local/state"),
         "PATH": os.pathsep.join(map(str, (*programs, Path(sys.executable).parent, os.environ["PATH"]))),

@@ -8,44 +8,44 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
 from markdown_it import MarkdownIt
 
-import keepsake
-from keepsake.memory import settings
-from keepsake.memory.beliefs import BeliefsOf
-from keepsake.memory.entities import EntitiesOf
-from keepsake.memory.episodes import EpisodesOf
-from keepsake.memory.facts import FactsOf
-from keepsake.memory.files import FilesOf
-from keepsake.memory.graph import GraphOf
-from keepsake.memory.ledger import LedgerOf
-from keepsake.memory.pages import PagesOf
-from keepsake.memory.paths import PathsOf
-from keepsake.memory.receipts import ReceiptsOf
-from keepsake.memory.reviews import ReviewsOf
-from keepsake.memory.rules import RulesOf
-from keepsake.memory.tidy import TidyOf
-from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
-from keepsake.records import errors
-from keepsake.records.audit import AuditLine
-from keepsake.records.episode import Episode
-from keepsake.records.exported import Exported, TakenIn
-from keepsake.records.folding import Folding
-from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, Framed
-from keepsake.records.health import StoreHealth
-from keepsake.records.hit import Hit
-from keepsake.records.imported import Imported
-from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
-from keepsake.records.proposal import Proposal
-from keepsake.records.recalled import Recalled, Replayed
-from keepsake.records.use import Receipt
-from keepsake.repair.findings import CODES
-from keepsake.surfaces.cli.root import keepsake as program
+import tallystick
+from tallystick.memory import settings
+from tallystick.memory.beliefs.store import BeliefStore
+from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.exchange.files import FileStore
+from tallystick.memory.facts.rules import RuleStore
+from tallystick.memory.facts.store import FactService
+from tallystick.memory.graph.entities import EntityStore
+from tallystick.memory.graph.graph import GraphService
+from tallystick.memory.maintenance.ledger import LedgerService
+from tallystick.memory.maintenance.tidy import TidyService
+from tallystick.memory.pages.store import PageStore
+from tallystick.memory.paths.paths import PathService
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import ConfigStore, FrameStore, SessionService
+from tallystick.memory.reviews.reviews import ReviewService
+from tallystick.records import errors
+from tallystick.records.audit import AuditLine
+from tallystick.records.compaction import Compaction
+from tallystick.records.episode import Episode
+from tallystick.records.export import Exported, TakenIn
+from tallystick.records.filled_frame import Dropped, FilledFrame
+from tallystick.records.frame import Frame
+from tallystick.records.health import StoreHealth
+from tallystick.records.hit import Hit
+from tallystick.records.page import PageEntry, PageInfo, PageText, Synced
+from tallystick.records.proposal import Proposal
+from tallystick.records.recall import RecallResult, Replayed
+from tallystick.records.receipt import Receipt
+from tallystick.records.transfer import Imported
+from tallystick.repair.findings import CODES
+from tallystick.surfaces.cli.root import tallystick as program
 
 ROOT = Path(__file__).parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -56,7 +56,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.rel
 
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 EXPLAINED = re.compile(r"^  (-\S.*?)(?:  .*)?$", re.MULTILINE)  # a line of a help page that begins with an option
-CALL = re.compile(r"(?:\$ )?(keepsake(?: .*)?)$")
+CALL = re.compile(r"(?:\$ )?(tallystick(?: .*)?)$")
 SHOWN_AS_A_SLIP = {"shew"}
 
 # -- reading pages -----------------------------------------------------------------------------------------------------
@@ -152,10 +152,10 @@ def test_a_group_that_has_options_of_its_own_is_shown_with_them():
     """What is shown is run with the page, so that a name is enough here."""
     context = click.Context(program)
     groups = {name: program.get_command(context, name) for name in sorted(GROUPS)}
-    shown = {name for name in groups if f"$ keepsake {name} --help" in (REFERENCE / "commands.md").read_text("utf-8")}
+    shown = {name for name in groups if f"$ tallystick {name} --help" in (REFERENCE / "commands.md").read_text("utf-8")}
 
     assert shown >= {name for name, group in groups.items() if group and group.params}
-    assert "$ keepsake --help\n" in (REFERENCE / "commands.md").read_text("utf-8")
+    assert "$ tallystick --help\n" in (REFERENCE / "commands.md").read_text("utf-8")
 
 
 @each_page
@@ -185,10 +185,10 @@ def unknown_in(call: str) -> str:
 
 
 def test_a_page_that_calls_what_is_not_there_is_caught():
-    assert "no command 'shwo'" in unknown_in("keepsake shwo")
-    assert "no command 'ledger bless'" in unknown_in("keepsake ledger bless")
-    assert "no option --histroy" in unknown_in("keepsake show --histroy tea")
-    assert unknown_in("keepsake -C there show tea --history") == ""
+    assert "no command 'shwo'" in unknown_in("tallystick shwo")
+    assert "no command 'ledger bless'" in unknown_in("tallystick ledger bless")
+    assert "no option --histroy" in unknown_in("tallystick show --histroy tea")
+    assert unknown_in("tallystick -C there show tea --history") == ""
 
 
 # -- Python ------------------------------------------------------------------------------------------------------------
@@ -239,14 +239,14 @@ def signatures_in(section: str) -> dict[str, str]:
 
 
 MADE_BY_MEMORY = [
-    ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
-    ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
-    ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf), ("m.pages", PagesOf),
-    ("m.paths", PathsOf), ("m.graph", GraphOf), ("m.entities", EntitiesOf), ("m.files", FilesOf),
+    ("m.beliefs", BeliefStore), ("m.episodes", EpisodeStore), ("m.facts", FactService), ("m.rules", RuleStore),
+    ("m.reviews", ReviewService), ("m.work", SessionService), ("m.frames", FrameStore), ("m.config", ConfigStore),
+    ("m.receipts", ReceiptStore), ("m.tidy", TidyService), ("m.ledger", LedgerService), ("m.pages", PageStore),
+    ("m.paths", PathService), ("m.graph", GraphService), ("m.entities", EntityStore), ("m.files", FileStore),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("title", "kind"), [("Memory", keepsake.Memory), *MADE_BY_MEMORY])
+@pytest.mark.parametrize(("title", "kind"), [("Memory", tallystick.Memory), *MADE_BY_MEMORY])
 def test_the_python_reference_shows_every_public_method_as_it_is(title, kind):
     known = public(kind)
     if (title, kind) in MADE_BY_MEMORY:
@@ -255,7 +255,7 @@ def test_the_python_reference_shows_every_public_method_as_it_is(title, kind):
     assert signatures_in(sections(REFERENCE / "python.md")[title]) == known
 
 
-@pytest.mark.parametrize("kind", [keepsake.ChronoStore, keepsake.EsdbBridge], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [tallystick.ChronoStore, tallystick.EsdbBridge], ids=lambda kind: kind.__name__)
 def test_the_esdb_reference_names_every_public_method_and_parameter(kind):
     section = sections(REFERENCE / "esdb.md")[kind.__name__]
     shown = {found[1]: found[2] for found in re.finditer(r"^\| `(\w+)\((.*?)\)` \|", section, re.MULTILINE)}
@@ -281,13 +281,13 @@ def briefly(param: inspect.Parameter) -> str:
 
 
 SHOWN_FIELD_BY_FIELD = [
-    ("esdb.md", "Fields", keepsake.ChronoRecord), ("esdb.md", "EsdbRecord", keepsake.EsdbRecord),
-    ("esdb.md", "WalEvent", keepsake.WalEvent), ("python.md", "Belief", keepsake.Belief),
-    ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
+    ("esdb.md", "Fields", tallystick.ChronoRecord), ("esdb.md", "EsdbRecord", tallystick.EsdbRecord),
+    ("esdb.md", "WalEvent", tallystick.WalEvent), ("python.md", "Belief", tallystick.Belief),
+    ("python.md", "Hit", Hit), ("python.md", "FilledFrame", FilledFrame), ("python.md", "Dropped", Dropped),
     ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
-    ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
-    ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
-    ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
+    ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", tallystick.Fact),
+    ("python.md", "ConsolidationRule", tallystick.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
+    ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Compaction", Compaction),
     ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine), ("python.md", "Imported", Imported),
     ("python.md", "Exported", Exported), ("python.md", "TakenIn", TakenIn),
 ]  # fmt: skip
@@ -304,8 +304,8 @@ def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind)
 
 
 def test_the_python_reference_names_all_that_a_recall_knows():
-    section = sections(REFERENCE / "python.md")["Recalled"]
-    known = {*vars(Recalled()), *(name for name in vars(Recalled) if not name.startswith("_"))}
+    section = sections(REFERENCE / "python.md")["RecallResult"]
+    known = {*vars(RecallResult()), *(name for name in vars(RecallResult) if not name.startswith("_"))}
 
     assert [name for name in sorted(known) if f"`{name}`" not in section and f"`{name}()`" not in section] == []
 
@@ -319,10 +319,12 @@ def default_of(field: "dataclasses.Field[Any]") -> str:
 def test_the_python_reference_names_everything_that_can_be_imported():
     text = (REFERENCE / "python.md").read_text(encoding="utf-8")
 
-    assert [name for name in keepsake.__all__ if f"`{name}`" not in text] == []
+    assert [name for name in tallystick.__all__ if f"`{name}`" not in text] == []
 
 
-@pytest.mark.parametrize("kind", [keepsake.SQLiteMemoryStore, keepsake.SQLiteFactStore], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [tallystick.SQLiteMemoryStore, tallystick.SQLiteFactStore], ids=lambda kind: kind.__name__
+)
 def test_the_reference_of_stores_names_every_public_method(kind):
     section = sections(REFERENCE / "stores.md")[kind.__name__]
     methods = [name for name, member in vars(kind).items() if inspect.isfunction(member) and not name.startswith("_")]
@@ -333,7 +335,7 @@ def test_the_reference_of_stores_names_every_public_method(kind):
 
 def test_the_fields_of_health_and_the_kinds_of_deltas_are_on_the_page_of_stores():
     text = (REFERENCE / "stores.md").read_text(encoding="utf-8")
-    deltas = [keepsake.AddDelta, keepsake.UpdateDelta, keepsake.DeleteDelta, keepsake.NoopDelta]
+    deltas = [tallystick.AddDelta, tallystick.UpdateDelta, tallystick.DeleteDelta, tallystick.NoopDelta]
     fields = {field.name for field in dataclasses.fields(StoreHealth)}
     fields |= {name for kind in deltas for name in kind.model_fields}
 
@@ -342,7 +344,7 @@ def test_the_fields_of_health_and_the_kinds_of_deltas_are_on_the_page_of_stores(
 
 def test_every_kind_of_event_is_in_the_format():
     text = (ROOT / "docs" / "design" / "ledger-format.md").read_text(encoding="utf-8")
-    source = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/keepsake").rglob("*.py")))
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/tallystick").rglob("*.py")))
     ops = set(re.findall(r"\"([a-z]+(?:\.[a-z]+)*/1)\"", source))
 
     assert {"belief.put/1", "rule.ran/1", "delta.noop/1"} <= ops
@@ -355,10 +357,11 @@ def test_every_kind_of_event_is_in_the_format():
 def test_the_tree_of_errors_is_the_one_in_the_program():
     text = (REFERENCE / "errors.md").read_text(encoding="utf-8")
     tree = (errors.__doc__ or "").partition("\n\n")[2].partition("\n\nA message")[0]
-    kinds = [name for name, kind in vars(errors).items() if inspect.isclass(kind) and name != "KeepsakeError"]
+    kinds = [name for name, kind in vars(errors).items() if inspect.isclass(kind) and name != "TallystickError"]
 
     assert tree in text
     assert [name for name in kinds if name not in tree or f"| `{name}` |" not in text] == []
+    assert [code for code in get_args(errors.Code) if f"| `{code}` |" not in text] == []
 
 
 def test_every_setting_and_every_environment_variable_is_in_the_reference():
@@ -372,7 +375,7 @@ def test_every_setting_and_every_environment_variable_is_in_the_reference():
     keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields if name != "audit"}
     keys.add("audit.follow")
 
-    assert "KEEPSAKE_HOME" in read
+    assert "TALLYSTICK_HOME" in read
     assert [name for name in sorted(read | keys) if f"| `{name}` |" not in text] == []
 
 
@@ -392,9 +395,9 @@ def test_every_message_that_is_explained_is_one_that_the_program_has():
 
 
 def test_the_design_names_every_room_and_every_file_of_the_ledger():
-    text = (ROOT / "docs" / "design" / "index.md").read_text(encoding="utf-8")
-    rooms = [path.parent.name for path in (ROOT / "src" / "keepsake").glob("*/__init__.py")]
-    files = [path.stem for path in (ROOT / "src" / "keepsake" / "ledger").glob("*.py") if path.stem != "__init__"]
+    text = (ROOT / "docs" / "design" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [path.parent.name for path in (ROOT / "src" / "tallystick").glob("*/__init__.py")]
+    files = [path.stem for path in (ROOT / "src" / "tallystick" / "ledger").glob("*.py") if path.stem != "__init__"]
 
-    assert [room for room in rooms if f"\n  {room}/" not in text] == []
+    assert [room for room in rooms if f"\n**{room}** " not in text] == []
     assert [file for file in files if f"`{file}`" not in text] == []

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from keepsake.exchange.brought import Began, Item, Lines, Note, Said, lines_of
-from keepsake.records.imported import Skipped
+from tallystick.exchange.conversation import ConversationStart, Item, Lines, Message, Note, lines_of
+from tallystick.records.transfer import Skipped
 
 
 def told(*lines: dict[str, Any]) -> bytes:
@@ -21,8 +21,8 @@ class Read:
 
     def __init__(self, items: Iterable[Item]) -> None:
         found = list(items)
-        self.began = [each for each in found if isinstance(each, Began)]
-        self.said = [each for each in found if isinstance(each, Said)]
+        self.began = [each for each in found if isinstance(each, ConversationStart)]
+        self.said = [each for each in found if isinstance(each, Message)]
         self.notes = [each for each in found if isinstance(each, Note)]
         self.skipped = [each.place for each in found if isinstance(each, Skipped)]
 

@@ -6,11 +6,10 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.exchange import chronomemory
-from keepsake.exchange.chronomemory import (
+from tallystick.exchange import chronomemory
+from tallystick.exchange.chronomemory import (
     OldLedger,
     Snapshot,
     Step,

@@ -3,16 +3,9 @@
 import json
 from typing import Any
 
-from keepsake.exchange import chatgpt, claude_code, claude_export, codex
-from keepsake.exchange.brought import (
-    ASSISTANT,
-    DOCUMENT,
-    PERSON,
-    SYSTEM,
-    TOOL,
-    lines_of,
-)
-from keepsake.exchange.detect import detected
+from tallystick.exchange import chatgpt, claude_code, claude_export, codex
+from tallystick.exchange.conversation import ASSISTANT, DOCUMENT, PERSON, SYSTEM, TOOL, lines_of
+from tallystick.exchange.detect import detected
 from tests.exchange.reading import Read, exported, line, lines, node, told
 
 # -- Claude Code -------------------------------------------------------------------------------------------------------

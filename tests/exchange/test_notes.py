@@ -1,13 +1,9 @@
 """Notes of other systems: what was noted of whom, and what only looks like a note."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.exchange import markdown_notes, mcp_memory
-from keepsake.exchange.brought import (
-    ASSISTANT,
-    Note,
-)
+from tallystick.exchange import markdown_notes, mcp_memory
+from tallystick.exchange.conversation import ASSISTANT, Note
 from tests.exchange.reading import Read, lines, told
 
 # -- the MCP reference server ------------------------------------------------------------------------------------------

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.exchange.specsmith import Item, Skipped, read
+from tallystick.exchange.specsmith import Item, Skipped, read
 
 REQUIREMENT = {"id": "REQ-NN-006", "title": "Generalises", "status": "accepted", "confidence": 0.9, "tests": ["T1"]}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from keepsake.ledger import format as fmt
-from keepsake.records.event import Draft, Event
+from tallystick.ledger import format as fmt
+from tallystick.records.event import Draft, Event
 
 PUT = "tally.put/1"
 DROP = "tally.drop/1"

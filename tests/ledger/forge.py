@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.ledger import Ledger
+from tallystick.ledger import format as fmt
+from tallystick.ledger.checkpoint import Keyring
+from tallystick.ledger.ledger import Ledger
 from tests.ledger.books import Tally
 
 Change = Callable[[fmt.Line, dict[str, Any]], dict[str, Any]]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from keepsake.ledger.lift import LIFTS
-from keepsake.ledger.verify import verify
-from keepsake.records.errors import NotWritable
-from keepsake.records.event import Draft
-from keepsake.stores.shelf import Shelf
+from tallystick.ledger.upgrade import LIFTS
+from tallystick.ledger.verify import verify
+from tallystick.records.errors import NotWritable
+from tallystick.records.event import Draft
+from tallystick.stores.open_folder import OpenFolder
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 
@@ -23,8 +23,8 @@ def golden(tmp_path: Path) -> Path:
     return tmp_path / "ledger"
 
 
-def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
-    with shelf.known() as known:
+def _held(folder: OpenFolder, user: str = "me") -> dict[str, tuple[str, str, float]]:
+    with folder.known() as known:
         return {
             held.key: (held.belief().text, held.status, held.confidence) for held in known.query(user=user, status="")
         }
@@ -32,21 +32,21 @@ def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
 
 def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
     assert verify(golden).ok
-    shelf = Shelf(golden)
+    folder = OpenFolder(golden)
 
-    assert _held(shelf) == {
+    assert _held(folder) == {
         "ana-drinks": ("Ana switched to coffee", "active", 0.9),
         "scale": ("the scale was calibrated", "invalidated", 1.0),
         "weight": ("it weighs 3 g", "active", 0.35),
         "line ends": ("one\u2028two\u2029three\u0085four\nfive", "active", 0.7),
         "x": ("x and y", "active", 0.7),
     }
-    assert {key: status for key, (_, status, _) in _held(shelf, "ana").items()} == {
+    assert {key: status for key, (_, status, _) in _held(folder, "ana").items()} == {
         "batch-0": "active", "batch-1": "tombstone", "batch-2": "active",
     }  # fmt: skip
-    assert "it was off by 2 g" in str(shelf.why("weight"))
-    assert shelf.ledger.standing.ledger == verify_id(golden)
-    with shelf.known() as known:
+    assert "it was off by 2 g" in str(folder.why("weight"))
+    assert folder.ledger.standing.ledger == verify_id(golden)
+    with folder.known() as known:
         assert known.get("y").key == "x"
         said = known.said("me", "python:golden", "r-1")
         assert said is not None
@@ -54,26 +54,26 @@ def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
 
 
 def verify_id(golden: Path) -> str:
-    first = next(iter(Shelf(golden, read_only=True).events()))
+    first = next(iter(OpenFolder(golden, read_only=True).events()))
     assert first.body is not None
     return str(first.body["ledger"])
 
 
 def test_reading_an_old_ledger_changes_no_byte_of_it(golden: Path) -> None:
     before = {path: path.read_bytes() for path in golden.rglob("*.wal")}
-    Shelf(golden).close()
+    OpenFolder(golden).close()
     assert {path: path.read_bytes() for path in golden.rglob("*.wal")} == before
 
 
 def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golden: Path) -> None:
-    shelf = Shelf(golden)
-    shelf.ledger.append([Draft("belief.dream/7", {"text": "from the future"})])
-    shelf.close()
+    folder = OpenFolder(golden)
+    folder.ledger.append([Draft("belief.dream/7", {"text": "from the future"})])
+    folder.close()
     before = (golden / "events.wal").read_bytes()
 
-    old = Shelf(golden)
+    old = OpenFolder(golden)
     assert "ana-drinks" in _held(old)
-    with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade keepsake"):
+    with pytest.raises(NotWritable, match=r"belief\.dream/7"):
         old.ledger.append([Draft("belief.put/1", {})])
     assert (golden / "events.wal").read_bytes() == before
 
@@ -83,14 +83,14 @@ def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monk
         """A made-up older shape, in which the belief stood in the body itself."""
         return "belief.put/1", {"belief": body}
 
-    shelf = Shelf(golden)
+    folder = OpenFolder(golden)
     monkeypatch.setitem(LIFTS, "belief.say/1", name_it)
-    shelf.ledger.append(
+    folder.ledger.append(
         [Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})]
     )
-    shelf.close()
+    folder.close()
 
-    lifted = Shelf(golden)
+    lifted = OpenFolder(golden)
     assert _held(lifted)["old"] == ("said", "active", 0.5)
     (event,) = [event for event in lifted.events() if event.op == "belief.say/1"]
     assert event.body is not None

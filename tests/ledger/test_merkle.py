@@ -7,10 +7,9 @@ from hashlib import sha256
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from keepsake.ledger.merkle import (
+from tallystick.ledger.merkle import (
     EMPTY_ROOT,
     Range,
     consistency_proof,

@@ -6,16 +6,23 @@ from base64 import b64decode, b64encode
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from keepsake.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
-from keepsake.ledger.note import Checkpoint, InclusionNote, NoteError, Signer, Verifier, inclusion_note, key_id
+from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
+from tallystick.ledger.signed_note import (
+    Checkpoint,
+    InclusionNote,
+    NoteError,
+    Signer,
+    Verifier,
+    inclusion_note,
+    key_id,
+)
 
 SEED = bytes(range(32))
 HEAD = "ab" * 32
-CHECKPOINT = Checkpoint("keepsake.example/anna", 42, bytes(32), HEAD)
-SIGNER = Signer("keepsake.example/anna", SEED)
+CHECKPOINT = Checkpoint("tallystick.example/anna", 42, bytes(32), HEAD)
+SIGNER = Signer("tallystick.example/anna", SEED)
 VERIFIER = Verifier(SIGNER.verifier_key)
 NOTE = SIGNER.sign(CHECKPOINT)
 
@@ -56,7 +63,7 @@ def test_a_checkpoint_reads_back_as_it_was_written(checkpoint):
 
 
 def test_a_checkpoint_is_the_three_lines_of_the_format_and_our_head():
-    assert CHECKPOINT.body() == f"keepsake.example/anna\n42\n{'A' * 43}=\nhead {HEAD}\n"
+    assert CHECKPOINT.body() == f"tallystick.example/anna\n42\n{'A' * 43}=\nhead {HEAD}\n"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,7 @@ def test_a_checkpoint_is_the_three_lines_of_the_format_and_our_head():
         CHECKPOINT.body()[:-1],
         CHECKPOINT.body() + "\n",
         CHECKPOINT.body() + "another extension\n",
-        CHECKPOINT.body().replace("keepsake.example/anna", ""),
+        CHECKPOINT.body().replace("tallystick.example/anna", ""),
         CHECKPOINT.body().replace("anna", "an\tna"),
         CHECKPOINT.body().replace("anna", "an\ud800na"),
         *(CHECKPOINT.body().replace("42", size) for size in ("", "042", "-1", "+42", "4_2", " 42", "٤٢", "4e1")),
@@ -203,20 +210,20 @@ def test_a_signature_is_good_for_one_checkpoint_only(one, another):
     assume(one != another)
     signature = SIGNER.sign(one).rpartition("\n\n")[2]
 
-    with pytest.raises(NoteError, match="bad signature by keepsake.example/anna"):
+    with pytest.raises(NoteError, match="bad signature by tallystick.example/anna"):
         VERIFIER.open(f"{another.body()}\n{signature}")
 
 
 def test_a_note_by_somebody_else_is_refused_even_under_our_name():
-    stranger = Signer("keepsake.example/anna", bytes(32))
+    stranger = Signer("tallystick.example/anna", bytes(32))
 
-    with pytest.raises(NoteError, match="no signature by keepsake.example/anna"):
+    with pytest.raises(NoteError, match="no signature by tallystick.example/anna"):
         VERIFIER.open(stranger.sign(CHECKPOINT))
 
 
 def test_our_signature_under_another_name_is_not_ours():
-    with pytest.raises(NoteError, match="no signature by keepsake.example/anna"):
-        VERIFIER.open(NOTE.replace("— keepsake.example/anna", "— keepsake.example/otto"))
+    with pytest.raises(NoteError, match="no signature by tallystick.example/anna"):
+        VERIFIER.open(NOTE.replace("— tallystick.example/anna", "— tallystick.example/otto"))
 
 
 def test_what_others_signed_too_is_left_aside_good_or_bad():
@@ -407,6 +414,6 @@ def test_a_proof_without_its_line_or_without_a_note_cannot_be_made():
 
 
 def test_reading_the_module_does_not_load_the_cryptography():
-    code = "import sys, keepsake.ledger.note; sys.exit('cryptography' in sys.modules)"
+    code = "import sys, tallystick.ledger.signed_note; sys.exit('cryptography' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -5,20 +5,19 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import prove
-from keepsake.ledger.checkpoint import take
-from keepsake.ledger.note import InclusionNote, Signer, Verifier
-from keepsake.records.errors import Missing, NotFound, Refused, RolledBack
+from tallystick.ledger import format as fmt, proof as prove
+from tallystick.ledger.checkpoint import take
+from tallystick.ledger.signed_note import InclusionNote, Signer, Verifier
+from tallystick.records.errors import Missing, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import keyring, lines, opened, rewrite
+from tests.refusals import refuses
 
 
 @pytest.fixture
-def shelf(tmp_path):
+def folder(tmp_path):
     """An open ledger of two stretches, its notes as it grew, and the key to check them."""
     ring = keyring(tmp_path)
     with opened(tmp_path / "memory") as ledger:
@@ -31,8 +30,8 @@ def shelf(tmp_path):
         yield ledger, notes, ring.verifier(ledger.standing.ledger)
 
 
-def test_every_event_can_be_proved_against_every_later_checkpoint(shelf):
-    ledger, notes, key = shelf
+def test_every_event_can_be_proved_against_every_later_checkpoint(folder):
+    ledger, notes, key = folder
     chain = {line.seq: line for line in ledger.chain().lines()}
     for note in notes:
         signed = key.open(note)
@@ -45,8 +44,8 @@ def test_every_event_can_be_proved_against_every_later_checkpoint(shelf):
             assert (found["size"], found["root"], found["head"]) == (signed.size, signed.root.hex(), signed.head)
 
 
-def test_an_event_younger_than_the_checkpoint_is_not_proved(shelf):
-    ledger, notes, key = shelf
+def test_an_event_younger_than_the_checkpoint_is_not_proved(folder):
+    ledger, notes, key = folder
     size = key.open(notes[3]).size
 
     for seq in (size, size + 1, -1, 10**9):
@@ -54,8 +53,8 @@ def test_an_event_younger_than_the_checkpoint_is_not_proved(shelf):
             prove.inclusion(ledger, seq, notes[3], key)
 
 
-def test_an_erased_event_is_proved_and_its_words_are_not_told(shelf):
-    ledger, notes, key = shelf
+def test_an_erased_event_is_proved_and_its_words_are_not_told(folder):
+    ledger, notes, key = folder
     before = prove.inclusion(ledger, 2, notes[-1], key)
     ledger.erase(lambda: (["n1"], speaks_of("n1")))
 
@@ -67,12 +66,12 @@ def test_an_erased_event_is_proved_and_its_words_are_not_told(shelf):
     assert "secret" not in str(prove.to_dict(after))
 
 
-def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_it_is_checked_with_nothing_but_the_text_and_the_key(folder, tmp_path):
+    ledger, notes, key = folder
     (tmp_path / "proof").write_text(prove.inclusion(ledger, 3, notes[-1], key))
     code = (
-        "import sys, json; from pathlib import Path; from keepsake.ledger.note import Verifier;"
-        "from keepsake.ledger import prove;"
+        "import sys, json; from pathlib import Path; from tallystick.ledger.signed_note import Verifier;"
+        "from tallystick.ledger import proof as prove;"
         "print(json.dumps(prove.check_inclusion(Path(sys.argv[1]).read_text(), Verifier(sys.argv[2]))))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "proof"), key.key]
@@ -81,8 +80,8 @@ def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
     assert json.loads(done.stdout)["event"]["seq"] == 3
 
 
-def test_a_proof_that_was_meddled_with_proves_nothing(shelf):
-    ledger, notes, key = shelf
+def test_a_proof_that_was_meddled_with_proves_nothing(folder):
+    ledger, notes, key = folder
     text = prove.inclusion(ledger, 3, notes[-1], key)
     proof = InclusionNote.parse(text)
     other = InclusionNote.parse(prove.inclusion(ledger, 4, notes[-1], key))
@@ -100,9 +99,9 @@ def test_a_proof_that_was_meddled_with_proves_nothing(shelf):
 
     assert prove.check_inclusion(text, key)
     for each in meddled:
-        with pytest.raises(Refused, match="this proves nothing"):
+        with refuses("proof"):
             prove.check_inclusion(each.text(), key)
-    with pytest.raises(Refused, match="no signature by"):
+    with refuses("proof"):
         prove.check_inclusion(text, stranger)
 
 
@@ -115,12 +114,12 @@ def test_no_byte_of_a_proof_can_be_changed(data):
     changed = text[:at] + letter + text[at + 1 :]
 
     if changed != text:
-        with pytest.raises(Refused, match="this proves nothing"):
+        with refuses("proof"):
             prove.check_inclusion(changed, key)
 
 
 def _a_proof():
-    signer = Signer("keepsake/" + "ab" * 16, bytes(32))
+    signer = Signer("tallystick/" + "ab" * 16, bytes(32))
     rows, prev = [], fmt.ZERO
     for seq in range(5):
         _, head, prev = fmt.encode(
@@ -139,7 +138,7 @@ PROOF = _a_proof()
 
 
 def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
-    signer = Signer("keepsake/" + "ab" * 16, bytes(32))
+    signer = Signer("tallystick/" + "ab" * 16, bytes(32))
     key = Verifier(signer.verifier_key)
     head = fmt.encode(7, "2026-01-02T03:04:05.000000Z", "tally.put/1", "0" * 26, "a:b", 7, 0, fmt.ZERO, b"{}")[1]
     for line, why in ((b"anything", "not the header"), (head, "not its place"), (head + b' ', "not the header")):
@@ -149,21 +148,21 @@ def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
             prove.check_inclusion(InclusionNote(0, (), note, line).text(), key)
 
 
-def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(shelf):
-    ledger, notes, key = shelf
+def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(folder):
+    ledger, notes, key = folder
     signed, ring = key.open(notes[-1]), keyring(ledger.folder.root.parent)
     signer = ring.signer(ledger.standing.ledger)
-    false = signer.sign(prove.Checkpoint("keepsake/" + "cd" * 16, signed.size, signed.root, signed.head))
+    false = signer.sign(prove.Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
 
-    with pytest.raises(Refused, match="the key is that of"):
+    with refuses("proof"):
         prove.inclusion(ledger, 3, false, key)
     proof = InclusionNote.parse(prove.inclusion(ledger, 3, notes[-1], key))
-    with pytest.raises(Refused, match="the key is that of"):
+    with refuses("proof"):
         prove.check_inclusion(InclusionNote(3, proof.proof, false, proof.line).text(), key)
 
 
-def test_no_proof_is_handed_out_that_does_not_hold(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_no_proof_is_handed_out_that_does_not_hold(folder, tmp_path):
+    ledger, notes, key = folder
     root = ledger.folder.root
     ledger.close()
     rewrite(root, lambda line, body: body | {"words": "forged"} if line.op == "tally.put/1" else body)
@@ -175,23 +174,23 @@ def test_no_proof_is_handed_out_that_does_not_hold(shelf, tmp_path):
             lambda: prove.inclusion(forged, 1, notes[-1], key),
             lambda: prove.consistency(forged, 1, notes[-1], key),
         ):
-            with pytest.raises(RolledBack, match="not the one that the checkpoint signs"):
+            with pytest.raises(RolledBack):
                 attempt()
 
 
-def test_where_stretches_were_moved_away_the_proof_asks_for_them(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_where_stretches_were_moved_away_the_proof_asks_for_them(folder, tmp_path):
+    ledger, notes, key = folder
     ledger.prune(tmp_path / "elsewhere")
 
-    with pytest.raises(Missing, match="put their files back"):
+    with pytest.raises(Missing):
         prove.inclusion(ledger, 8, notes[-1], key)
 
 
 # Growth
 
 
-def test_growth_is_proved_between_any_two_checkpoints(shelf):
-    ledger, notes, key = shelf
+def test_growth_is_proved_between_any_two_checkpoints(folder):
+    ledger, notes, key = folder
     for at, old in enumerate(notes):
         for new in notes[at:]:
             size = key.open(old).size
@@ -199,8 +198,8 @@ def test_growth_is_proved_between_any_two_checkpoints(shelf):
             assert (found["old"]["size"], found["size"]) == (size, key.open(new).size)
 
 
-def test_growth_of_another_ledger_proves_nothing(shelf, tmp_path):
-    ledger, notes, key = shelf
+def test_growth_of_another_ledger_proves_nothing(folder, tmp_path):
+    ledger, notes, key = folder
     signer = keyring(tmp_path).signer(ledger.standing.ledger)
     signed = key.open(notes[2])
     other = signer.sign(prove.Checkpoint(signed.origin, signed.size, bytes(32), signed.head))
@@ -208,34 +207,34 @@ def test_growth_of_another_ledger_proves_nothing(shelf, tmp_path):
 
     prove.check_consistency(text, notes[2], key)
     for wrong in (other, notes[1], notes[3]):
-        with pytest.raises(Refused, match="is not shown to begin with"):
+        with refuses("proof"):
             prove.check_consistency(text, wrong, key)
-    with pytest.raises(Refused, match="is not shown to begin with"):
+    with refuses("proof"):
         prove.check_consistency(text.replace(f"old {signed.size}\n", f"old {signed.size + 1}\n"), notes[2], key)
     with pytest.raises(NotFound):
         prove.consistency(ledger, signed.size, notes[0], key)
 
 
 @pytest.mark.parametrize("text", ["", "old", "old x\n\n", "old 1\n!\n\n", "old  1\n\n", "old 01\n\n", "old 1\nA==\n\n"])
-def test_nonsense_proves_nothing(text, shelf):
-    _, notes, key = shelf
-    with pytest.raises(Refused, match="this proves nothing"):
+def test_nonsense_proves_nothing(text, folder):
+    _, notes, key = folder
+    with refuses("proof"):
         prove.check_consistency(text, notes[0], key)
-    with pytest.raises(Refused, match="this proves nothing"):
+    with refuses("proof"):
         prove.check_inclusion(text, key)
     if not text.startswith("old "):
-        with pytest.raises(Refused, match="this proves nothing"):
+        with refuses("proof"):
             prove.to_dict(text)
 
 
-def test_a_proof_in_parts_is_plain_data(shelf):
-    ledger, notes, key = shelf
+def test_a_proof_in_parts_is_plain_data(folder):
+    ledger, notes, key = folder
     text = prove.inclusion(ledger, 3, notes[-1], key)
     parts = json.loads(json.dumps(prove.to_dict(text)))
 
     assert parts["index"] == 3
     assert parts["checkpoint"] == notes[-1]
-    assert parts["line"] == fmt.parse(lines(ledger.folder.sealed_stretches()[0].path)[3]).slice.decode()
+    assert parts["line"] == fmt.parse(lines(ledger.folder.sealed_segments()[0].path)[3]).slice.decode()
     growth = json.loads(json.dumps(prove.to_dict(prove.consistency(ledger, 2, notes[-1], key))))
     assert growth["old"] == 2
     assert all(len(node) == 64 for node in growth["proof"])

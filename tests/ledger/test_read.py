@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.ledger import read
-from keepsake.ledger.read import raw_lines
+from tallystick.ledger import chain as read
+from tallystick.ledger.chain import raw_lines
 
 
 def lines_of(path: Path, start: int = 0, end: int | None = None) -> list[tuple[int, bytes]]:

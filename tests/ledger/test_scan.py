@@ -6,14 +6,12 @@ from contextlib import closing
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import scan as scanning
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.scan import Place, Walk, scan
+from tallystick.ledger import format as fmt, scan as scanning
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import Place, Walk, scan
 from tests.ledger.books import Tally, put, speaks_of
 
 START = Place(0, -1, fmt.ZERO)
@@ -282,7 +280,7 @@ def test_progress_tells_every_byte(tmp_path):
     path = tmp_path / "events.wal"
     path.write_bytes(content)
     with open(path, "rb") as file:
-        scan(file.fileno(), START, len(content), progress=told.append)
+        scan(file.fileno(), START, len(content), on_progress=told.append)
 
     assert sum(told) == len(content)
     assert len(told) > 2

@@ -8,16 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.verify import verify
-from keepsake.records.clock import stamp
-from keepsake.records.errors import NotWritten, Refused
-from keepsake.records.event import TIME, Event
-from keepsake.records.times import LIMIT, Times, seconds
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.verify import verify
+from tallystick.records.clock import stamp
+from tallystick.records.errors import NotWritten, Refused
+from tallystick.records.event import TIME, Event
+from tallystick.records.times import LIMIT, Times, seconds
 from tests.ledger.books import Tally, put
+from tests.refusals import refuses
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
 AHEAD, BEHIND = NOON.replace(year=2036), NOON.replace(year=1970)
@@ -164,7 +164,7 @@ def test_a_disk_that_fails_at_the_jump_changes_nothing(tmp_path: Path, monkeypat
     ledger._clock.now = NOON
     with monkeypatch.context() as patched:
         patched.setattr(type(ledger._disk), "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
-        with pytest.raises(NotWritten, match="No space left"):
+        with pytest.raises(NotWritten, match=r"events\.wal"):
             ledger.append([put("2")])
     assert not ledger.standing.times.doubted
     ledger.append([put("2")])
@@ -191,11 +191,11 @@ def test_doubts_outlive_whatever_is_done_to_the_folder(tmp_path: Path, care: str
                datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)],
 )  # fmt: skip
 def test_a_clock_that_no_machine_can_mean_is_refused_in_one_line(tmp_path: Path, moment: datetime) -> None:
-    with pytest.raises(Refused, match=r"^the clock says \d{4}-.* cannot be right; set it, then try again$"):
+    with refuses("unavailable"):
         Ledger(tmp_path / "new", Tally(), clock=Clock(moment))
     ledger = written(tmp_path / "old", NOON)
     ledger._clock.now = moment
-    with pytest.raises(Refused, match="set it, then try again"):
+    with refuses("unavailable"):
         ledger.append([put("1")])
     ledger._clock.now = NOON
     ledger.append([put("1")])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger import unfinished
-from keepsake.ledger.disk import Disk
+from tallystick.ledger import partial_copy as unfinished
+from tallystick.ledger.disk import Disk
 
 NOON = "2026-11-15T12:00:00.000000Z"
 

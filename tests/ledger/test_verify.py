@@ -7,15 +7,15 @@ from itertools import combinations
 
 import pytest
 
-from keepsake.ledger import begin, checkpoint, parts
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.erase import hollow_out_file
-from keepsake.ledger.lock import Witness
-from keepsake.ledger.note import Checkpoint
-from keepsake.ledger.verify import NO_WITNESS, verify
-from keepsake.records.errors import Damaged, NotFound
+from tallystick.ledger import checkpoint, format as fmt, genesis as begin, parallel_scan as parts
+from tallystick.ledger.backup import back_up
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.erase_everywhere import hollow_out_file
+from tallystick.ledger.kept_checkpoint import CheckpointWitness
+from tallystick.ledger.lock import Witness
+from tallystick.ledger.signed_note import Checkpoint
+from tallystick.ledger.verify import NO_WITNESS, verify
+from tallystick.records.errors import Damaged, NotFound
 from tests.conftest import SOAK
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, encoded, everything, files, keyring, lines, opened, rewrite
@@ -76,7 +76,7 @@ def test_without_a_witness_outside_it_says_plainly_what_it_could_not_notice(root
     assert report.notes == (NO_WITNESS,)
     assert "cut off" in NO_WITNESS
     assert "rewritten" in NO_WITNESS
-    assert "keepsake ledger checkpoint" in NO_WITNESS
+    assert "tallystick ledger checkpoint" in NO_WITNESS
 
 
 def test_a_copy_without_a_lock_file_is_read_and_gets_none(root):
@@ -122,7 +122,7 @@ def test_a_report_is_plain_data(root):
 
 def test_progress_tells_every_byte_of_every_file(sealed):
     told = []
-    verify(sealed, progress=told.append)
+    verify(sealed, on_progress=told.append)
 
     assert sum(told) == sum(path.stat().st_size for path in files(sealed))
 
@@ -273,10 +273,10 @@ def test_a_torn_end_is_a_note_and_no_damage(root):
         assert f"the last {len(extra)} bytes were never acknowledged" in report.notes[0]
 
 
-@pytest.mark.parametrize("shelf", ["root", "sealed"])
-def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(shelf, request):
+@pytest.mark.parametrize("which", ["root", "sealed"])
+def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(which, request):
     """It was whole when the file got its name: no crash leaves that."""
-    folder = request.getfixturevalue(shelf)
+    folder = request.getfixturevalue(which)
     (folder / "snapshot.json").unlink(missing_ok=True)
     whole = lines(wal(folder))[0]
     for cut in (0, 1, 100, len(whole) - 1):
@@ -610,7 +610,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
         key = ring.verifier(ledger.standing.ledger)
-    seen = [checkpoint.Seen(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+    seen = [CheckpointWitness(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
 
     report = verify(sealed, checkpoints=seen)
 
@@ -623,7 +623,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
         note = checkpoint.take(ledger, ring)
-        seen = checkpoint.Seen(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        seen = CheckpointWitness(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
         for _ in range(2):
             ledger.append([put("b")])
             ledger.compact()
@@ -781,7 +781,7 @@ def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
 
 def test_progress_is_told_by_several_processes_too(long, small_parts):
     told = []
-    verify(long[0], processes=2, progress=told.append)
+    verify(long[0], processes=2, on_progress=told.append)
 
     assert 0 < sum(told) <= sum(path.stat().st_size for path in files(long[0]))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 class Clock:
@@ -29,7 +29,7 @@ def clock() -> Clock:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("KEEPSAKE_HOME", raising=False)
+    monkeypatch.delenv("TALLYSTICK_HOME", raising=False)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     (tmp_path / "home").mkdir()

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from keepsake import ConsolidationRule, KeepsakeError, Memory, MemoryEdge, MemoryNode
+from tallystick import ConsolidationRule, Memory, MemoryEdge, MemoryNode, TallystickError
 from tests import strategies
 
 said = strategies.texts.filter(str.strip)
@@ -35,7 +35,7 @@ class Life:
         """Live through one step. What is refused did not happen."""
         try:
             live(self.memory, *step)
-        except KeepsakeError:
+        except TallystickError:
             return
 
 
@@ -67,7 +67,7 @@ def _change(m: Memory, which: int, how: str, text: str) -> None:
 def _happened(m: Memory, which: int, how: str) -> None:
     episode = _one(m.episodes.recent(limit=50), which)
     if episode is not None:
-        {"retract": m.episodes.retract, "fade": m.fade, "erase": m.erase}[how](episode.id)
+        {"retract": m.episodes.retract, "fade": m.archive, "erase": m.erase}[how](episode.id)
 
 
 def _answer(m: Memory, which: int, is_yes: bool) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from keepsake import Memory
-from keepsake.memory.care import check
-from keepsake.records.clock import stamp
-from keepsake.records.errors import NotApproved
-from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.cli.event_line import event_line
-from keepsake.surfaces.mcp.past import recent
+from tallystick import Memory
+from tallystick.memory.maintenance.check import check
+from tallystick.records.clock import stamp
+from tallystick.records.errors import NotApproved
+from tallystick.records.rule import ConsolidationRule
+from tallystick.surfaces.mcp.tools.history import recent
+from tallystick.surfaces.present.events import event_line
 from tests.memory.conftest import Clock
 from tests.memory.told import tell
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
-from keepsake.memory.ledger import verify_folder
-from keepsake.records.errors import Closed, Damaged, Missing
+from tallystick import ChronoRecord, ChronoStore, Memory, Moved, NotFound, RolledBack
+from tallystick.memory.maintenance.ledger import verify_folder
+from tallystick.records.errors import Closed, Damaged, Missing
+from tests.refusals import refuses
 
 
 def _texts(memory: Memory, **query: str) -> list[str]:
@@ -25,8 +26,8 @@ def _texts(memory: Memory, **query: str) -> list[str]:
 def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory: Memory, home: Path) -> None:
     memory.remember("tea")
 
-    assert memory.folder == home / ".keepsake"
-    assert (home / ".keepsake").stat().st_mode & 0o777 == 0o700
+    assert memory.folder == home / ".tallystick"
+    assert (home / ".tallystick").stat().st_mode & 0o777 == 0o700
     modes = {path.name: path.stat().st_mode & 0o777 for path in memory.folder.iterdir() if path.is_file()}
     assert set(modes.values()) == {0o600}
 
@@ -38,11 +39,11 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
     with Memory() as m:
-        assert m.folder == home / ".keepsake"
-    (tmp_path / "project" / ".keepsake").mkdir()
+        assert m.folder == home / ".tallystick"
+    (tmp_path / "project" / ".tallystick").mkdir()
     with Memory() as m:
-        assert m.folder == tmp_path / "project" / ".keepsake"
-    monkeypatch.setenv("KEEPSAKE_HOME", str(tmp_path / "elsewhere"))
+        assert m.folder == tmp_path / "project" / ".tallystick"
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "elsewhere"))
     with Memory() as m:
         assert m.folder == tmp_path / "elsewhere"
     with Memory(tmp_path / "given") as m:
@@ -51,12 +52,12 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
 
 def test_a_setting_that_makes_no_sense_is_refused_with_the_line(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    settings = tmp_path / "m" / "keepsake.toml"
+    settings = tmp_path / "m" / "tallystick.toml"
     settings.write_text('[ledger]\ndurability = "sometimes"\n')
-    with pytest.raises(Refused, match="keepsake.toml.*sometimes"):
+    with refuses("file", "tallystick.toml"):
         Memory(tmp_path / "m")
     settings.write_text("[ledger\n")
-    with pytest.raises(Refused, match="cannot be read"):
+    with refuses("file"):
         Memory(tmp_path / "m")
 
 
@@ -81,19 +82,19 @@ def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None
 
 @pytest.mark.parametrize("nothing", ["", "  \n", None, 3])
 def test_there_is_nothing_to_remember_in_no_words(memory: Memory, nothing: str) -> None:
-    with pytest.raises(Refused, match="nothing to remember"):
+    with refuses("required"):
         memory.remember(nothing)
     assert len(memory.beliefs) == 0
 
 
 def test_a_mistake_in_a_word_is_answered_with_the_right_form(memory: Memory) -> None:
-    with pytest.raises(Refused, match=r"write \['taste'\]"):
+    with refuses("value", "'taste'"):
         memory.remember("tea", tags="taste")
-    with pytest.raises(Refused, match="from 0 to 1"):
+    with refuses("value", "confidence"):
         memory.remember("tea", confidence=50)
-    with pytest.raises(Refused, match="like 2026-05-03"):
+    with refuses("time", "2026-05-03"):
         memory.remember("tea", expires="next week")
-    with pytest.raises(Refused, match="no time zone"):
+    with refuses("time"):
         memory.remember("tea", expires=datetime(2027, 1, 1))
 
 
@@ -136,7 +137,7 @@ def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
         memory.remember("tea", key="a")
         memory.remember("coffee", key="b", rests_on=["a"])
     assert [event.op for event in memory.log(op="belief")] == ["belief.put/1", "belief.put/1"]
-    with pytest.raises(Refused, match="batch"), memory.batch():
+    with refuses("batch"), memory.batch():
         memory.erase("a")
 
 
@@ -201,7 +202,7 @@ def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory: Memory) 
     (weakened,) = memory.invalidate("scale", "it was off by 2 g")
 
     assert (weakened.key, weakened.is_hypothesis, weakened.confidence) == ("weight", True, 0.4)
-    assert [b.key for b in memory.what_rests_on("scale")] == ["weight"]
+    assert [b.key for b in memory.dependents("scale")] == ["weight"]
     assert "it was off by 2 g" in str(memory.why("weight"))
 
 
@@ -252,7 +253,7 @@ def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memor
     memory.ledger.checkpoint()
     memory.ledger.compact()
 
-    going = memory.what_would_go("secret")
+    going = memory.preview_erase("secret")
     assert ([b.text for b in going.beliefs], going.events) == (["the marzipan was moved"], 2)
     assert going.elsewhere == (str(elsewhere),)
     assert len(going.backups) == 1
@@ -364,7 +365,7 @@ def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory: Memory)
 
     with pytest.raises(Exception, match="the copy is damaged"):
         Memory.restore(copy)
-    with pytest.raises(NotFound, match="not a backup"):
+    with pytest.raises(NotFound):
         Memory.restore("nowhere")
     assert (memory.folder / "events.wal").read_bytes() == before
     assert _texts(memory) == ["precious words"]
@@ -388,7 +389,7 @@ def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memo
     with Memory() as again:
         assert _texts(again) == ["one"]
         assert not again.ledger.verify().ok
-        with pytest.raises(RolledBack, match="restore"):
+        with pytest.raises(RolledBack):
             again.remember("three")
 
 
@@ -419,7 +420,7 @@ def test_status_tells_how_it_is(memory: Memory) -> None:
 def test_a_closed_memory_says_so(memory: Memory) -> None:
     memory.close()
     memory.close()
-    with pytest.raises(Closed, match="open it again"):
+    with pytest.raises(Closed):
         memory.remember("too late")
 
 
@@ -430,9 +431,9 @@ def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memo
     os.rename(memory.folder, tmp_path / "moved")
 
     with Memory() as again:
-        with pytest.raises(RolledBack, match="checkpoint --anew"):
+        with pytest.raises(RolledBack, match="repin"):
             again.remember("a new beginning")
-        again.ledger.checkpoint(anew=True)
+        again.ledger.checkpoint(repin=True)
         again.remember("a new beginning")
         assert again.ledger.verify().outside
     with Memory(tmp_path / "moved") as moved:
@@ -443,29 +444,29 @@ def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> No
     memory.remember("one")
     memory.ledger.checkpoint()
     copy = memory.backup(tmp_path / "usb")
-    with pytest.raises(Refused, match="lives at"):
+    with refuses("state"):
         Memory.restore(copy, tmp_path / "second")
     memory.remember("the original is untouched")
 
 
 def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: Path) -> None:
-    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "group"\n')
+    (memory.folder / "tallystick.toml").write_text('[ledger]\ndurability = "group"\n')
     memory.remember("one")
     copy = memory.backup(tmp_path / "usb")
-    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "full"\n')
+    (memory.folder / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
     memory.close()
 
     Memory.restore(copy).close()
-    assert "full" in (memory.folder / "keepsake.toml").read_text()
+    assert "full" in (memory.folder / "tallystick.toml").read_text()
     Memory.restore(copy, tmp_path / "new").close()
-    assert "group" in (tmp_path / "new" / "keepsake.toml").read_text()
+    assert "group" in (tmp_path / "new" / "tallystick.toml").read_text()
     assert not (tmp_path / "new" / "backup").exists()
 
 
 def test_a_forgotten_belief_is_not_revised_behind_the_scenes(memory: Memory) -> None:
     memory.remember("tea", key="k")
     memory.forget("k")
-    with pytest.raises(Refused, match="remember it again"):
+    with refuses("state"):
         memory.revise("k", "coffee")
     assert memory.remember("coffee", key="k").status == "active"
 
@@ -484,7 +485,7 @@ def test_a_history_whose_beginning_was_moved_away_asks_for_it(memory: Memory, tm
     memory.revise("k", "coffee")
 
     assert memory.show("k").text == "coffee"
-    with pytest.raises(Missing, match="put their files back"):
+    with pytest.raises(Missing):
         memory.history("k")
 
 
@@ -522,23 +523,23 @@ def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(me
 def test_the_mark_is_another_one_whenever_something_changed_and_no_other_time(tmp_path):
     with Memory(tmp_path / "m") as m, Memory(tmp_path / "m") as other:
         m.remember("Ana prefers tea", key="tea")
-        first = m.mark()
+        first = m.content_version()
         assert first[0] == m.show("tea").seq
-        assert other.mark() == first
+        assert other.content_version() == first
         m.recall("tea", receipt=True)
         m.receipts.flush()
         m.ledger.compact()
-        assert (m.mark(), other.mark()) == (first, first)
+        assert (m.content_version(), other.content_version()) == (first, first)
         with Memory(tmp_path / "m") as later:
-            assert later.mark() == first
+            assert later.content_version() == first
         other.observe("hello")
-        assert m.mark() == other.mark() != first
+        assert m.content_version() == other.content_version() != first
 
 
 def test_what_was_taken_back_leaves_the_mark_as_it_was(tmp_path):
     with Memory(tmp_path / "m") as m:
         m.remember("Ana prefers tea", key="tea")
-        before = m.mark()
+        before = m.content_version()
 
         def fail():
             with m.batch():
@@ -547,7 +548,7 @@ def test_what_was_taken_back_leaves_the_mark_as_it_was(tmp_path):
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert m.mark() == before
+        assert m.content_version() == before
 
 
 def test_a_list_is_read_in_parts_that_others_cannot_move(tmp_path):
@@ -560,5 +561,5 @@ def test_a_list_is_read_in_parts_that_others_cannot_move(tmp_path):
         second, last = m.beliefs.page(after=place, limit=3, kind="idea")
         assert [each.key for each in first + second] == [f"k{number}" for number in range(5)]
         assert last is None
-        with pytest.raises(Refused, match="limit is how many"):
+        with refuses("value", "limit"):
             m.beliefs.page(limit=0)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.memory.settings import locate
-from keepsake.records.episode import Episode
+from tallystick import Memory
+from tallystick.memory.settings import locate
+from tallystick.records.episode import Episode
+from tests.refusals import refuses
 
 HELD = "Ana prefers tea over coffee"
 
@@ -96,7 +97,7 @@ def test_a_question_of_names_alone_or_without_any_is_read_as_it_stands(m):
 def test_a_hits_id_may_be_an_episodes_which_is_taken_back_and_never_rewritten(m):
     m.observe("The lift is broken again.", session="s1", trust="agent")
     [hit] = m.recall("is the lift broken?")
-    with pytest.raises(Refused, match="something that happened"):
+    with refuses("permission"):
         m.revise(hit.id, "it works")
     gone = m.forget(hit.id, reason="repaired")
 
@@ -115,10 +116,10 @@ def test_the_belief_is_meant_where_an_episode_has_the_same_name(m):
 
 @pytest.mark.parametrize("address", ["postgresql://ana:secret@host/db", "sqlite:///x.db", "https://x", "file:///tmp/x"])
 def test_an_address_is_no_folder_and_its_password_is_not_repeated(home, address, monkeypatch):
-    with pytest.raises(Refused, match="name a folder instead") as said:
+    with refuses("unsupported") as said:
         Memory(address)
-    monkeypatch.setenv("KEEPSAKE_HOME", address)
-    with pytest.raises(Refused, match="KEEPSAKE_HOME is a folder"):
+    monkeypatch.setenv("TALLYSTICK_HOME", address)
+    with refuses("unsupported", "TALLYSTICK_HOME"):
         locate()
 
     assert "secret" not in str(said.value)

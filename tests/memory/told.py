@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from keepsake import Memory
-from keepsake.records.book import Book
-from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Extracted
+from tallystick.records.rule import ConsolidationRule
+from tallystick.state.state import State
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = ConsolidationRule(id="all", then_emits=["people"])
@@ -35,18 +35,18 @@ def told_of(memory: Memory) -> list[str]:
     return [event.op for event in memory.log() if event.op != "rule.ran/1"]
 
 
-def refolded(memory: Memory) -> Book:
+def refolded(memory: Memory) -> State:
     """What somebody knows who reads the ledger from its first event."""
-    book = Book()
-    for event in memory._shelf.events():
-        book.apply(event)
-    return book
+    state = State()
+    for event in memory._folder.events():
+        state.apply(event)
+    return state
 
 
-def known(book: Book) -> Any:
+def known(state: State) -> Any:
     """All of it, in an order of its own: what is the same is told in the same way."""
-    found = orjson.loads(book.dump())
-    places = {key: sorted(refs) for key, refs in book._among.items() if refs}
+    found = orjson.loads(state.dump())
+    places = {key: sorted(refs) for key, refs in state._among.items() if refs}
     return _sorted(found), places
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models import shared
-from keepsake.records.embedder import Embedder
+from tallystick.models import cache as shared
+from tallystick.records.embedder import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving
 
-REAL = "KEEPSAKE_ONNX_MODEL"  # a folder with a real transformer, where there is one
+REAL = "TALLYSTICK_ONNX_MODEL"  # a folder with a real transformer, where there is one
 
 STAND_IN = """
 import hashlib
@@ -102,12 +102,12 @@ def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Embedder:
     kind = request.param.partition(",")[0]
     if kind == "wordllama":
         need("wordllama", "tokenizers")
-        from keepsake.models.wordllama import WordLlama
+        from tallystick.models.wordllama import WordLlama
 
         return WordLlama()
     if kind == "onnx":
         need("onnxruntime", "tokenizers")
-        from keepsake.models.onnx import Onnx
+        from tallystick.models.onnx import Onnx
 
         if request.param.endswith("real"):
             if not os.environ.get(REAL):
@@ -116,9 +116,9 @@ def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Embedder:
         return Onnx(tiny.folder(tmp_path / "m", steps="quantised" if "quantised" in request.param else "lookup"))
     if kind == "fastembed":
         request.getfixturevalue("fastembed")
-        from keepsake.models.fastembed import FastEmbed
+        from tallystick.models.fastembed import FastEmbed
 
         return FastEmbed("some/model")
-    from keepsake.models.endpoint import Endpoint
+    from tallystick.models.openai_embedder import Endpoint
 
     return Endpoint(request.getfixturevalue("server").url, "some-model", batch=3)

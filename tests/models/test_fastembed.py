@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models import shared
-from keepsake.models.fastembed import FastEmbed
-from keepsake.records.errors import Refused
+from tallystick.models import cache as shared
+from tallystick.models.fastembed import FastEmbed
+from tests.refusals import refuses
 
 
 def test_a_model_is_loaded_on_first_use_with_what_was_asked(fastembed: None, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_key_follows_the_weights_where_fastembed_tells_where_they_are(fastem
 
 
 def test_a_name_it_does_not_know_is_refused_in_one_line(fastembed: None) -> None:
-    with pytest.raises(Refused, match="fastembed cannot load 'no/model': Model no/model is not supported") as refusal:
+    with refuses("unavailable", "'no/model'") as refusal:
         FastEmbed("no/model").embed(["tea"])
 
     assert "\n" not in str(refusal.value)
@@ -57,12 +57,12 @@ def test_a_name_it_does_not_know_is_refused_in_one_line(fastembed: None) -> None
 def test_without_the_package_its_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastembed", None)
 
-    with pytest.raises(Refused, match=r"^fastembed is not installed: pip install 'keepsake\[fastembed\]'$"):
+    with refuses("unavailable", "'.[fastembed]'"):
         FastEmbed("some/model")
 
 
 def test_a_package_that_does_not_load_says_why(fastembed: None, tmp_path: Path) -> None:
     (tmp_path / "site" / "fastembed" / "__init__.py").write_text("import nothing_of_this_name\n")
 
-    with pytest.raises(Refused, match="installed but cannot be loaded .*nothing_of_this_name.*pip install"):
+    with refuses("unavailable", "nothing_of_this_name"):
         FastEmbed("some/model").embed(["tea"])

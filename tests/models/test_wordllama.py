@@ -14,21 +14,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.models import shared, wordllama
-from keepsake.models.wordllama import WordLlama
-from keepsake.records.errors import Refused
+from tallystick.models import cache as shared, wordllama
+from tallystick.models.wordllama import WordLlama
 from tests.models.conftest import need
+from tests.refusals import refuses
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
 
-def test_the_default_is_installed_with_keepsake_as_the_printed_line_installs_it() -> None:
+def test_the_default_is_installed_with_tallystick_as_the_printed_line_installs_it() -> None:
     assert find_spec("wordllama")
     assert find_spec("tokenizers")
-    wanted = [each for each in requires("keepsake") or [] if each.startswith("wordllama")]
+    wanted = [each for each in requires("tallystick") or [] if each.startswith("wordllama")]
     assert [f"pip install {each}" for each in wanted] == [wordllama.INSTALL]
 
 
@@ -162,7 +161,7 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/l2_supercat_256.safetensors").write_bytes(spoiled)
 
-    with pytest.raises(Refused, match="safetensors.*pip install wordllama==0.2.2.post0 --force-reinstall") as refusal:
+    with refuses("unavailable", "0.2.2.post0") as refusal:
         WordLlama(tmp_path).embed(["tea"])
 
     assert "\n" not in str(refusal.value)
@@ -171,15 +170,15 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
 def test_a_spoiled_tokenizer_is_refused(copy: Path, fresh: None) -> None:
     (copy / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{")
 
-    with pytest.raises(Refused, match="is not a tokenizer"):
+    with refuses("unavailable"):
         WordLlama(copy).embed(["tea"])
 
 
 def test_a_missing_file_or_package_is_refused_with_the_line_that_installs_it(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(Refused, match="l2_supercat_256.safetensors is missing"):
+    with refuses("unavailable", "l2_supercat_256.safetensors"):
         WordLlama(tmp_path)
     monkeypatch.setitem(sys.modules, "wordllama", None)
-    with pytest.raises(Refused, match="^wordllama is not installed: pip install wordllama==0.2.2.post0$"):
+    with refuses("unavailable", "0.2.2.post0"):
         WordLlama()

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keepsake import ConsolidationRule, KeepsakeError, Memory
-from keepsake.records.fact import Fact
+from tallystick import ConsolidationRule, Memory, TallystickError
+from tallystick.records.fact import Fact
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text("utf-8").splitlines()]
 
@@ -64,12 +64,12 @@ def attacker(folder: Path, trust: str) -> Memory:
 
 
 def feed(folder: Path, poisons: Iterable[dict[str, Any]], trust: str = "") -> None:
-    """Try each. Whatever keepsake refuses, or puts to a person, is refused or waits."""
+    """Try each. Whatever tallystick refuses, or puts to a person, is refused or waits."""
     with ExitStack() as opened:
         me = opened.enter_context(person(folder))
         doors = {name: opened.enter_context(attacker(folder, name)) for name in DOORS}
         for poison in poisons:
-            with suppress(KeepsakeError):
+            with suppress(TallystickError):
                 WAYS[poison["how"]](doors[trust or poison["trust"]], poison, _target(me, poison))
 
 
@@ -92,7 +92,7 @@ def _observe(bad: Memory, poison: dict[str, Any], _: str) -> None:
 
 
 def _claim(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.remember(poison["words"], trust="agent")
     bad.remember(poison["words"], trust="human")
 
@@ -106,7 +106,7 @@ def _under_its_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
 
 
 def _under_its_short_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.revise(target[-6:], poison["words"])
     bad.remember(poison["words"], key=target[-6:])
 
@@ -118,13 +118,13 @@ def _with_a_used_key(bad: Memory, poison: dict[str, Any], _: str) -> None:
 
 
 def _revise(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.revise(target, confidence=0.01, status="superseded")
     bad.revise(target, poison["words"], trust="human", reason="a correction")
 
 
 def _forget(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.forget(poison["attacks"], reason=poison["words"])
     bad.forget(target, reason=poison["words"])
 
@@ -134,7 +134,7 @@ def _invalidate(bad: Memory, poison: dict[str, Any], target: str) -> None:
 
 
 def _erase(bad: Memory, _: dict[str, Any], target: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.erase("said-0")
     bad.erase(target)
 
@@ -144,7 +144,7 @@ def _retract(bad: Memory, poison: dict[str, Any], _: str) -> None:
 
 
 def _fade(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.fade("said-0", "said-1", reason=poison["words"])
+    bad.archive("said-0", "said-1", reason=poison["words"])
 
 
 def _outcome(bad: Memory, poison: dict[str, Any], target: str) -> None:
@@ -154,13 +154,13 @@ def _outcome(bad: Memory, poison: dict[str, Any], target: str) -> None:
 def _approve(bad: Memory, poison: dict[str, Any], _: str) -> None:
     waiting = bad.remember(poison["words"])
     for review in bad.reviews.waiting():
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             bad.reviews.approve(review.id, reason=poison["words"])
     assert bad.get(waiting.id).trust == bad.trust
 
 
 def _distrust(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         bad.distrust("cli:local", reason=poison["words"])
     bad.distrust("trust:human")
 

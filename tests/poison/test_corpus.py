@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.poison.household import CORPUS, DOORS, SAID, TRUSTED, feed, household, person
 
 FRAMES = ("attention", "self", "task")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.poison.household import TRUSTED, attacker, household, person
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from threading import Timer
 
-from keepsake.projections.pages.file import PagesFile
+from tallystick.projections.pages.open_database import PagesFile
 
 
 def test_whoever_opens_a_new_file_waits_for_the_one_who_is_making_it(tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 import math
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake import Memory
-from keepsake.recall.decay import recency, share
+from tallystick import Memory
+from tallystick.recall.decay import recency, share
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
 

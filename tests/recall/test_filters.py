@@ -1,11 +1,10 @@
 """What a question is narrowed to."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall.filters import Filters, bears
-from keepsake.records.errors import Refused
+from tallystick.recall.filters import Filters, bears
+from tallystick.records.errors import Refused
 
 
 @pytest.mark.parametrize(

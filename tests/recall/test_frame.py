@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall.frame import framed
-from keepsake.records.errors import Refused
-from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, Framed
-from keepsake.records.hit import Hit
+from tallystick.recall.frame import framed
+from tallystick.records.filled_frame import Dropped, FilledFrame
+from tallystick.records.frame import Frame
+from tallystick.records.hit import Hit
 from tests.growth import assert_text_linear
-from tests.recall.test_render import hit as _hit
-from tests.recall.test_render import hostile
+from tests.recall.test_render import hit as _hit, hostile
+from tests.refusals import refuses
 
 FRAME = Frame("task", {"recency": 1.0}, template="## What\n\n{blocks}\n", token_budget=100)
 LOOP = "{% for h in hits %}{{ h.line }}\n{% endfor %}"
@@ -68,16 +66,16 @@ class By:
     topic: Callable[[Hit], object] = lambda _: ""
 
 
-def fill(hits: list[Hit], *, frame: Frame = FRAME, **more: Any) -> Framed:
+def fill(hits: list[Hit], *, frame: Frame = FRAME, **more: Any) -> FilledFrame:
     by = By(**{name: more.pop(name) for name in By.__annotations__ if name in more})
     return framed(frame, "what?", hits, **({"count": quarter, "compare": by} | more))
 
 
-def ids(result: Framed) -> list[str]:
+def ids(result: FilledFrame) -> list[str]:
     return [each.id for each in result.hits]
 
 
-def why(result: Framed) -> dict[str, str]:
+def why(result: FilledFrame) -> dict[str, str]:
     return {each.id: each.why for each in result.dropped}
 
 
@@ -200,9 +198,9 @@ def test_what_a_template_hides_is_not_said_to_be_shown() -> None:
 
 
 def test_a_frame_whose_template_fails_is_refused() -> None:
-    with pytest.raises(Refused, match="the template of frame 'task', line 2: 'nothing' is not defined"):
+    with refuses("value", "'task'", "'nothing'", "line 2"):
         fill([hit("a", "tea")], frame=replace(FRAME, template="{{ blocks }}\n{{ nothing }}"))
-    with pytest.raises(Refused, match="'task' shows no memory"):
+    with refuses("required", "'task'"):
         fill([hit("a", "tea")], frame=replace(FRAME, template="nothing here"))
 
 

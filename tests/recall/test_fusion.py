@@ -6,9 +6,9 @@ import numpy as np
 import orjson
 import pytest
 
-from keepsake.recall import fusion
-from keepsake.recall.rest import Rest
-from keepsake.recall.signals import SIGNALS, Measured
+from tallystick.recall import fusion
+from tallystick.recall.residual import Rest
+from tallystick.recall.signals import SIGNALS, Measured
 
 KINDS = ("static", "model", "model-alone", "none")
 

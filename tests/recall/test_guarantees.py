@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake import Memory
-from keepsake.memory.compared import Compared
-from keepsake.recall import sayings
-from keepsake.records.frame import Frame
-from keepsake.records.hit import Hit
+from tallystick import Memory
+from tallystick.memory.recall.hit_comparison import Compared
+from tallystick.recall import statements as sayings
+from tallystick.records.frame import Frame
+from tallystick.records.hit import Hit
 from tests.conftest import SOAK
 from tests.recall.test_frame import By, fill, hit, ids, why
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall import lexicon as module
-from keepsake.recall.lexicon import Lexicon, Part, Reading, weighted
+from tallystick.recall import lexicon as module
+from tallystick.recall.lexicon import Lexicon, Part, Reading, weighted
 from tests.growth import assert_text_linear
 from tests.projections.vectors.doubles import Fast, Slow
 

@@ -3,10 +3,9 @@
 import re
 import sqlite3
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall.filters import is_like
+from tallystick.recall.filters import is_like
 from tests.growth import assert_linear, seconds
 
 LETTERS = st.text("ab%_/A", max_size=12)

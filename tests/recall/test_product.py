@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-import keepsake
-from keepsake.projections.vectors.product import product, steady
+import tallystick
+from tallystick.projections.vectors.product import product, steady
 
 _OTHERS = {"matmul", "dot", "inner", "vdot", "tensordot"}
 
@@ -39,7 +39,7 @@ def test_a_flag_that_the_processor_sets_is_no_warning() -> None:
 
 
 def test_no_other_place_multiplies_arrays() -> None:
-    found = {path.name for path in Path(keepsake.__file__).parent.rglob("*.py") if _multiplies(path.read_text())}
+    found = {path.name for path in Path(tallystick.__file__).parent.rglob("*.py") if _multiplies(path.read_text())}
     assert found == {"product.py"}
 
 

@@ -9,22 +9,21 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake import Memory
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.fulltext import EVERY_ROW, NOW, Scope, Told, count_of, rarity, shown, told
-from keepsake.projections.vectors.rows import Rows, rows_for
-from keepsake.recall import render
-from keepsake.recall.answer import Ask, answer
-from keepsake.recall.candidates import Gathering
-from keepsake.recall.decay import recencies, recency, share, shares
-from keepsake.recall.hits import _ALIKE
-from keepsake.recall.question import take_apart
-from keepsake.recall.seen import Seen
-from keepsake.recall.signals import _each_once
-from keepsake.recall.text import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
+from tallystick import Memory
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
+from tallystick.projections.vectors.rows import Rows, rows_for
+from tallystick.recall import render
+from tallystick.recall.candidates import Gathering
+from tallystick.recall.decay import recencies, recency, share, shares
+from tallystick.recall.hits import _ALIKE
+from tallystick.recall.index_cache import IndexCache
+from tallystick.recall.pipeline import Ask, answer
+from tallystick.recall.question import take_apart
+from tallystick.recall.signals import _each_once
+from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
@@ -64,7 +63,7 @@ def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memor
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Never call before noon", kind="constraint", expires=soon.isoformat())
     memory.remember("Always write in English", kind="constraint")
-    seen = Seen(memory._index.level())
+    seen = IndexCache(memory._index.level())
     early, late = (Scope("me", now=(soon + timedelta(hours=by)).isoformat()) for by in (-1, 1))
     blocks = [row[0] for row in seen.index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
 
@@ -117,7 +116,7 @@ def told_to(folder, said):
 
 def gathering(index, scope, visible=None):
     asked = take_apart(index, "is the tea hot at the gate at noon with bread?", scope, datetime.now(UTC))
-    return Gathering(Seen(index), asked, scope, visible, None, None)
+    return Gathering(IndexCache(index), asked, scope, visible, None, None)
 
 
 @given(st.lists(SAYS, max_size=14), SCOPES)
@@ -127,7 +126,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
         blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
         short, long = told(index, blocks, scope), shown(index, blocks, scope)
 
-    fields = attrgetter(*Told._fields)
+    fields = attrgetter(*SourceRow._fields)
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
 
 
@@ -295,7 +294,7 @@ def test_many_blocks_fade_as_each_does(rows):
 )  # fmt: skip
 def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keepsake.projections.vectors.rows._FEW", 3)
+        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
         rows = Rows()
         for start in range(0, len(held), at_once):
             some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]

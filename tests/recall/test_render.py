@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.projections.index.builtin import FRAMES
-from keepsake.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
-from keepsake.records.errors import Refused
-from keepsake.records.hit import Hit
+from tallystick.projections.index.builtin import FRAMES
+from tallystick.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
+from tallystick.records.errors import Refused
+from tallystick.records.hit import Hit
 from tests.growth import assert_no_slower, assert_text_linear
 from tests.strategies import HOSTILE
 
@@ -263,7 +262,7 @@ def test_the_built_in_templates_are_sound() -> None:
 
 def test_a_simple_template_does_not_wait_for_jinja() -> None:
     code = (
-        "import sys; from keepsake.recall.render import check_template; check_template('x', '# h\\n{blocks}\\n');"
+        "import sys; from tallystick.recall.render import check_template; check_template('x', '# h\\n{blocks}\\n');"
         "sys.exit('jinja2' in sys.modules)"
     )
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall.rest import called_in, covers_of_rest, names_someone
-from keepsake.recall.text import telling
+from tallystick.recall.residual import called_in, covers_of_rest, names_someone
+from tallystick.text.recall_words import telling
 
 
 def names(asked: str) -> list[str]:

@@ -3,10 +3,9 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.recall.text import CHUNK_WORDS, parts_of, share_asked, stem, telling, without_names, words
+from tallystick.text.recall_words import CHUNK_WORDS, parts_of, share_asked, stem, telling, without_names, words
 from tests.growth import assert_linear
 
 

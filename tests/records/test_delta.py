@@ -6,9 +6,9 @@ from datetime import datetime
 import pytest
 from pydantic import ValidationError
 
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta, read_delta
-from keepsake.records.errors import ConsolidationRuleError
-from keepsake.stores._delta import _validate_delta_provenance
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta, read_delta
+from tallystick.records.errors import ConsolidationRuleError
+from tallystick.stores.memorystore._delta import _validate_delta_provenance
 
 SAID = {
     "source_episode_ids": ["e1"], "promotion_ts": "2026-01-01T00:00:00Z", "rule_id": "r", "confidence": 0.5,

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.errors import Refused
-from keepsake.records.fact import Fact, FactPattern
+from tallystick.records.errors import Refused
+from tallystick.records.fact import Fact, FactPattern
 
 GOOD = {
     "id": "f", "user": "ana", "payload": {"subject": "Ana", "predicate": "likes", "object": "tea"}, "lineage": [],

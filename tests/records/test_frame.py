@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from keepsake.records.errors import Refused
-from keepsake.records.frame import Frame
+from tallystick.records.errors import Refused
+from tallystick.records.frame import Frame
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake.records.errors import MigrationNotSupported
-from keepsake.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth, columns_of
+from tallystick.records.errors import MigrationNotSupported
+from tallystick.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth, columns_of
 
 GOOD = {"op": "add_column", "name": "mood", "type": "text", "nullable": True}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake.records.errors import ConsolidationRuleError
-from keepsake.records.rule import ConsolidationRule
+from tallystick.records.errors import ConsolidationRuleError
+from tallystick.records.rule import ConsolidationRule
 
 
 @pytest.mark.parametrize(

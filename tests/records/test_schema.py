@@ -5,11 +5,11 @@ import pkgutil
 import re
 from pathlib import Path
 
-import keepsake.ledger.format
-import keepsake.records
-from keepsake.ledger import format as fmt
-from keepsake.memory.memory import Memory
-from keepsake.records.schema import SCHEMA, without_words, words_in
+import tallystick.ledger.format
+import tallystick.records
+from tallystick.ledger import format as fmt
+from tallystick.memory.memory import Memory
+from tallystick.records.schema import SCHEMA, without_words, words_in
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 OP = re.compile(r"[a-z]+(\.[a-z]+)?/\d+")
@@ -17,8 +17,8 @@ OP = re.compile(r"[a-z]+(\.[a-z]+)?/\d+")
 
 def test_every_kind_of_event_is_in_the_schema():
     modules = [
-        importlib.import_module(f"keepsake.records.{each.name}")
-        for each in pkgutil.iter_modules(keepsake.records.__path__)
+        importlib.import_module(f"tallystick.records.{each.name}")
+        for each in pkgutil.iter_modules(tallystick.records.__path__)
     ]
     found = {
         value

@@ -8,74 +8,74 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepsake.decide import belief as decide
-from keepsake.ledger import checkpoint
-from keepsake.ledger.backup import back_up
-from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.disk import Disk
-from keepsake.repair.check import check
-from keepsake.repair.findings import Finding
-from keepsake.stores.shelf import Shelf
+from tallystick.decide import beliefs as decide
+from tallystick.ledger import checkpoint
+from tallystick.ledger.backup import back_up
+from tallystick.ledger.checkpoint import Keyring
+from tallystick.ledger.disk import Disk
+from tallystick.repair.check import check
+from tallystick.repair.findings import Finding
+from tallystick.stores.open_folder import OpenFolder
 
 LINE = "line-damaged"
 
 
 @contextmanager
-def opened(root: Path, disk: Disk | None = None) -> Iterator[Shelf]:
-    shelf = Shelf(root, disk=disk, patience=5.0)
+def opened(root: Path, disk: Disk | None = None) -> Iterator[OpenFolder]:
+    folder = OpenFolder(root, disk=disk, timeout=5.0)
     try:
-        assert shelf.ledger.trouble is None, shelf.ledger.trouble
-        yield shelf
+        assert folder.ledger.trouble is None, folder.ledger.trouble
+        yield folder
     finally:
-        shelf.close()
+        folder.close()
 
 
-def say(shelf: Shelf, key: str, text: str = "") -> None:
+def say(folder: OpenFolder, key: str, text: str = "") -> None:
     fields = {"key": key, "text": text or f"the words of {key}"}
-    shelf.ledger.write(lambda: decide.put(shelf.book, fields, shelf.draw()))
+    folder.ledger.write(lambda: decide.put(folder.state, fields, folder.draw()))
 
 
-def say_together(shelf: Shelf, *keys: str) -> None:
-    with shelf.ledger.batch():
+def say_together(folder: OpenFolder, *keys: str) -> None:
+    with folder.ledger.batch():
         for key in keys:
-            say(shelf, key)
+            say(folder, key)
 
 
 def fill(root: Path, count: int, name: str = "k", start: int = 0) -> None:
-    with opened(root) as shelf:
+    with opened(root) as folder:
         for number in range(start, start + count):
-            say(shelf, f"{name}{number}")
+            say(folder, f"{name}{number}")
 
 
 def forget(root: Path, key: str) -> None:
-    with opened(root) as shelf:
-        shelf.ledger.write(lambda: decide.tombstone(shelf.book, key))
+    with opened(root) as folder:
+        folder.ledger.write(lambda: decide.tombstone(folder.state, key))
 
 
 def erase(root: Path, key: str, disk: Disk | None = None) -> None:
-    with opened(root, disk) as shelf:
-        shelf.ledger.erase(lambda: decide.erase(shelf.book, [key]))
+    with opened(root, disk) as folder:
+        folder.ledger.erase(lambda: decide.erase(folder.state, [key]))
 
 
 def compact(root: Path, disk: Disk | None = None) -> None:
-    with opened(root, disk) as shelf:
-        shelf.ledger.compact()
+    with opened(root, disk) as folder:
+        folder.ledger.compact()
 
 
 def backup(root: Path) -> Path:
-    with opened(root) as shelf:
-        return back_up(shelf.ledger)
+    with opened(root) as folder:
+        return back_up(folder.ledger)
 
 
 def texts(root: Path) -> dict[str, str]:
     """Everything that is believed now."""
-    with opened(root) as shelf:
-        return {held.key: held.belief().text for held in shelf.book.query()}
+    with opened(root) as folder:
+        return {held.key: held.belief().text for held in folder.state.query()}
 
 
 def rebuilt(root: Path) -> dict[str, str]:
     """Everything that the events themselves explain."""
-    with opened(root) as shelf, shelf.known(believed_at=shelf.ledger.end.seq) as known:
+    with opened(root) as folder, folder.known(believed_at=folder.ledger.end.seq) as known:
         return {held.key: held.belief().text for held in known.query()}
 
 
@@ -147,8 +147,8 @@ def ring(root: Path) -> Keyring:
 
 
 def pin(root: Path) -> None:
-    with opened(root) as shelf:
-        checkpoint.take(shelf.ledger, ring(root))
+    with opened(root) as folder:
+        checkpoint.take(folder.ledger, ring(root))
 
 
 def kept(root: Path) -> list[Path]:

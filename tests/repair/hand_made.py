@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.book import Book
-from keepsake.records.event import Draft, Event
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.event import Draft, Event
+from tallystick.state.state import State
 
 NEIGHBOURS = (
     "path.branch/1", "path.merge/1", "path.abandon/1", "path.compact/1", "graph.put/1", "graph.merge/1",
@@ -17,7 +17,7 @@ NEIGHBOURS = (
 
 def record(root: Path, *drafts: tuple[str, dict[str, Any]]) -> list[Event]:
     """Put events into a ledger as they are, past every decision."""
-    ledger = Ledger(root, Book(), patience=5.0)
+    ledger = Ledger(root, State(), timeout=5.0)
     try:
         return [event for op, body in drafts for event in ledger.append([Draft(op, body)])]
     finally:

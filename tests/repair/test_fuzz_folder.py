@@ -15,14 +15,13 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from keepsake.ledger.backup import back_up
-from keepsake.memory import care
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import NotFound
-from keepsake.repair.findings import CODES
+from tallystick.ledger.backup import back_up
+from tallystick.memory.maintenance import check as care
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import NotFound
+from tallystick.repair.findings import CODES
 from tests.conftest import at_most
 from tests.repair.folders import compact, everything, opened
 
@@ -56,10 +55,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         assert memory.recall("red")
     compact(root)
     shutil.copytree(root, earlier)
-    with opened(root) as shelf:
-        back_up(shelf.ledger)
-    (root / "keepsake.toml").write_text('[ledger]\ndurability = "full"\n')
-    (root / "keepsake.toml").chmod(0o600)
+    with opened(root) as folder:
+        back_up(folder.ledger)
+    (root / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
+    (root / "tallystick.toml").chmod(0o600)
     with Memory(root) as memory:
         for number in range(40, 70):
             memory.remember(f"thing {number} is green", key=f"k{number}", about="topic-green")

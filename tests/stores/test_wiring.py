@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from keepsake.records.errors import NotFound, Refused
-from keepsake.stores import FactStore, MemoryStore, SQLiteFactStore, SQLiteMemoryStore
-from keepsake.stores.wiring import wire, wire_file
+from tallystick.records.errors import NotFound, Refused
+from tallystick.stores.memorystore import FactStore, MemoryStore, SQLiteFactStore, SQLiteMemoryStore
+from tallystick.stores.wiring import wire, wire_file
 
 
 def test_the_documented_lines_give_the_documented_store(tmp_path):

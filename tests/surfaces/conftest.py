@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 SRC = Path(__file__).parents[2] / "src"
-PROGRAM = [sys.executable, "-m", "keepsake"]
+PROGRAM = [sys.executable, "-m", "tallystick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     (home / "work").mkdir(parents=True)
     for name in list(os.environ):
-        if name.startswith(("KEEPSAKE_", "_KEEPSAKE")) or name in {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}:
+        if name.startswith(("TALLYSTICK_", "_TALLYSTICK")) or name in {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}:
             monkeypatch.delenv(name)
     for name, value in {
         "HOME": home, "XDG_CONFIG_HOME": home / ".config", "XDG_STATE_HOME": home / ".local/state",
@@ -54,15 +54,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def folder(home: Path) -> Path:
     """Where a memory is made when nothing else is said."""
-    return home / ".keepsake"
+    return home / ".tallystick"
 
 
 @pytest.fixture
-def keepsake() -> Callable[..., Ended]:
+def tallystick() -> Callable[..., Ended]:
     """Call the program in this process."""
 
     def call(*args: str, stdin: str | bytes | None = None) -> Ended:
-        from keepsake.surfaces.cli.root import keepsake as program
+        from tallystick.surfaces.cli.root import tallystick as program
 
         done = CliRunner().invoke(program, list(args), input=stdin)
         return Ended(done.exit_code, done.stdout, done.stderr)

@@ -21,21 +21,21 @@ from click.testing import CliRunner
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from keepsake import Memory
-from keepsake.records.episode import Episode
-from keepsake.records.errors import KeepsakeError
-from keepsake.records.fact import Fact
-from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.notebook import plain
-from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.cli.root import keepsake
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.mcp.completion import PAGE_TEMPLATE
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
-from keepsake.surfaces.mcp.server import made
-from keepsake.surfaces.mcp.tools import TOOLS
-from tests.surfaces.http.api.conftest import Api
+from tallystick import Memory
+from tallystick.records.display import plain
+from tallystick.records.episode import Episode
+from tallystick.records.errors import TallystickError
+from tallystick.records.fact import Fact
+from tallystick.records.named_entity import NamedEntity, Relation
+from tallystick.records.rule import ConsolidationRule
+from tallystick.surfaces.cli.root import tallystick
+from tallystick.surfaces.mcp.completion import PAGE_TEMPLATE
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import MemoryWorker
+from tests.surfaces.api.conftest import Api
 
 PROGRAMS = ("agent", "tool", "web")
 MARK = re.compile("zq(?:tool|web|liar)[a-z0-9]+qz", re.IGNORECASE)  # whose words they are: an id has no mark by chance
@@ -60,7 +60,7 @@ class Plant:
         """What a program may not do at all plants nothing."""
         try:
             return call(self.word(field))
-        except KeepsakeError:
+        except TallystickError:
             self.words.discard(f"zq{self.trust}{field}qz")
             return None
 
@@ -291,7 +291,7 @@ def test_a_name_that_a_web_page_chose_names_nothing_for_an_agent(planted):
 
 def served(folder, trust, profile, scene):
     async def go():
-        hold = Holder(partial(Memory, folder, by="mcp:crawl", trust=trust))
+        hold = MemoryWorker(partial(Memory, folder, by="mcp:crawl", trust=trust))
         offers = Offers(hold, every=10)
         tools = TOOLS if profile is None else tools_of(profile)
         try:
@@ -415,7 +415,9 @@ def test_no_command_that_speaks_as_a_program_prints_a_word_that_is_quarantined(p
     place = copytree(folder, tmp_path / "memory")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rule.yaml").write_text("id: people\n")
-    speaking = {name: each for name, each in commands(keepsake) if any(param.name == "trust" for param in each.params)}
+    speaking = {
+        name: each for name, each in commands(tallystick) if any(param.name == "trust" for param in each.params)
+    }
     paths = opaque(place)[:1]
     assert {"pages", "forget", "paths merge", *SERVING, *OF_REVIEWS} <= speaking.keys()
     for name, command in speaking.items():
@@ -423,14 +425,14 @@ def test_no_command_that_speaks_as_a_program_prints_a_word_that_is_quarantined(p
             continue
         for given in lines(command, ids, paths):
             said = ["-C", str(place), *name.split(), *given, "--trust", trust]
-            ended = CliRunner().invoke(keepsake, said, input="")
+            ended = CliRunner().invoke(tallystick, said, input="")
             assert not seen(ended.output), (said, ended.output)
 
 
 def test_a_person_reads_every_planted_word_on_the_command_line(planted):
     folder, words, _ = planted
     for command in ("log", "export"):
-        assert seen(CliRunner().invoke(keepsake, ["-C", str(folder), command, "--json"]).output) == words, command
+        assert seen(CliRunner().invoke(tallystick, ["-C", str(folder), command, "--json"]).output) == words, command
 
 
 # -- the memory itself -------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The whole policy: for every verb on every noun and every trust, what really happens is what the matrix says.
 
-`keepsake review policy --matrix` prints what becomes of a verb on something of a person's. Here each of these is done,
-through every surface that offers it: Python, the command line, HTTP and MCP. A call that changes a memory and is in no
-row fails the last test.
+`tallystick review policy --matrix` prints what becomes of a verb on something of a person's. Here each of these is
+done, through every surface that offers it: Python, the command line, HTTP and MCP. A call that changes a memory and is
+in no row fails the last test.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from keepsake import Memory, MemoryNode, NeedsApproval, NotApproved
-from keepsake.memory.aio import NOUNS
-from keepsake.records.belief import TRUST
-from keepsake.records.delta import DeltaScope, NoopDelta
-from keepsake.records.policy import CELLS, DEFAULT
-from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.cli.root import keepsake as program
-from keepsake.surfaces.holder import Desk, Holder
-from keepsake.surfaces.http.api import made
-from keepsake.surfaces.mcp.calls import _read
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick import Memory, MemoryNode, NeedsApproval, NotApproved
+from tallystick.memory.async_memory import NOUNS
+from tallystick.records.belief import TRUST
+from tallystick.records.delta import DeltaScope, NoopDelta
+from tallystick.records.policy import CELLS, DEFAULT
+from tallystick.records.rule import ConsolidationRule
+from tallystick.surfaces.api.router import made
+from tallystick.surfaces.cli.root import tallystick as program
+from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -41,10 +41,10 @@ class World:
     def __init__(self, folder: Path, trust: str, opened: ExitStack) -> None:
         self.folder, self.trust, self._names = folder, trust, count()
         folder.mkdir(parents=True)
-        (folder / "keepsake.toml").write_text(QUIET)
+        (folder / "tallystick.toml").write_text(QUIET)
         self.m = opened.enter_context(Memory(folder, by="cli:ana"))
         self.p = opened.enter_context(Memory(folder, by="mcp:1", trust=trust))
-        self.hold = Holder(partial(Memory, folder, by="http:1", trust=trust))
+        self.hold = MemoryWorker(partial(Memory, folder, by="http:1", trust=trust))
         self.client = opened.enter_context(TestClient(made(self.hold, None), raise_server_exceptions=False))
 
     # -- things of a person's ----------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class World:
         raise AssertionError(done.stderr)
 
     def mcp(self, tool: str, **given: Any) -> Any:
-        return BY_NAME[tool].run(Desk(self.p), _read(BY_NAME[tool], given))
+        return BY_NAME[tool].run(CallContext(self.p), _read(BY_NAME[tool], given))
 
 
 class Outcome(NamedTuple):
@@ -232,7 +232,7 @@ def noted(w: World) -> None:
 
 
 def brought(w: World) -> Outcome:
-    done = w.p.bring(f"- {w.words()}\n".encode(), format="markdown")
+    done = w.p.import_from(f"- {w.words()}\n".encode(), format="markdown")
     return Outcome(is_kept_out=done.quarantined > 0)
 
 
@@ -302,8 +302,8 @@ DO: dict[str, dict[str, Act]] = {
         "mcp": lambda w: w.mcp("forget", ids=[w.episode()], confirm=True),
     },
     "episode.fade": {
-        "python": lambda w: w.p.fade(w.episode()),
-        "http": lambda w: w.http("fade", names=[w.episode()]),
+        "python": lambda w: w.p.archive(w.episode()),
+        "http": lambda w: w.http("archive", names=[w.episode()]),
     },
     "episode.erase": {
         "python": lambda w: w.p.erase(w.episode()),
@@ -351,7 +351,7 @@ DO: dict[str, dict[str, Act]] = {
         "put away": lambda w: w.p.pages.archive(w.page()),
         "http": lambda w: w.http(f"pages/{w.page()}", "PATCH", description="x"),
     },
-    "page.compact": {"python": lambda w: w.p.pages.fold(w.page())},
+    "page.compact": {"python": lambda w: w.p.pages.compact(w.page())},
     "page.clean": {"python": lambda w: apart(w, lambda mine: mine.pages.clean())},
     "page.erase": erased(lambda w: f"page:{w.described()}"),
     "graph.put": {"python": lambda w: w.p.graph.save_node(MemoryNode.from_dict({**w.node().to_dict(), "label": "y"}))},
@@ -367,8 +367,8 @@ DO: dict[str, dict[str, Act]] = {
         "http": lambda w: w.http("distrust", source=w.source()),
     },
     "source.trust": {
-        "python": lambda w: w.p.trust_again(w.source(is_out=True)),
-        "http": lambda w: w.http("trust-again", source=w.source(is_out=True)),
+        "python": lambda w: w.p.restore_trust(w.source(is_out=True)),
+        "http": lambda w: w.http("restore-trust", source=w.source(is_out=True)),
     },
     "source.erase": erased(lambda w: f"source:{w.source(is_out=True)}"),
     "review.answer": {
@@ -392,7 +392,7 @@ DO: dict[str, dict[str, Act]] = {
     "config.erase": erased(lambda w: f"setting:{w.setting()}"),
     "receipt.erase": erased(lambda w: f"receipt:{w.receipt()}"),
     "import.run": {"python": brought},
-    "memory.import": {"python": lambda w: (place := w.exported()) and w.p.take_in(place, user=place.stem)},
+    "memory.import": {"python": lambda w: (place := w.exported()) and w.p.import_export(place, user=place.stem)},
     "work.start": {"python": lambda w: w.p.work.start()},
     "work.end": {"python": lambda w: w.p.work.end(w.m.work.start())},
     "work.erase": erased(lambda w: f"session:{w.session()}"),
@@ -400,7 +400,7 @@ DO: dict[str, dict[str, Act]] = {
         "python": lambda w: w.p.ledger.checkpoint(),
         "http": lambda w: w.http("ledger/checkpoint"),
     },
-    "ledger.repin": {"python": lambda w: w.p.ledger.checkpoint(anew=True)},
+    "ledger.repin": {"python": lambda w: w.p.ledger.checkpoint(repin=True)},
     "ledger.backup": {"python": lambda w: w.p.backup()},
     "ledger.compact": {"python": lambda w: w.p.ledger.compact()},
     "ledger.prune": {"python": lambda w: w.p.ledger.prune(w.folder.parent / w.name())},
@@ -442,13 +442,13 @@ def test_what_happens_is_what_the_matrix_says(world, trust):
     assert not differing, f"the matrix says the first, and the second happened: {differing}"
 
 
-def test_every_row_is_done_here_and_the_command_prints_it(world, keepsake):
+def test_every_row_is_done_here_and_the_command_prints_it(world, tallystick):
     w = world("human")
-    printed = keepsake("--folder", str(w.folder), "review", "policy", "--matrix", "--json").json
+    printed = tallystick("--folder", str(w.folder), "review", "policy", "--matrix", "--json").json
 
     assert list(DO) == list(CELLS) == list(printed)
     assert printed == w.m.matrix()
-    page = keepsake("--folder", str(w.folder), "review", "policy", "--matrix").out
+    page = tallystick("--folder", str(w.folder), "review", "policy", "--matrix").out
     assert "path\n  branch                allow       allow       allow       allow       allow\n" in page
     assert "  abandon               allow       review      review      review      review\n" in page
 
@@ -466,10 +466,11 @@ def test_every_call_that_changes_a_memory_is_in_a_row_or_is_left_out_for_a_reaso
 
 ROWS = {  # a call, and the row of the matrix that it falls under
     "remember": "remember", "revise": "revise", "forget": "forget", "invalidate": "invalidate", "erase": "erase",
-    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
+    "observe": "episode.observe", "archive": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
     "distrust": "source.distrust",
-    "trust_again": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "bring": "import.run",
-    "take_in": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
+    "restore_trust": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore",
+    "import_from": "import.run",
+    "import_export": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
     "config.set": "config.set", "entities.create": "remember", "entities.observe": "remember",
     "entities.observe_all": "remember", "entities.relate": "remember", "entities.forget": "forget",
     "entities.take_back": "forget", "entities.unrelate": "forget", "episodes.put": "episode.observe",
@@ -484,7 +485,7 @@ ROWS = {  # a call, and the row of the matrix that it falls under
     "ledger.compact": "ledger.compact", "ledger.prune": "ledger.prune", "pages.create": "page.create",
     "pages.append": "remember", "pages.supersede": "revise", "pages.flag_compact": "page.describe",
     "pages.archive": "page.describe", "pages.activate": "page.describe", "pages.describe": "page.describe",
-    "pages.fold": "page.compact", "pages.clean": "page.clean", "paths.branch": "path.branch",
+    "pages.compact": "page.compact", "pages.clean": "page.clean", "paths.branch": "path.branch",
     "paths.merge": "path.merge", "paths.abandon": "path.abandon", "paths.compact": "path.compact",
     "paths.reopen": "path.reopen", "reviews.approve": "review.answer", "reviews.approve_all": "review.answer",
     "reviews.reject": "review.answer", "reviews.reject_all": "review.answer", "reviews.grant": "review.answer",
@@ -503,7 +504,7 @@ LEFT_OUT = {
     "facts.together": "what is done in it is judged", "test": "it records what questions were answered with",
 }  # fmt: skip
 READS = """
-    action audit beliefs.all beliefs.on beliefs.page beliefs.query beside config.all config.get diff embedder
+    action audit beliefs.all beliefs.on beliefs.page beliefs.query similar config.all config.get diff embedder
     entities.all entities.names_of episodes.bootstrap episodes.columns episodes.consolidate episodes.find
     episodes.get episodes.health episodes.learned episodes.read episodes.recent episodes.since episodes.withheld
     export export_lines facts.bootstrap facts.evidence facts.follow facts.get facts.health facts.history facts.on
@@ -513,12 +514,12 @@ READS = """
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
     is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.foldings
-    pages.get_schema
+    ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder
+    pages.compactions pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
     rules.findings rules.get
-    rules.waiting seq_at show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go
-    what_would_happen why withheld work.hours work.session writable
+    rules.waiting seq_at show sources status tidy.proposals trouble trust missing_vectors dependents preview_erase
+    check_policy why withheld work.hours work.session writable
 """  # what only looks

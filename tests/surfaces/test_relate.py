@@ -1,35 +1,35 @@
-"""`keepsake relate`, and where what is related is shown: on the command line, over HTTP and over MCP."""
+"""`tallystick relate`, and where what is related is shown: on the command line, over HTTP and over MCP."""
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Desk
-from keepsake.surfaces.mcp.asking import GET, GetArgs
-from tests.surfaces.http.api.conftest import Api
-
-
-def two(keepsake):
-    keepsake("remember", "The parser rejects dates before 1900", "--key", "parser")
-    keepsake("remember", "Invoices from the museum go back to 1874", "--key", "museum")
+from tallystick import Memory
+from tallystick.surfaces.mcp.tools.read import GET, GetArgs
+from tallystick.surfaces.server.worker import CallContext
+from tests.surfaces.api.conftest import Api
 
 
-def test_two_memories_are_related_shown_and_parted_again(keepsake):
-    two(keepsake)
-    assert keepsake("relate", "museum", "parser", " shows  why").out == "museum shows why parser\n"
-    assert keepsake("relate", "museum", "parser", "shows why").out == "museum shows why parser (known already)\n"
+def two(tallystick):
+    tallystick("remember", "The parser rejects dates before 1900", "--key", "parser")
+    tallystick("remember", "Invoices from the museum go back to 1874", "--key", "museum")
 
-    assert "related     museum shows why this: Invoices from the museum" in keepsake("show", "parser").out
-    assert "related     shows why parser: The parser rejects" in keepsake("show", "museum").out
-    [near] = keepsake("show", "museum", "--json").json["related"]
+
+def test_two_memories_are_related_shown_and_parted_again(tallystick):
+    two(tallystick)
+    assert tallystick("relate", "museum", "parser", " shows  why").out == "museum shows why parser\n"
+    assert tallystick("relate", "museum", "parser", "shows why").out == "museum shows why parser (known already)\n"
+
+    assert "related     museum shows why this: Invoices from the museum" in tallystick("show", "parser").out
+    assert "related     shows why parser: The parser rejects" in tallystick("show", "museum").out
+    [near] = tallystick("show", "museum", "--json").json["related"]
     assert (near["memory"]["key"], near["relation"], near["turned"]) == ("parser", "shows why", False)
-    assert "museum" in keepsake("recall", "which dates does the parser reject?").out
+    assert "museum" in tallystick("recall", "which dates does the parser reject?").out
 
     parted = {"one": "parser", "other": "museum", "relation": "", "is_new": True}
-    assert keepsake("relate", "parser", "museum", "", "--json").json == parted
-    assert keepsake("relate", "parser", "museum", "").out == "parser and museum were not related\n"
-    assert keepsake("show", "museum", "--json").json["related"] == []
+    assert tallystick("relate", "parser", "museum", "", "--json").json == parted
+    assert tallystick("relate", "parser", "museum", "").out == "parser and museum were not related\n"
+    assert tallystick("show", "museum", "--json").json["related"] == []
 
 
-def test_what_cannot_be_related_is_refused_in_a_line(keepsake):
-    two(keepsake)
+def test_what_cannot_be_related_is_refused_in_a_line(tallystick):
+    two(tallystick)
     for given, status, says in (
         (("museum", "museum", "is"), 1, "are one memory; nothing is related to itself"),
         (("museum", "nobody", "is"), 1, "nothing is known as 'nobody'"),
@@ -37,10 +37,10 @@ def test_what_cannot_be_related_is_refused_in_a_line(keepsake):
         (("museum", "parser"), 2, "RELATION"),
         (("museum", "parser", "is", "--trust", "web"), 1, "not"),
     ):
-        done = keepsake("relate", *given)
+        done = tallystick("relate", *given)
         assert (done.status, done.out) == (status, ""), given
         assert says in done.err
-    assert keepsake("show", "museum", "--json").json["related"] == []
+    assert tallystick("show", "museum", "--json").json["related"] == []
 
 
 def test_what_is_related_is_shown_over_http_and_mcp_without_words_that_are_withheld(home):
@@ -60,7 +60,7 @@ def test_what_is_related_is_shown_over_http_and_mcp_without_words_that_are_withh
             assert len(api.see("beliefs/parser/related")["neighbours"]) == 1
         m.relate("parser", told.source, "explains")
         with Memory(m.folder, by="mcp:1", trust="agent") as agent:
-            got = GET.run(Desk(agent), GetArgs(id="parser"))
+            got = GET.run(CallContext(agent), GetArgs(id="parser"))
             assert [(each.id, each.relation, each.turned) for each in got.related] == [("stop", "explains", False)]
             assert "  this explains stop" in got.text().splitlines()
-            assert GET.run(Desk(agent), GetArgs(id="stop")).related[0].turned
+            assert GET.run(CallContext(agent), GetArgs(id="stop")).related[0].turned

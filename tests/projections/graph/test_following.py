@@ -2,12 +2,11 @@
 
 from contextlib import suppress
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.graph.file import GraphFile
-from keepsake.records.envelope import record_in
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.graph.open_database import GraphFile
+from tallystick.records.graph.envelope import record_in
 from tests.projections.graph.told import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
 from tests.strategies import texts
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.graph.file import GraphFile
-from keepsake.projections.graph.tables import NAMES
-from keepsake.records.event import Event
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.graph.open_database import GraphFile
+from tallystick.projections.graph.schema import NAMES
+from tallystick.records.event import Event
 
 LEDGER = "0" * 32
 

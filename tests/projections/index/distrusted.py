@@ -6,17 +6,14 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide
-from keepsake.decide import trust as decide_trust
-from keepsake.decide.episode import put as tell
-from keepsake.decide.episode import retract as take_back
-from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import INVALIDATE, TOMBSTONE, Beliefs
-from keepsake.records.book import Book
-from keepsake.records.episode import Episode
-from keepsake.records.episodes import OBSERVE, RETRACT
-from keepsake.records.event import Draft, Event
-from keepsake.records.trust import SET
+from tallystick.decide import beliefs as decide, trust as decide_trust
+from tallystick.decide.episodes import put as tell, retract as take_back
+from tallystick.records.belief import OWNER
+from tallystick.records.episode import Episode
+from tallystick.records.event import Draft, Event
+from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_TOMBSTONE, EPISODE_PUT, EPISODE_RETRACT, TRUST_SET
+from tallystick.state.beliefs import Beliefs
+from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]
@@ -34,39 +31,39 @@ class Doubted(MadeUp):
         if number % 2:
             fields["key"] = f"key-{number % 3}"
         echo = {"echo": ["x"]} if number % 5 == 0 else {}
-        drafts = decide.put(self.book, fields, self.draw)
+        drafts = decide.put(self.state, fields, self.draw)
         self.record([Draft(draft.op, {**draft.body, **echo}) for draft in drafts], by)
 
     def _tell(self, text, number, by, agent):
         told = Episode(content=text, timestamp=self.now, id=f"D{number}", agent=agent, metadata={"n": number})
-        self.record(tell(self.book.episodes, told), by)
+        self.record(tell(self.state.episodes, told), by)
 
     def _change(self, text, number, by, status):
         if held := self._known(number, OWNER):
             changes = {"text": text, "status": status}
-            self.record(decide.revise(self.book, held.body()["id"], changes, self.draw), by)
+            self.record(decide.revise(self.state, held.body()["id"], changes, self.draw), by)
 
     def _drop(self, number, by, how):
         held = self._known(number, OWNER)
         if held and how == "forget":
-            self.record(decide.tombstone(self.book, held.body()["id"]), by)
+            self.record(decide.tombstone(self.state, held.body()["id"]), by)
         elif held and how == "invalidate":
-            self.record(decide.invalidate(self.book, held.body()["id"], self.draw, reason="no"), by)
+            self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no"), by)
         elif how == "retract":
-            self.record(take_back(self.book.episodes, [f"D{number}"]), by)
+            self.record(take_back(self.state.episodes, [f"D{number}"]), by)
 
     def _join(self, text, one, other, by):
         first, second = self._known(one, OWNER), self._known(other, OWNER)
         if first and second and first.ref != second.ref:
             names = [first.body()["id"], second.body()["id"]]
-            self.record(decide.merge(self.book, names, {"text": text}, self.draw), by)
+            self.record(decide.merge(self.state, names, {"text": text}, self.draw), by)
 
     def _distrust(self, source, first):
         first = first % (len(self.events) + 1) if first % 3 == 0 else 0
-        self.record(decide_trust.distrust(self.book, source, user=OWNER, since="", first=first, reason=""))
+        self.record(decide_trust.distrust(self.state, source, user=OWNER, since="", first=first, reason=""))
 
     def _again(self, source):
-        self.record(decide_trust.trust_again(self.book, source, user=OWNER))
+        self.record(decide_trust.restore_trust(self.state, source, user=OWNER))
 
 
 def doubts() -> st.SearchStrategy[list[tuple]]:
@@ -90,21 +87,21 @@ def doubts() -> st.SearchStrategy[list[tuple]]:
 
 def seen_at(events: Sequence[Event]) -> set[str]:
     """The ids that a reader should see after these events: as if those who are not trusted had said nothing."""
-    book = Book()
+    state = State()
     for event in events:
-        book.apply(event)
-    against = book.distrusts.of(OWNER)
+        state.apply(event)
+    against = state.distrusts.of(OWNER)
     beliefs, led, told = Beliefs(), dict[str, list[str]](), dict[str, None]()
     for event in events:
-        if event.body is None or event.op == SET:
+        if event.body is None or event.op == TRUST_SET:
             continue
         said = event.body.get("belief") or event.body.get("episode") or {}
         spoken = {name: said.get(name, "") for name in ("agent", "session")}
         spoken["trust"] = said.get("trust", "human") if said else ""
         is_out = any(each.covers(by=event.by, seq=event.seq, **spoken) for each in against)
-        if event.op == OBSERVE and not is_out:
+        if event.op == EPISODE_PUT and not is_out:
             told[event.id] = None
-        elif event.op == RETRACT and not is_out:
+        elif event.op == EPISODE_RETRACT and not is_out:
             told = {name: None for name in told if name not in event.body["ids"]}
         elif event.op.startswith("belief.") and is_out:
             if "belief" in event.body:
@@ -121,7 +118,7 @@ def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> list[Ev
     body = dict(event.body or {})
     if "replaces" in body:
         body["replaces"] = [name for each in body["replaces"] for name in _before(each, led)]
-    if event.op in (TOMBSTONE, INVALIDATE):
+    if event.op in (BELIEF_TOMBSTONE, BELIEF_INVALIDATE):
         names = [name for name in _before(body["id"], led) if known.taken(name)] or [body["id"]]
         return [event._replace(body={**body, "id": name}) for name in names]
     return [event._replace(body=body)]

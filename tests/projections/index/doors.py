@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, StaticPool, create_engine
 
-from keepsake.projections.index import queries
-from keepsake.projections.index.engine import create_test_engine, prepare
-from keepsake.projections.index.models import metadata
-from keepsake.projections.index.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags
+from tallystick.projections.index.models import metadata
+from tallystick.stores.elfmem import queries
+from tallystick.stores.elfmem.engine import create_test_engine, prepare
+from tallystick.stores.elfmem.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags
 
 MODULES = (blocks, config, contradictions, edges, frames, seed, sessions, tags)
 ROWS: dict[str, FunctionType] = {

@@ -9,28 +9,30 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide
-from keepsake.decide import fact as decide_fact
-from keepsake.decide import path as decide_path
-from keepsake.decide import path_merge, review
-from keepsake.decide import rule as decide_rule
-from keepsake.decide import use as decide_use
-from keepsake.decide import work as decide_work
-from keepsake.decide.action import targets
-from keepsake.decide.episode import put as tell
-from keepsake.decide.episode import retract as take_back
-from keepsake.records.book import Book
-from keepsake.records.clock import stamp
-from keepsake.records.delta import read_delta
-from keepsake.records.episode import Episode
-from keepsake.records.errors import KeepsakeError
-from keepsake.records.event import Draft, Event
-from keepsake.records.frame import Frame
-from keepsake.records.policy import DEFAULT
-from keepsake.records.review import Action
-from keepsake.records.rule import ConsolidationRule
-from keepsake.records.rules import NOOP
-from keepsake.records.use import Receipt
+from tallystick.decide import (
+    beliefs as decide,
+    facts as decide_fact,
+    path_merge,
+    paths as decide_path,
+    reviews as review,
+    rules as decide_rule,
+    sessions as decide_work,
+    usage as decide_use,
+)
+from tallystick.decide.actions import targets
+from tallystick.decide.episodes import put as tell, retract as take_back
+from tallystick.records.clock import stamp
+from tallystick.records.delta import read_delta
+from tallystick.records.episode import Episode
+from tallystick.records.errors import TallystickError
+from tallystick.records.event import Draft, Event
+from tallystick.records.frame import Frame
+from tallystick.records.operations import DELTA_NOOP
+from tallystick.records.policy import DEFAULT
+from tallystick.records.receipt import Receipt
+from tallystick.records.review import Action
+from tallystick.records.rule import ConsolidationRule
+from tallystick.state.state import State
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
@@ -47,7 +49,7 @@ class MadeUp:
     """Events as a ledger would hold them, with the book that they were decided on."""
 
     def __init__(self) -> None:
-        self.book, self.events = Book(), list[Event]()
+        self.state, self.events = State(), list[Event]()
         self.now, self._ids = _START, count(1)
         self.record([Draft("ledger.begin/1", {"ledger": "x", "format": 1})])
 
@@ -58,7 +60,7 @@ class MadeUp:
         for draft in drafts:
             seq = len(self.events)
             event = Event(seq, stamp(self.now), draft.op, f"{seq:026d}", by, f"{seq:064x}", draft.body)
-            self.book.apply(event)
+            self.state.apply(event)
             self.events.append(event)
 
     def say(self, step: tuple) -> None:
@@ -67,12 +69,12 @@ class MadeUp:
         self.now += timedelta(minutes=minutes)
         try:
             getattr(self, f"_{what}")(*rest)
-        except KeepsakeError:
+        except TallystickError:
             return
 
     def _known(self, number: int, user: str):
         """The names of one of the user's beliefs, if there is one."""
-        held = [held for held in self.book.held.values() if held.user == user]
+        held = [held for held in self.state.held.values() if held.user == user]
         return held[number % len(held)] if held else None
 
     def _put(self, text, user, trust, tags, number, by, path, session):
@@ -86,8 +88,8 @@ class MadeUp:
         if number % 7 == 0:
             fields["key"] = f"key-{number}"
         again = f"request-{number % 4}" if number % 5 == 0 else ""
-        drafts = decide.put(self.book, fields, self.draw, idempotency_key=again)
-        self.record(drafts + review.quarantine(self.book, DEFAULT, drafts, by, self.draw), by)
+        drafts = decide.put(self.state, fields, self.draw, idempotency_key=again)
+        self.record(drafts + review.quarantine(self.state, DEFAULT, drafts, by, self.draw), by)
 
     def _observe(self, text, user, trust, number, by, path, session):
         name = f"D{number % 5}" if number % 2 else ""
@@ -95,12 +97,12 @@ class MadeUp:
             content=text, timestamp=self.now, id=name, user=user, trust=trust, path=path, session=session,
             agent=session, metadata={"n": number},
         )  # fmt: skip
-        self.record(tell(self.book.episodes, told), by)
+        self.record(tell(self.state.episodes, told), by)
 
     def _sources(self, user, number):
         """A few of what the user has, old and new, beliefs and episodes, and one that nobody knows."""
-        beliefs = [name for held in self.book.held.values() if held.user == user for name in self.book.ids_of(held)]
-        told = [each.source for name in range(5) for each in self.book.episodes.find(user, f"D{name}")]
+        beliefs = [name for held in self.state.held.values() if held.user == user for name in self.state.ids_of(held)]
+        told = [each.source for name in range(5) for each in self.state.episodes.find(user, f"D{name}")]
         every = [*beliefs, *told, "20250101-0000-000000"]
         return [every[(number + step) % len(every)] for step in range(number % 3 + 1)]
 
@@ -117,30 +119,30 @@ class MadeUp:
     def _outcome(self, user, number, signal, reason, path=""):
         names = self._sources(user, number)
         weight = number / 3 or 1
-        self.record(decide_use.outcome(self.book, names, signal, weight, user=user, reason=reason, path=path))
+        self.record(decide_use.outcome(self.state, names, signal, weight, user=user, reason=reason, path=path))
 
     def _relate(self, user, number, relation, path=""):
         one, other = (self._known(number + step, user) for step in (0, 1))
         if one and other:
-            self.record(decide_use.relate(self.book, one.ref, other.ref, relation, user=user, path=path))
+            self.record(decide_use.relate(self.state, one.ref, other.ref, relation, user=user, path=path))
 
     def _fade(self, user, number, reason):
         names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
-        self.record(decide_use.fade(self.book, names, user=user, reason=reason))
+        self.record(decide_use.archive(self.state, names, user=user, reason=reason))
 
     def _retract(self, user, number, reason):
-        self.record(take_back(self.book.episodes, [f"D{number % 5}"], user=user, reason=reason))
+        self.record(take_back(self.state.episodes, [f"D{number % 5}"], user=user, reason=reason))
 
     def _learn(self, user, number, kind, value):
         """What a rule makes of an episode: a fact, a better one, none any more, or one more witness."""
-        with suppress(KeepsakeError):  # it may have been told before, and otherwise
+        with suppress(TallystickError):  # it may have been told before, and otherwise
             self._observe(value, user, TRUSTS[number % len(TRUSTS)], number | 1, "cli:local", "", SESSIONS[number % 4])
-        told = [each for name in range(5) for each in self.book.episodes.find(user, f"D{name}")]
+        told = [each for name in range(5) for each in self.state.episodes.find(user, f"D{name}")]
         if not told:
             return
         episode = told[number % len(told)]
         body = self.events[episode.seq].body["episode"]
-        held = self.book.facts(user)
+        held = self.state.facts(user)
         names = [held[number % len(held)].body()["id"]] if held else [body["id"]]
         payload = {"subject": "ana", "predicate": ("likes", "is")[number % 2], "object": value}
         own = {"add": {"fact_payload": payload}, "update": {"fact_payload": payload, "replaces": names},
@@ -151,29 +153,29 @@ class MadeUp:
         })  # fmt: skip
         trust = body.get("trust", "human")
         evidence = decide_fact.Evidence((episode,), trust, stamp(self.now), lambda many: 1 - 0.5 / many)
-        for plan in decide_fact.plans(self.book, delta, evidence, frozenset({"likes"})):
+        for plan in decide_fact.plans(self.state, delta, evidence, frozenset({"likes"})):
             self._carry_out(plan, user, trust)
 
     def _carry_out(self, plan, user, trust):
         if plan.act == "note":
-            self.record([Draft(NOOP, plan.fields)])
+            self.record([Draft(DELTA_NOOP, plan.fields)])
             return
         if plan.act == "put":
-            drafts = decide.put(self.book, plan.fields, self.draw)
+            drafts = decide.put(self.state, plan.fields, self.draw)
         else:
-            drafts = decide.revise(self.book, plan.name, plan.fields, self.draw, reason=plan.reason, user=user)
+            drafts = decide.revise(self.state, plan.name, plan.fields, self.draw, reason=plan.reason, user=user)
         kind, target = ("revise", targets(drafts)) if plan.name else ("remember", ())
         if drafts:
             action = Action(kind=kind, target=target, changes=plan.fields, user=user, by="cli:local", trust=trust)
-            self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw))
+            self.record(review.judged(self.state, DEFAULT, action, drafts, self.draw))
 
     def _rule(self, user, number, what):
         """A rule is kept, dropped, has run, or could make nothing of an episode."""
         name, through = f"r{number % 2}", len(self.events) - 1
         rule = ConsolidationRule(id=name, cadence={"every": number + 1})
         drafts = {
-            "put": lambda: decide_rule.put(self.book.rules, rule, user),
-            "drop": lambda: decide_rule.drop(self.book.rules, name, user),
+            "put": lambda: decide_rule.put(self.state.rules, rule, user),
+            "drop": lambda: decide_rule.drop(self.state.rules, name, user),
             "ran": lambda: decide_rule.ran(name, user, through, number, {"add": number}),
             "found": lambda: decide_rule.found(name, user, [(source, "tea") for source in self._sources(user, number)]),
         }
@@ -186,37 +188,37 @@ class MadeUp:
         held = self._known(number, user)
         if held:
             changes = {"text": text, "confidence": 0.5} if status == "active" else {"status": status}
-            drafts = decide.revise(self.book, held.body()["id"], changes, self.draw, user=user)
-            self.record(drafts + review.quarantine(self.book, DEFAULT, drafts, "cli:local", self.draw))
+            drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
+            self.record(drafts + review.quarantine(self.state, DEFAULT, drafts, "cli:local", self.draw))
 
     def _wish(self, text, user, trust, number):
         """A program asks for a revision. If it may not do that by itself, the question waits."""
         held = self._known(number, user)
         if held:
             changes = {"text": text}
-            drafts = decide.revise(self.book, held.body()["id"], changes, self.draw, user=user)
+            drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             if drafts:
                 target = targets(drafts)
                 action = Action(kind="revise", target=target, changes=changes, user=user, by="mcp:3f9a", trust=trust)
-                self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw), "mcp:3f9a")
+                self.record(review.judged(self.state, DEFAULT, action, drafts, self.draw), "mcp:3f9a")
 
     def _decide(self, user, number, yes):
         """A person answers one of the questions."""
-        waiting = self.book.reviews.waiting(user)
+        waiting = self.state.reviews.waiting(user)
         if waiting:
             asked = waiting[number % len(waiting)]
             if yes:
                 digest = asked.action.digest
-                self.record(review.approve(self.book, DEFAULT, asked.id, digest, self.draw, user=user))
+                self.record(review.approve(self.state, DEFAULT, asked.id, digest, self.draw, user=user))
             else:
-                self.record(review.reject(self.book, asked.id, user=user, reason="no"))
+                self.record(review.reject(self.state, asked.id, user=user, reason="no"))
 
     def _frame(self, name, weight):
         frame = Frame(name, {"recency": weight})
-        self.record(decide_work.put_frame(self.book.work, frame))
+        self.record(decide_work.put_frame(self.state.work, frame))
 
     def _no_frame(self, name):
-        self.record(decide_work.drop_frame(self.book.work, name))
+        self.record(decide_work.drop_frame(self.state.work, name))
 
     def _erase(self, user, number):
         """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
@@ -225,7 +227,7 @@ class MadeUp:
             self._destroy([held.body()["id"]], user, held.path)
 
     def _destroy(self, names, user, path):
-        ids, speaks = decide.erase(self.book, names, user=user, path=path)
+        ids, speaks = decide.erase(self.state, names, user=user, path=path)
         gone = [event for event in self.events if event.body is not None and speaks(event)]
         self.record([Draft("erase/1", {"lines": [event.hash for event in gone], "ids": list(ids)})])
         for event in gone:
@@ -236,37 +238,37 @@ class MadeUp:
         held = self._known(number, user)
         if held:
             changes = {"confidence": number % 7 / 7}
-            self.record(decide.revise(self.book, held.body()["id"], changes, self.draw, user=user))
+            self.record(decide.revise(self.state, held.body()["id"], changes, self.draw, user=user))
 
     def _forget(self, user, number):
         held = self._known(number, user)
         if held:
-            self.record(decide.tombstone(self.book, held.body()["id"], user=user))
+            self.record(decide.tombstone(self.state, held.body()["id"], user=user))
 
     def _invalidate(self, user, number):
         held = self._known(number, user)
         if held:
-            self.record(decide.invalidate(self.book, held.body()["id"], self.draw, reason="no", user=user))
+            self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no", user=user))
 
     def _merge(self, text, user, one, other):
         first, second = self._known(one, user), self._known(other, user)
         if first and second and first.ref != second.ref:
             names = [first.body()["id"], second.body()["id"]]
-            self.record(decide.merge(self.book, names, {"text": text}, self.draw, user=user))
+            self.record(decide.merge(self.state, names, {"text": text}, self.draw, user=user))
 
     def _branch(self, user, path, parent):
-        self.record(decide_path.branch(self.book, user, path, parent))
+        self.record(decide_path.branch(self.state, user, path, parent))
 
     def _abandon(self, user, path):
-        self.record(decide_path.abandon(self.book, user, path, "no"))
+        self.record(decide_path.abandon(self.state, user, path, "no"))
 
     def _compact(self, user, path, summary):
-        self.record(decide_path.compact(self.book, user, path, self.draw, summary=summary))
+        self.record(decide_path.compact(self.state, user, path, self.draw, summary=summary))
 
     def _join(self, user, path, into, rule, trust):
-        planned = path_merge.plan(self.book, user, path, into)
+        planned = path_merge.plan(self.state, user, path, into)
         asker = path_merge.Asker("cli:local", trust, DEFAULT)
-        self.record(path_merge.merge(self.book, planned, rule, asker, self.draw))
+        self.record(path_merge.merge(self.state, planned, rule, asker, self.draw))
 
     def _change(self, what, text, user, number, path):
         """One of the user's beliefs, as it is seen from a path, is changed there."""
@@ -274,10 +276,10 @@ class MadeUp:
         if held:
             name, where = held.key, {"user": user, "path": path}
             made = {
-                "revise": lambda: decide.revise(self.book, name, {"text": text}, self.draw, **where),
-                "rename": lambda: decide.revise(self.book, name, {"key": f"key-{number % 4}"}, self.draw, **where),
-                "forget": lambda: decide.forget(self.book, name, self.draw, **where),
-                "invalidate": lambda: decide.invalidate(self.book, name, self.draw, reason="no", **where),
+                "revise": lambda: decide.revise(self.state, name, {"text": text}, self.draw, **where),
+                "rename": lambda: decide.revise(self.state, name, {"key": f"key-{number % 4}"}, self.draw, **where),
+                "forget": lambda: decide.forget(self.state, name, self.draw, **where),
+                "invalidate": lambda: decide.invalidate(self.state, name, self.draw, reason="no", **where),
             }[what]()
             self.record(made)
 
@@ -285,7 +287,7 @@ class MadeUp:
         self.record([Draft("session.start/1", {"session": session, "task_type": "general"})], by)
 
     def _end(self, by):
-        self.record([Draft("session.end/1", {"session": self.book.work.clock.session or "none"})], by)
+        self.record([Draft("session.end/1", {"session": self.state.work.clock.session or "none"})], by)
 
     def _config(self, value):
         self.record([Draft("config.set/1", {"key": "top_k", "value": value})])

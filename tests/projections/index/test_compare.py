@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
-from keepsake.projections.index.file import IndexFile
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.compare import Difference, differences, file_trouble, text_trouble
+from tallystick.projections.index.file import IndexFile
 from tests.projections.index.ledgers import MadeUp
 
 

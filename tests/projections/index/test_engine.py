@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import NullPool, StaticPool, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections import database
-from keepsake.projections.index.engine import _set_pragmas, create_engine, create_test_engine
-from keepsake.projections.index.models import blocks, metadata
-from keepsake.projections.index.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
-from keepsake.records.errors import NotFound, Refused
+from tallystick.projections import database
+from tallystick.projections.index.models import blocks, metadata
+from tallystick.records.errors import NotFound, Refused
+from tallystick.stores.elfmem.engine import _set_pragmas, create_engine, create_test_engine
+from tallystick.stores.elfmem.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
 
 PRAGMAS = {
     "journal_mode": "wal",
@@ -140,7 +140,7 @@ def test_statements_are_logged_only_if_that_is_asked_for(tmp_path):
     code = f"""
 import asyncio
 from sqlalchemy import select
-from keepsake.projections.index import create_engine
+from tallystick.stores.elfmem import create_engine
 async def go(echo, number):
     engine = await create_engine({str(tmp_path / "a.db")!r}, echo=echo)
     async with engine.connect() as conn:
@@ -324,8 +324,8 @@ def test_a_process_that_is_killed_in_a_transaction_leaves_the_file_whole_and_the
     path = tmp_path / "a.db"
     code = f"""
 import asyncio, os, signal
-from keepsake.projections.index import create_engine, metadata
-from keepsake.projections.index.queries import insert_block
+from tallystick.stores.elfmem import create_engine, metadata
+from tallystick.stores.elfmem.queries import insert_block
 async def go():
     engine = await create_engine({str(path)!r})
     async with engine.begin() as conn:

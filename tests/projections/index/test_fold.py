@@ -2,10 +2,10 @@
 
 import pytest
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fold import Stale
-from keepsake.records.event import Draft
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.fold import Stale
+from tallystick.records.event import Draft
 from tests.projections.index.ledgers import MadeUp
 
 

@@ -5,19 +5,18 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from keepsake import Memory
-from keepsake.ledger import snapshot
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import file as file_module
-from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import NOTHING, IndexFile
-from keepsake.projections.index.fold import Stale
-from keepsake.records.book import Book
-from keepsake.records.errors import KeepsakeError
-from keepsake.repair.check import check
+from tallystick import Memory
+from tallystick.ledger import snapshot
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import file as file_module
+from tallystick.projections.index.compare import differences, text_trouble
+from tallystick.projections.index.file import NOTHING, IndexFile
+from tallystick.projections.index.fold import Stale
+from tallystick.records.errors import TallystickError
+from tallystick.repair.check import check
+from tallystick.state.state import State
 from tests.memory.told import known
 from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
 
@@ -89,14 +88,14 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
 
 @given(steps() | lessons() | walks())
 def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
-    made, anew, loaded = MadeUp(), Book(), Book()
+    made, anew, loaded = MadeUp(), State(), State()
     for step in story:
         made.say(step)
     for event in made.events:
         anew.apply(event)
-    loaded.load(made.book.dump())
+    loaded.load(made.state.dump())
 
-    assert known(anew) == known(loaded) == known(made.book)
+    assert known(anew) == known(loaded) == known(made.state)
 
 
 @given(steps())
@@ -109,7 +108,7 @@ def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_bef
     open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL AND what = 'belief'"
     for name, trust, quarantined in index.db.execute(open_ones):
         if trust in ("tool", "web"):
-            assert bool(quarantined) is not made.book.reviews.is_approved(name)
+            assert bool(quarantined) is not made.state.reviews.is_approved(name)
         else:
             assert not quarantined
     index.close()
@@ -144,7 +143,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
             " WHERE s.until_seq IS NULL AND s.what = 'belief'"
         )
     }
-    held = [held.belief() for held in made.book.held.values() if held.status == "active"]
+    held = [held.belief() for held in made.state.held.values() if held.status == "active"]
     assert shown == {belief.id: belief.text for belief in held if belief.text}
     index.close()
 
@@ -157,7 +156,7 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
     index = rebuilt(made.events)
 
     for seq in range(0, len(made.events), 5):
-        then = MadeUp().book
+        then = MadeUp().state
         then.clear()
         for event in made.events[: seq + 1]:
             then.apply(event)
@@ -239,9 +238,9 @@ class InAFolder:
 
     def do(self, act: str, which: int, number: int, text: str, user: str, trust: str) -> None:
         m = self.handles[which]
-        held = m._shelf.book.query(user=user)
+        held = m._folder.state.query(user=user)
         name = held[number % len(held)].belief().id if held else ""
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             if act == "put":
                 keyed = {"key": f"k{number % 9}"} if number % 3 else {}
                 m.remember(text or "words", user=user, trust=trust, tags=TAGS[: number % 3], **keyed)
@@ -251,8 +250,8 @@ class InAFolder:
                 more = {"reason": "no"} if act == "invalidate" else {}
                 getattr(m, act)(name, user=user, **more)
             elif act in ("approve", "reject"):
-                for review in m._shelf.book.reviews.waiting(user)[:1]:
-                    getattr(m._gated, act)(
+                for review in m._folder.state.reviews.waiting(user)[:1]:
+                    getattr(m._gate, act)(
                         review.id, *([review.action.digest] if act == "approve" else []), user=user, reason="so"
                     )
             else:
@@ -287,8 +286,8 @@ class InAFolder:
 
     def is_as_rebuilt(self) -> None:
         for m in self.handles:
-            with m._shelf.ledger.reading():
-                index, again = m._index.level(), rebuilt(m._shelf.events())
+            with m._folder.ledger.reading():
+                index, again = m._index.level(), rebuilt(m._folder.events())
                 assert list(differences(index, again)) == []
                 assert text_trouble(index) == ""
                 again.close()

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.builtin import CONFIG, FRAMES
-from keepsake.projections.index.models import frames, sessions, system_config
-from keepsake.records.errors import Damaged, Refused
+from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.models import frames, sessions, system_config
+from tallystick.records.errors import Damaged, Refused
+from tests.refusals import refuses
 
 A_FRAME = {
     "name": "mine", "weights_json": '{"similarity": 1.0}', "filters_json": "{}", "guarantees_json": "[]",
@@ -181,7 +182,7 @@ def test_a_session_cannot_start_twice(index):
 
 @pytest.mark.parametrize("hours", [nan, inf, -1, None])
 def test_a_session_that_starts_at_no_hour_is_refused(index, hours):
-    with pytest.raises(Refused, match="start_active_hours is a finite number of 0 or more"):
+    with refuses("value", "start_active_hours"):
         index.start_session(session_id="s", task_type="t", start_active_hours=hours)
 
     assert index.rows(select(sessions)) == []
@@ -199,9 +200,9 @@ def test_a_setting_is_set_changed_and_found(index):
 
 
 def test_a_setting_is_text(index):
-    with pytest.raises(Refused, match="value is text, not int"):
+    with refuses("value", "value"):
         index.set_config("top_k", 5)
-    with pytest.raises(Refused, match="key names something"):
+    with refuses("name"):
         index.set_config("", "5")
 
 
@@ -223,7 +224,7 @@ def test_the_active_hours_can_be_set_back(index):
 
 @pytest.mark.parametrize("hours", [nan, inf, -0.5, "3", None])
 def test_active_hours_that_make_no_sense_are_refused(index, hours):
-    with pytest.raises(Refused, match="total_active_hours is a finite number of 0 or more"):
+    with refuses("value", "total_active_hours"):
         index.set_total_active_hours(hours)
 
     assert index.get_config("total_active_hours") is None
@@ -233,7 +234,7 @@ def test_active_hours_that_make_no_sense_are_refused(index, hours):
 def test_active_hours_that_cannot_be_read_are_damage_and_say_so(index, text):
     index.set_config("total_active_hours", text)
 
-    with pytest.raises(Damaged, match="total_active_hours is .*, not a number of hours"):
+    with pytest.raises(Damaged, match="total_active_hours"):
         index.get_total_active_hours()
 
     index.set_total_active_hours(1.0)

@@ -5,14 +5,14 @@ from math import log
 import pytest
 from hypothesis import given
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import desk, fulltext
-from keepsake.projections.index.address import address
-from keepsake.projections.index.compare import differences
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
-from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import batch as desk, search as fulltext
+from tallystick.projections.index.block_ids import address
+from tallystick.projections.index.compare import differences
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
+from tallystick.records.operations import EPISODE_PUT
+from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, walks
 from tests.projections.index.test_follow import rebuilt
 
@@ -33,28 +33,28 @@ def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard
     made = MadeUp()
     for step in story:
         made.say(step)
-    index, book = rebuilt(made.events), Book()
+    index, state = rebuilt(made.events), State()
 
     for event in made.events:
-        book.apply(event)
+        state.apply(event)
         if event.seq % 4 and event.seq < len(made.events) - 1:
             continue
         for user in ("me", "ana"):
             for path in PATHS:
-                found = seen(index, Scope(user, event.seq, path).on(made.book.paths))
-                held = [each.belief() for each in book.query(user=user, path=path)]
+                found = seen(index, Scope(user, event.seq, path).on(made.state.paths))
+                held = [each.belief() for each in state.query(user=user, path=path)]
                 assert sorted(found["belief"]) == sorted(each.id for each in held if each.text)
-                heard = book.paths.heard(user, path)
-                assert sorted(found["episode"]) == sorted(told_on(made.events[: event.seq + 1], book, user, heard))
+                heard = state.paths.heard(user, path)
+                assert sorted(found["episode"]) == sorted(told_on(made.events[: event.seq + 1], state, user, heard))
     index.close()
 
 
-def told_on(events, book, user, heard):
+def told_on(events, state, user, heard):
     for event in events:
-        if event.op == OBSERVE and event.body is not None:
+        if event.op == EPISODE_PUT and event.body is not None:
             episode = event.body["episode"]
             mine = episode.get("user", "me") == user and episode.get("path", "") in heard
-            if mine and not book.episodes.is_retracted(event.id) and not book.uses.is_faded(event.id):
+            if mine and not state.episodes.is_retracted(event.id) and not state.uses.is_faded(event.id):
                 yield event.id
 
 
@@ -101,7 +101,7 @@ def on_main(event, made) -> bool:
         return not event.op.startswith("path.") and not any(each.get("path") for each in asked)
     said = body.get("belief") or body.get("episode")
     if said is None and "id" in body:
-        held = made.book.version(body["id"])
+        held = made.state.version(body["id"])
         return held is None or not held.path
     return said is None or not said.get("path")
 
@@ -128,7 +128,7 @@ class Told:
     def texts(self, path="", at=None):
         """What is seen from a path, in the order of the alphabet."""
         seq = len(self.made.events) if at is None else at
-        scope = Scope("me", seq, path).on(self.made.book.paths)
+        scope = Scope("me", seq, path).on(self.made.state.paths)
         blocks = dict(self.ask("SELECT id, content FROM blocks"))
         said = shown(self.index, list(blocks), scope)
         return sorted(each.said or blocks[block] for block, sources in said.items() for each in sources)
@@ -175,7 +175,7 @@ def test_what_a_branch_was_put_over_stays_hidden_there_under_another_name(told):
     told.say("branch", "me", "draft", "")
     told.say("change", "revise", "coffee", "me", 0, "draft")
     told.say("change", "rename", "", "me", 0, "")
-    assert told.made.book.query()[0].key == "key-0"
+    assert told.made.state.query()[0].key == "key-0"
     assert (told.texts("draft"), told.texts()) == (["coffee"], ["tea"])
 
 
@@ -301,7 +301,7 @@ def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_a
     alone = search_letters(told.index, "茶", Scope("me"), 50)
     told.put("green tea and 茶", "draft")
     told.put("tea and rum, 茶", "other")
-    here = Scope("me", path="draft").on(told.made.book.paths)
+    here = Scope("me", path="draft").on(told.made.state.paths)
     for found in (search(told.index, ["tea"], here, 50), search_letters(told.index, "茶", here, 50)):
         assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
     assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 2.5 / 2.5), log(1 + 3.5 / 1.5)])

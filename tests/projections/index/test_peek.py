@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.peek import is_hash, only_looking, peek
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.read_bookmark import is_hash, only_looking, peek
 from tests.projections.index.ledgers import MadeUp
 
 

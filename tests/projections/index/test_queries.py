@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index import queries, rows
-from keepsake.projections.index.models import metadata
-from keepsake.projections.index.queries import bytes_to_embedding, content_hash, embedding_to_bytes
-from keepsake.records.errors import Damaged, Refused
+from tallystick.projections.index.models import metadata
+from tallystick.records.errors import Damaged
+from tallystick.stores.elfmem import queries, rows
+from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
+from tests.refusals import refuses
 from tests.strategies import HOSTILE, texts
 
 # What was agreed on, line by line.
@@ -254,7 +254,7 @@ def test_content_may_hold_a_nul_and_a_name_may_not(index):
         lambda: index.reinforce_blocks(["a\0b"], 1.0),
         lambda: index.set_config("k\0", "v"),
     ):
-        with pytest.raises(Refused, match="holds a NUL"):
+        with refuses("name"):
             call()
     assert index.get_block("a")["reinforcement_count"] == 0  # SQLite's JSON would have read 'a'
 
@@ -298,7 +298,7 @@ LONE = "half \ud83d of an emoji"
 def test_a_lone_surrogate_is_refused_in_one_line_and_nothing_is_written(index, name, args, kwargs):
     before = everything(index)
 
-    with pytest.raises(Refused, match="holds a lone surrogate, which no UTF-8 can carry") as told:
+    with refuses("text") as told:
         index.call(name, *args, **kwargs)
 
     assert "\n" not in str(told.value)
@@ -307,13 +307,13 @@ def test_a_lone_surrogate_is_refused_in_one_line_and_nothing_is_written(index, n
 
 @pytest.mark.parametrize("value", [None, 7, b"bytes", ["a"]])
 def test_what_is_not_text_where_text_is_meant_is_refused(index, value):
-    with pytest.raises(Refused, match="content is text, not"):
+    with refuses("value", "content"):
         index.block("a", value)
 
 
 @pytest.mark.parametrize("name", ["get_neighbours", "get_weighted_degree", "get_contradictions_for_blocks"])
 def test_one_text_where_a_list_was_meant_is_refused(index, name):
-    with pytest.raises(Refused, match=r"block_ids is a list of texts; write \['abc'\]"):
+    with refuses("value", "'abc'", "block_ids"):
         index.call(name, "abc")
 
 
@@ -346,7 +346,7 @@ def test_hostile_words_have_a_hash(words):
 
 
 def test_content_that_no_utf8_can_carry_has_no_hash():
-    with pytest.raises(Refused, match="lone surrogate"):
+    with refuses("text"):
         content_hash(LONE)
 
 
@@ -375,13 +375,13 @@ def test_other_numbers_are_stored_as_float32(vec):
     ids=lambda vec: f"{vec.dtype}{vec.shape}",
 )  # fmt: skip
 def test_what_is_no_vector_of_finite_numbers_is_refused(vec):
-    with pytest.raises(Refused, match="an embedding is "):
+    with refuses("value", "embedding"):
         embedding_to_bytes(vec)
 
 
 @pytest.mark.parametrize("data", [b"", b"12345"])
 def test_bytes_that_are_no_embedding_are_damage(data):
-    with pytest.raises(Damaged, match=f"an embedding of {len(data)} bytes"):
+    with pytest.raises(Damaged, match=str(len(data))):
         bytes_to_embedding(data)
 
 
@@ -412,7 +412,7 @@ def test_the_page_shows_every_table_with_its_columns():
 
 SNIPPET = """
 from sqlalchemy.ext.asyncio import AsyncConnection
-from keepsake.projections.index.queries import get_weighted_degree, insert_block
+from tallystick.stores.elfmem.queries import get_weighted_degree, insert_block
 
 async def right(conn: AsyncConnection) -> dict[str, float]:
     await insert_block(conn, block_id="a", content="x", category="c", source="s")
@@ -425,7 +425,8 @@ async def wrong(conn: AsyncConnection) -> None:
 
 def test_the_three_modules_pass_strictly_and_a_wrong_call_is_seen(tmp_path):
     (tmp_path / "snippet.py").write_text(SNIPPET)
-    files = [f"src/keepsake/projections/index/{name}.py" for name in ("models", "engine", "queries")]
+    modules = ("projections/index/models", "stores/elfmem/engine", "stores/elfmem/queries")
+    files = [f"src/tallystick/{name}.py" for name in modules]
     command = [sys.executable, "-m", "mypy", "--strict", *files, str(tmp_path / "snippet.py")]
     done = subprocess.run(command, cwd=PAGE.parents[2], capture_output=True, text=True)
 

@@ -1,9 +1,8 @@
 """Scripts without spaces, letter by letter."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.projections.index.scripts import has_no_spaces, runs, spread
+from tallystick.projections.index.segmentation import has_no_spaces, runs, spread
 
 
 def test_only_such_letters_are_spread_and_everything_else_parts_them():

@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 from math import inf, nan
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.models import block_tags, contradictions, edges
-from keepsake.records.edge import Edge
-from keepsake.records.errors import Refused
+from tallystick.projections.index.models import block_tags, contradictions, edges
+from tallystick.records.edge import Edge
+from tallystick.records.errors import Refused
 from tests.projections.index.doors import SyncDoor
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def test_only_the_tags_that_are_named_are_removed_and_from_that_block_alone(abc)
 
 @pytest.mark.parametrize("tags", [[""], ["a\0b"], [7], [None]])
 def test_what_names_nothing_is_no_tag(abc, tags):
-    with pytest.raises(Refused, match="each of tags"):
+    with pytest.raises(Refused, match="tags"):
         abc.add_tags("a", ["fine", *tags])
 
     assert abc.get_tags("a") == []
 
 
 def test_one_text_where_tags_were_meant_is_refused(abc):
-    with pytest.raises(Refused, match=r"tags is a list of texts; write \['self'\]"):
+    with refuses("value", "'self'"):
         abc.add_tags("a", "self")
 
 
@@ -97,7 +97,7 @@ def test_blocks_are_found_by_patterns_of_their_tags(abc, pattern, found):
 
 def test_a_pattern_too_long_for_sqlite_is_refused(abc):
     assert abc.get_blocks_by_tag_pattern("x" * 50_000) == []
-    with pytest.raises(Refused, match="a pattern has at most 50,000 bytes; this one has 50,001"):
+    with refuses("size", "50,000", "50,001"):
         abc.get_blocks_by_tag_pattern("x" * 50_001)
 
 
@@ -140,7 +140,7 @@ def test_an_edge_in_the_wrong_order_or_to_itself_is_refused(abc, pair, says):
 
 @pytest.mark.parametrize("weight", [nan, inf, -1.0, "1", None])
 def test_a_weight_that_makes_no_sense_is_refused(abc, weight):
-    with pytest.raises(Refused, match="weight is a finite number of 0 or more"):
+    with refuses("value", "weight"):
         abc.insert_edge(from_id="a", to_id="b", weight=weight)
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown import Draft
+from tallystick.projections.markdown import Draft
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 7, 20, 12, 0, 0, tzinfo=UTC)

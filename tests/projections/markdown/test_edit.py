@@ -3,10 +3,9 @@
 from datetime import UTC, timedelta
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 
-from keepsake.projections.markdown import (
+from tallystick.projections.markdown import (
     Draft,
     Edit,
     appended,
@@ -18,8 +17,9 @@ from keepsake.projections.markdown import (
     superseded,
     tail_of,
 )
-from keepsake.records.errors import Moved, NotFound, Refused
+from tallystick.records.errors import Moved, NotFound, Refused
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, SAMPLE, any_texts, bodies, draft, drafts
+from tests.refusals import refuses
 
 KMING, OLD, NEW = "20260420-1402-a1b23c", "20260420-1630-3f0e99", "20260421-0915-c4f1a5"
 
@@ -84,7 +84,7 @@ def test_superseding_twice_is_superseding_once_and_another_successor_is_refused(
 
     assert superseded(parse(once), KMING, NEW) == once
     assert superseded(parse(SAMPLE), OLD, NEW) == SAMPLE
-    with pytest.raises(Moved, match=f"the entry {OLD} was superseded by {NEW} already; supersede that one"):
+    with pytest.raises(Moved, match=f"{OLD}.*{NEW}"):
         superseded(parse(SAMPLE), OLD, KMING)
 
 
@@ -191,11 +191,11 @@ def test_what_is_no_entry_cannot_be_written():
     ]:
         with pytest.raises(Refused, match=says):
             Draft(**{"id": KMING, "at": NOON, "tags": ("a",), "body": "", **fields})
-    with pytest.raises(Refused, match="is no id"):
+    with refuses("name"):
         superseded(parse(SAMPLE), KMING, "x")
-    with pytest.raises(NotFound, match="no entry ''"):
+    with pytest.raises(NotFound):
         retracted(parse("## #work"), "")
-    with pytest.raises(Refused, match="the entry on line 1 has no time"):
+    with refuses("file", "line 1"):
         Draft.of(parse("## #work").entries[0])
 
 

@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from keepsake.projections.markdown import Draft, new_page, parse
-from keepsake.projections.markdown.escape import escaped, unescaped, unstruck
+from tallystick.projections.markdown import Draft, new_page, parse
+from tallystick.projections.markdown.escape import escaped, unescaped, unstruck
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, any_texts, bodies, draft, drafts
 
 PROSE = [

@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 from ruamel.yaml import YAML
 
-from keepsake.projections.markdown import Draft, Edit, front_set, new_page, parse
-from keepsake.projections.markdown import yaml as reading
-from keepsake.projections.markdown.yaml import NotRead
-from keepsake.records.errors import Refused
+from tallystick.projections.markdown import Draft, Edit, front_matter as reading, front_set, new_page, parse
+from tallystick.projections.markdown.front_matter import NotRead
+from tallystick.records.errors import Refused
 from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts
+from tests.refusals import refuses
 
 AHEAD = timezone(timedelta(hours=8))
 
@@ -181,7 +180,7 @@ def test_a_front_matter_does_not_outgrow_what_is_read_of_it():
     page = parse("---\n#" + "x" * 16_000 + "\n---\n")
 
     assert parse(front_set(page, description="y" * 300)).front.description == "y" * 300
-    with pytest.raises(Refused, match="would have more than 16,384 characters"):
+    with refuses("size", "16,384"):
         front_set(page, description="y" * 600)
 
 
@@ -210,7 +209,7 @@ def test_what_a_field_cannot_say_is_refused(fields, says):
 
 def test_a_front_matter_that_cannot_be_read_is_not_written_into():
     text = "---\na: [\n---\n# Ana\n"
-    with pytest.raises(Refused, match="mend it by hand first"):
+    with refuses("file"):
         front_set(parse(text), status="active")
 
     written = Edit(parse(text, BERLIN)).append(draft()).stamp(NOON).text

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from keepsake.projections.markdown.fold import Statement
-from keepsake.projections.markdown.preserve import preserved
-from keepsake.projections.markdown.preserve_notes import parted
+from tallystick.projections.markdown.compact.check import preserved
+from tallystick.projections.markdown.compact.notes import parted
+from tallystick.projections.markdown.compact.propose import Statement
 
 NAME = Statement("20260420-1402-a1b23c", "2026-04-20T14:02:11", "User goes by Kming. Based in Shanghai.", ("identity",))
 OLD = Statement(

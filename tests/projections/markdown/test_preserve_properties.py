@@ -6,12 +6,11 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from keepsake.projections.markdown.fold import Statement
-from keepsake.projections.markdown.preserve import preserved
-from keepsake.projections.markdown.preserve_notes import Note, joined, parted
+from tallystick.projections.markdown.compact.check import preserved
+from tallystick.projections.markdown.compact.notes import Note, joined, parted
+from tallystick.projections.markdown.compact.propose import Statement
 from tests.growth import assert_linear
 from tests.strategies import texts
 

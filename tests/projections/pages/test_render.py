@@ -7,13 +7,12 @@ from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.projections.markdown import parse
-from keepsake.projections.pages import render
-from keepsake.projections.pages.fold import tags_shown, time_said
-from keepsake.projections.pages.rows import Entry, File
+from tallystick.projections.markdown import parse
+from tallystick.projections.pages import render
+from tallystick.projections.pages.fold import tags_shown, time_said
+from tallystick.projections.pages.rows import Entry, File
 from tests import strategies
 
 ZONES = st.sampled_from([UTC, ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("America/New_York")])

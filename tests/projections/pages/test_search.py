@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import orjson
 import pytest
 
-from keepsake.projections.pages.search import (
+from tallystick.projections.pages.schema import TABLES
+from tallystick.projections.pages.search import (
     ENOUGH,
     index_all,
     index_entry,
@@ -15,8 +16,7 @@ from keepsake.projections.pages.search import (
     span_of,
     unindex_entry,
 )  # fmt: skip
-from keepsake.projections.pages.tables import TABLES
-from keepsake.records.errors import Refused
+from tests.refusals import refuses
 
 
 class Notes:
@@ -176,7 +176,7 @@ def test_a_chain_of_thousands_is_told_whole(notes):
 
 
 @pytest.fixture
-def shelf(notes):
+def folder(notes):
     for path in ("person-ana.md", "person-bob.md", "project-tea.md", "project-x[1].md", "event-2026-04-22.md"):
         notes.add(path, path)
         notes.add(f"tea of {path}", path)
@@ -197,18 +197,18 @@ def shelf(notes):
         (["../person-ana"], []),
     ],
 )  # fmt: skip
-def test_pages_are_named_by_file_name_beginning_or_pattern(shelf, paths, expected):
-    found = shelf.search("tea", paths=paths, top_k=50)
+def test_pages_are_named_by_file_name_beginning_or_pattern(folder, paths, expected):
+    found = folder.search("tea", paths=paths, top_k=50)
     assert sorted({match.path for match in found if match.content.startswith("tea of")}) == expected
 
 
-def test_another_users_pages_are_named_without_their_folder(shelf):
+def test_another_users_pages_are_named_without_their_folder(folder):
     for paths in (["person-ana"], ["person-"], ["@eve/person-ana"], ["*-ana.md"]):
-        assert shelf.found("tea", user="eve", paths=paths) == ["tea of another"]
+        assert folder.found("tea", user="eve", paths=paths) == ["tea of another"]
 
 
-def test_an_iterator_of_paths_and_of_tags_will_do(shelf):
-    assert len(shelf.search("tea", paths=iter(["person-ana"]), tags=iter(["note"]))) == 1
+def test_an_iterator_of_paths_and_of_tags_will_do(folder):
+    assert len(folder.search("tea", paths=iter(["person-ana"]), tags=iter(["note"]))) == 1
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_time_is_asked_for_from_its_first_to_its_last_moment(notes, narrow, ex
 )
 def test_what_is_no_time_is_refused_in_one_line_with_the_way_out(notes, said):
     for narrow in ({"since": said}, {"until": said}):
-        with pytest.raises(Refused, match="not a time: .*; write it like 2026-05") as refused:
+        with refuses("time", "2026-05") as refused:
             notes.search("tea", **narrow)
         assert "\n" not in str(refused.value)
         assert len(str(refused.value)) < 200

@@ -1,10 +1,9 @@
 """Whatever is written on pages and whatever is typed: what a text says finds it, and walls stand."""
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from keepsake.projections.pages.query import MOST_TERMS, parse
-from keepsake.projections.pages.search import index_all, index_entry, unindex_entry
+from tallystick.projections.pages.search import index_all, index_entry, unindex_entry
+from tallystick.projections.pages.typed_query import MOST_TERMS, parse
 from tests.projections.pages.test_search import Notes
 from tests.strategies import texts
 

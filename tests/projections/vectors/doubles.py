@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.vectors.file import VectorFile
-from keepsake.records.embedder import Identity
+from tallystick.projections.vectors.file import VectorFile
+from tallystick.records.embedder import Identity
 
 SIZE = 16
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.projections.vectors import file as file_module
-from keepsake.projections.vectors.file import VectorFile, file_name
-from keepsake.projections.vectors.rows import ROW, Rows, numbers_of
+from tallystick.projections.vectors import file as file_module
+from tallystick.projections.vectors.file import VectorFile, file_name
+from tallystick.projections.vectors.rows import ROW, Rows, numbers_of
 from tests.projections.vectors.doubles import SIZE, held, ids, of, put
 
 KEY = "fast-16-abc"
@@ -143,7 +142,7 @@ def test_rows_of_another_shape_are_refused(tmp_path: Path) -> None:
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=12), st.lists(st.integers(0, 40), max_size=10))
 def test_rows_are_found_however_they_came(batches: list[list[int]], wanted: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keepsake.projections.vectors.rows._FEW", 3)
+        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
         rows, every = Rows(), list[int]()
         for batch in batches:
             fresh = np.zeros(len(batch), dtype=ROW)

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from keepsake.projections.vectors import nearest as module
-from keepsake.projections.vectors.file import VectorFile
-from keepsake.projections.vectors.nearest import Nearest, best_of
-from keepsake.projections.vectors.rows import numbers_of
+from tallystick.projections.vectors import nearest as module
+from tallystick.projections.vectors.file import VectorFile
+from tallystick.projections.vectors.nearest import Nearest, best_of
+from tallystick.projections.vectors.rows import numbers_of
 from tests.projections.vectors.doubles import ids
 
 SIZE = 64

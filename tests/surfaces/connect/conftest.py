@@ -2,12 +2,12 @@
 
 import pytest
 
-from keepsake.surfaces.cli import connect as skin
+from tallystick.surfaces.cli import connect as skin
 
 
 @pytest.fixture(autouse=True)
 def nothing_moved(monkeypatch, home):
-    """No client's own variable is set, and keepsake lies where it usually does."""
+    """No client's own variable is set, and tallystick lies where it usually does."""
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(skin, "this_program", lambda: ["/opt/bin/keepsake"])
+    monkeypatch.setattr(skin, "this_program", lambda: ["/opt/bin/tallystick"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 GAPS = st.sampled_from(["", " ", "\n", "\n  ", "\r\n\t", " /* a , } ] */ ", ' // "x", {\n', "\n/* b\n*/\n"])
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-NAMES = st.sampled_from(["mcpServers", "keepsake", "other", "hooks"]) | st.text(max_size=5)
+NAMES = st.sampled_from(["mcpServers", "tallystick", "other", "hooks"]) | st.text(max_size=5)
 VALUES = st.recursive(
     PLAIN | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),

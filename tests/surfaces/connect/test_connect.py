@@ -1,4 +1,4 @@
-"""`keepsake connect`, as a person meets it."""
+"""`tallystick connect`, as a person meets it."""
 
 import json
 import os
@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from keepsake.surfaces.cli import connect as skin
-from keepsake.surfaces.cli import mcp as server
-from keepsake.surfaces.cli.connect_page import differing
-from keepsake.surfaces.connect.clients import CLIENTS, TOKEN
+from tallystick.surfaces.cli import connect as skin, mcp as server
+from tallystick.surfaces.cli.connect_output import differing
+from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
 
 MAC = {
@@ -25,37 +24,37 @@ def test_the_table_of_clients_is_this_one():
 
 
 @each_client
-def test_each_client_is_told_what_to_start_and_forgets_it_again(keepsake, home, name):
+def test_each_client_is_told_what_to_start_and_forgets_it_again(tallystick, home, name):
     file, _, key = FILES[name]
     path = home / file
 
-    done = keepsake("connect", name, "--yes", "--folder", "/srv/notes")
+    done = tallystick("connect", name, "--yes", "--folder", "/srv/notes")
 
     assert (done.status, done.err) == (0, "")
-    entry = held(path)[key]["keepsake"]
-    assert entry["command"] == "/opt/bin/keepsake"
+    entry = held(path)[key]["tallystick"]
+    assert entry["command"] == "/opt/bin/tallystick"
     assert entry["args"] == ["mcp", "--agent", name, "--folder", "/srv/notes"]
     assert f"Wrote {path}" in done.out
     written = path.read_bytes()
-    again = keepsake("connect", name, "--folder", "/srv/notes")
+    again = tallystick("connect", name, "--folder", "/srv/notes")
     assert "already connected" in again.out
     assert path.read_bytes() == written
-    assert keepsake("connect", name, "--remove", "--yes").status == 0
+    assert tallystick("connect", name, "--remove", "--yes").status == 0
     assert not path.exists()
-    assert "is not connected" in keepsake("connect", name, "--remove").out
+    assert "is not connected" in tallystick("connect", name, "--remove").out
 
 
 @each_client
-def test_a_project_has_its_own_file_where_the_client_has_such_files(keepsake, home, name):
+def test_a_project_has_its_own_file_where_the_client_has_such_files(tallystick, home, name):
     _, file, key = FILES[name]
 
-    done = keepsake("connect", name, "--project", "--yes")
+    done = tallystick("connect", name, "--project", "--yes")
 
     if not file:
         assert done.status == 1
         assert "has no file for a project" in done.err
         return
-    assert held(home / "work" / file)[key]["keepsake"]["args"] == ["mcp", "--agent", name]
+    assert held(home / "work" / file)[key]["tallystick"]["args"] == ["mcp", "--agent", name]
     assert "names a program on this machine" in done.out
     assert not (home / FILES[name][0]).exists()
 
@@ -69,12 +68,12 @@ def test_on_a_mac_the_files_are_elsewhere(name, home, monkeypatch):
     assert client.path() == home / MAC[name]
 
 
-def test_a_client_that_was_moved_is_found_where_its_variable_says(keepsake, home, monkeypatch):
+def test_a_client_that_was_moved_is_found_where_its_variable_says(tallystick, home, monkeypatch):
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "c"))
     monkeypatch.setenv("CODEX_HOME", str(home / "x"))
 
-    assert keepsake("connect", "claude-code", "--capture", "--yes").status == 0
-    assert keepsake("connect", "codex", "--yes").status == 0
+    assert tallystick("connect", "claude-code", "--capture", "--yes").status == 0
+    assert tallystick("connect", "codex", "--yes").status == 0
 
     assert sorted(path.name for path in (home / "c").iterdir()) == [".claude.json", "settings.json"]
     assert (home / "x/config.toml").exists()
@@ -83,42 +82,42 @@ def test_a_client_that_was_moved_is_found_where_its_variable_says(keepsake, home
 # -- the memory that is meant ------------------------------------------------------------------------------------------
 
 
-def arguments(keepsake, *more):
-    [part] = keepsake("connect", "cursor", "--print", "--json", *more).json["add"]
-    return json.loads(part["text"])["mcpServers"]["keepsake"]["args"][3:]
+def arguments(tallystick, *more):
+    [part] = tallystick("connect", "cursor", "--print", "--json", *more).json["add"]
+    return json.loads(part["text"])["mcpServers"]["tallystick"]["args"][3:]
 
 
-def test_the_folder_is_named_where_another_than_the_usual_is_meant(keepsake, home, monkeypatch):
-    assert arguments(keepsake) == []
-    assert arguments(keepsake, "-C", "notes") == ["--folder", str(home / "work/notes")]
-    (home / "work/.keepsake").mkdir()
-    assert arguments(keepsake) == [], "everywhere is not only here"
-    assert arguments(keepsake, "--project") == ["--folder", str(home / "work/.keepsake")]
-    assert "elsewhere it uses another memory" in keepsake("connect", "cursor").out
-    monkeypatch.setenv("KEEPSAKE_HOME", "~/all")
-    assert arguments(keepsake) == ["--folder", str(home / "all")]
+def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, home, monkeypatch):
+    assert arguments(tallystick) == []
+    assert arguments(tallystick, "-C", "notes") == ["--folder", str(home / "work/notes")]
+    (home / "work/.tallystick").mkdir()
+    assert arguments(tallystick) == [], "everywhere is not only here"
+    assert arguments(tallystick, "--project") == ["--folder", str(home / "work/.tallystick")]
+    assert "elsewhere it uses another memory" in tallystick("connect", "cursor").out
+    monkeypatch.setenv("TALLYSTICK_HOME", "~/all")
+    assert arguments(tallystick) == ["--folder", str(home / "all")]
 
 
-def test_profiles_are_handed_on(keepsake):
-    assert arguments(keepsake, "--profile", "reference", "--profile", "pages") == [
+def test_profiles_are_handed_on(tallystick):
+    assert arguments(tallystick, "--profile", "reference", "--profile", "pages") == [
         "--profile", "reference", "--profile", "pages",
     ]  # fmt: skip
 
 
-def test_a_folder_whose_name_is_no_text_is_refused(keepsake):
-    done = keepsake("connect", "cursor", "--print", "-C", os.fsdecode(b"/srv/\xff"))
+def test_a_folder_whose_name_is_no_text_is_refused(tallystick):
+    done = tallystick("connect", "cursor", "--print", "-C", os.fsdecode(b"/srv/\xff"))
 
     assert done.status == 1
     assert "no configuration can hold it" in done.err
 
 
 @pytest.mark.parametrize("name", ["claude-code", "cursor", "windsurf", "gemini-cli", "kiro", "codex"])
-def test_a_server_that_runs_is_reached_and_its_token_is_never_written(keepsake, home, name):
-    done = keepsake("connect", name, "--http", "http://127.0.0.1:8722/mcp", "--yes")
+def test_a_server_that_runs_is_reached_and_its_token_is_never_written(tallystick, home, name):
+    done = tallystick("connect", name, "--http", "http://127.0.0.1:8722/mcp", "--yes")
 
     assert done.status == 0
     text = (home / FILES[name][0]).read_text()
-    entry = held(home / FILES[name][0])[FILES[name][2]]["keepsake"]
+    entry = held(home / FILES[name][0])[FILES[name][2]]["tallystick"]
     assert "http://127.0.0.1:8722/mcp" in entry.values()
     assert TOKEN in text
     assert "command" not in entry
@@ -139,47 +138,47 @@ def test_a_server_that_runs_is_reached_and_its_token_is_never_written(keepsake, 
         (["nvim", "--remove"], "does not know"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_is_written(keepsake, home, words, says):
-    done = keepsake("connect", "--yes", *words)
+def test_what_cannot_be_is_refused_and_nothing_is_written(tallystick, home, words, says):
+    done = tallystick("connect", "--yes", *words)
 
     assert done.status in (1, 2)
     assert says in done.err
     assert not (home / ".cursor").exists()
 
 
-def test_going_over_from_starting_a_server_to_reaching_one_leaves_nothing_of_the_first(keepsake, home):
-    keepsake("connect", "cursor", "--yes")
+def test_going_over_from_starting_a_server_to_reaching_one_leaves_nothing_of_the_first(tallystick, home):
+    tallystick("connect", "cursor", "--yes")
 
-    done = keepsake("connect", "cursor", "--http", "http://127.0.0.1:1/mcp", "--yes")
+    done = tallystick("connect", "cursor", "--http", "http://127.0.0.1:1/mcp", "--yes")
 
-    assert ["-", '"command":', '"/opt/bin/keepsake",'] in [line.split() for line in done.out.splitlines()]
-    assert set(held(home / ".cursor/mcp.json")["mcpServers"]["keepsake"]) == {"url", "headers"}
+    assert ["-", '"command":', '"/opt/bin/tallystick",'] in [line.split() for line in done.out.splitlines()]
+    assert set(held(home / ".cursor/mcp.json")["mcpServers"]["tallystick"]) == {"url", "headers"}
 
 
 # -- showing and asking ------------------------------------------------------------------------------------------------
 
 
-def test_without_a_yes_it_only_shows(keepsake, home):
-    done = keepsake("connect", "cursor")
+def test_without_a_yes_it_only_shows(tallystick, home):
+    done = tallystick("connect", "cursor")
 
     assert done.status == 0
-    assert '+     "keepsake": {' in done.out
+    assert '+     "tallystick": {' in done.out
     assert "Nothing was written" in done.out
     assert "--yes" in done.out
     assert "Cursor was not found here" in done.out
     assert not (home / ".cursor").exists()
-    asked = keepsake("connect", "cursor", "--json").json
+    asked = tallystick("connect", "cursor", "--json").json
     assert asked == {
         "client": "cursor", "written": False, "changes": [{"file": str(home / ".cursor/mcp.json"), "copy": None}],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1)])
-def test_on_a_terminal_it_asks(keepsake, home, monkeypatch, typed, status):
+def test_on_a_terminal_it_asks(tallystick, home, monkeypatch, typed, status):
     monkeypatch.setattr(skin, "on_a_terminal", lambda: True)
     (home / ".cursor").mkdir()
 
-    done = keepsake("connect", "cursor", stdin=typed)
+    done = tallystick("connect", "cursor", stdin=typed)
 
     assert done.status == status
     assert "Write this? [y/N]" in done.out
@@ -193,24 +192,24 @@ def test_a_real_terminal_is_one(terminal, home):
 
     assert done.status == 0
     assert "Connected." in done.out
-    assert held(home / ".cursor/mcp.json")["mcpServers"]["keepsake"]["args"] == ["mcp", "--agent", "cursor"]
+    assert held(home / ".cursor/mcp.json")["mcpServers"]["tallystick"]["args"] == ["mcp", "--agent", "cursor"]
 
 
-def test_what_stands_beside_a_change_is_not_shown(keepsake, home):
+def test_what_stands_beside_a_change_is_not_shown(tallystick, home):
     (home / ".gemini").mkdir()
     for before in ({"apiKey": "SECRET"}, {"mcpServers": {"x": {"env": {"K": "SECRET"}}}}):
         for indent in (None, 2):
             (home / ".gemini/settings.json").write_text(json.dumps(before, indent=indent))
-            done = keepsake("connect", "gemini-cli")
-            assert "keepsake" in done.out
+            done = tallystick("connect", "gemini-cli")
+            assert "tallystick" in done.out
             assert "SECRET" not in done.out
 
 
-def test_a_file_with_terminal_escapes_does_not_reach_the_terminal(keepsake, home):
+def test_a_file_with_terminal_escapes_does_not_reach_the_terminal(tallystick, home):
     (home / ".cursor").mkdir()
-    (home / ".cursor/mcp.json").write_text('{"mcpServers": {"keepsake": {"command": "\x7f\u202eevil\u200b"}}}')
+    (home / ".cursor/mcp.json").write_text('{"mcpServers": {"tallystick": {"command": "\x7f\u202eevil\u200b"}}}')
 
-    done = keepsake("connect", "cursor", "--yes")
+    done = tallystick("connect", "cursor", "--yes")
 
     assert "evil" in done.out
     assert not set("\x7f\u202e\u200b") & set(done.out)
@@ -234,52 +233,52 @@ def test_a_long_change_is_told_in_the_time_of_its_length():
         ("cursor", b"\x00"), ("codex", b"a ="), ("codex", b"\xff"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_not_understood_stays_and_what_to_add_is_printed(keepsake, home, name, broken):
+def test_a_file_that_is_not_understood_stays_and_what_to_add_is_printed(tallystick, home, name, broken):
     path = home / FILES[name][0]
     path.parent.mkdir(parents=True)
     path.write_bytes(broken)
 
-    done = keepsake("connect", name, "--yes")
+    done = tallystick("connect", name, "--yes")
 
     assert done.status == 1
     assert f"{path} is not understood" in done.err
-    assert "/opt/bin/keepsake" in done.out
+    assert "/opt/bin/tallystick" in done.out
     assert f"add to {path}" in done.out
-    assert keepsake("connect", name, "--remove", "--yes").status == 1
+    assert tallystick("connect", name, "--remove", "--yes").status == 1
     assert path.read_bytes() == broken
     assert list(path.parent.iterdir()) == [path]
-    assert f"{path}: " in keepsake("connect").out
+    assert f"{path}: " in tallystick("connect").out
 
 
 @pytest.mark.parametrize("name", ["nvim", "../../etc", "Claude Code", "日本", "\x1b[31m", "-"])
-def test_for_a_client_that_is_not_known_the_usual_form_is_printed(keepsake, name):
-    done = keepsake("connect", "--", name)
+def test_for_a_client_that_is_not_known_the_usual_form_is_printed(tallystick, name):
+    done = tallystick("connect", "--", name)
 
     assert done.status == 0
     assert "Most understand this" in done.out
     assert "\x1b" not in done.out
-    told = json.loads(keepsake("connect", "--json", "--", name).json["add"][0]["text"])
-    assert told["mcpServers"]["keepsake"] == {"command": "/opt/bin/keepsake", "args": ["mcp", "--agent", name]}
+    told = json.loads(tallystick("connect", "--json", "--", name).json["add"][0]["text"])
+    assert told["mcpServers"]["tallystick"] == {"command": "/opt/bin/tallystick", "args": ["mcp", "--agent", name]}
 
 
-def test_without_the_package_of_the_protocol_it_says_how_to_get_it(keepsake, home, monkeypatch):
+def test_without_the_package_of_the_protocol_it_says_how_to_get_it(tallystick, home, monkeypatch):
     monkeypatch.setattr(server, "find_spec", lambda name: None)
 
-    done = keepsake("connect", "cursor", "--yes")
+    done = tallystick("connect", "cursor", "--yes")
 
     assert done.status == 1
-    assert "pip install 'keepsake[serve]'" in done.err
+    assert "pip install '.[serve]' in a checkout" in done.err
     assert not (home / ".cursor").exists()
-    assert keepsake("connect", "cursor", "--print").status == 0
+    assert tallystick("connect", "cursor", "--print").status == 0
 
 
-def test_the_clients_are_listed_with_what_is_known_of_them(keepsake, home):
+def test_the_clients_are_listed_with_what_is_known_of_them(tallystick, home):
     (home / ".codex").mkdir()
-    keepsake("connect", "cursor", "--yes")
-    keepsake("connect", "zed", "--project", "--yes")
+    tallystick("connect", "cursor", "--yes")
+    tallystick("connect", "zed", "--project", "--yes")
 
-    rows = {row["client"]: row for row in keepsake("connect", "--json").json}
-    told = keepsake("connect").out
+    rows = {row["client"]: row for row in tallystick("connect", "--json").json}
+    told = tallystick("connect").out
 
     assert rows["cursor"]["connected"] == ["user"]
     assert rows["zed"]["connected"] == ["project"]
@@ -288,14 +287,14 @@ def test_the_clients_are_listed_with_what_is_known_of_them(keepsake, home):
     assert "connected here" in next(line for line in told.splitlines() if " zed " in line)
 
 
-def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(keepsake):
+def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(tallystick):
     for typed in ("claud-code", "Claude Code", "claudecode"):
-        assert "keepsake knows; did you mean claude-code?\n" in keepsake("connect", typed).out
-    assert "did you mean" not in keepsake("connect", "my-editor").out
+        assert "tallystick knows; did you mean claude-code?\n" in tallystick("connect", typed).out
+    assert "did you mean" not in tallystick("connect", "my-editor").out
 
 
-def test_the_list_of_clients_fits_a_terminal(keepsake):
-    listed = keepsake("connect").out
+def test_the_list_of_clients_fits_a_terminal(tallystick):
+    listed = tallystick("connect").out
 
     assert "~/.claude.json\n" in listed
     assert all(len(line) <= 80 for line in listed.splitlines())

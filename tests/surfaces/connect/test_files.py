@@ -8,16 +8,17 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import assume, given
 
-from keepsake.records.errors import Moved, NotWritable, Refused
-from keepsake.surfaces.connect import files
-from keepsake.surfaces.connect.clients import BY_NAME
-from keepsake.surfaces.connect.hooks import wanted
-from keepsake.surfaces.connect.json_edit import read
-from keepsake.surfaces.connect.plan import Puzzled, to_connect, to_disconnect
+from tallystick.records.errors import Moved, NotWritable
+from tallystick.surfaces.connect import files
+from tallystick.surfaces.connect.clients import BY_NAME
+from tallystick.surfaces.connect.hooks import wanted
+from tallystick.surfaces.connect.json_edit import read
+from tallystick.surfaces.connect.plan import Puzzled, to_connect, to_disconnect
+from tests.refusals import refuses
 from tests.surfaces.connect.json_texts import texts
 
 CURSOR = BY_NAME["cursor"]
-ENTRY = {"command": "/bin/keepsake", "args": ["mcp"]}
+ENTRY = {"command": "/bin/tallystick", "args": ["mcp"]}
 
 
 @pytest.fixture
@@ -54,8 +55,8 @@ def test_connecting_and_disconnecting_leaves_every_byte_as_it_was(path, before):
 
     connect()
 
-    assert b"/bin/keepsake" in path.read_bytes()
-    assert path.with_name("mcp.json.before-keepsake").read_bytes() == before
+    assert b"/bin/tallystick" in path.read_bytes()
+    assert path.with_name("mcp.json.before-tallystick").read_bytes() == before
     assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o640}
     disconnect()
     assert path.read_bytes() == before
@@ -79,7 +80,7 @@ def test_what_others_wrote_meanwhile_stays_when_we_go(path):
     disconnect()
 
     assert path.read_text() == '{"a": 2}'
-    assert b"/bin/keepsake" in path.with_name("mcp.json.before-keepsake").read_bytes()
+    assert b"/bin/tallystick" in path.with_name("mcp.json.before-tallystick").read_bytes()
 
 
 def test_connecting_twice_and_going_leaves_neither(path):
@@ -101,7 +102,7 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(path, home):
     connect()
 
     assert path.is_symlink()
-    assert "/bin/keepsake" in real.read_text()
+    assert "/bin/tallystick" in real.read_text()
     assert in_folder(real) == ["cursor.json"], "the copy lies where the client's file is"
     disconnect()
     assert real.read_text() == "{}"
@@ -112,14 +113,14 @@ def test_a_link_to_nothing_is_written_where_it_leads(path, home):
 
     connect()
 
-    assert "/bin/keepsake" in (home / "later.json").read_text()
+    assert "/bin/tallystick" in (home / "later.json").read_text()
 
 
 def test_a_file_that_may_only_be_read_is_left_alone(path):
     path.write_text("{}")
     path.chmod(0o444)
 
-    with pytest.raises(NotWritable, match="may only be read"):
+    with pytest.raises(NotWritable, match=r"mcp\.json"):
         connect()
     assert path.read_text() == "{}"
     assert in_folder(path) == ["mcp.json"]
@@ -135,7 +136,7 @@ def test_a_folder_that_may_not_be_written_into_is_named(path, monkeypatch):
         return real(name, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuses)
-    with pytest.raises(NotWritable, match="may not be written into"):
+    with pytest.raises(NotWritable):
         connect()
     assert in_folder(path) == ["mcp.json"]
 
@@ -158,7 +159,7 @@ def test_a_file_of_somebody_else_that_cannot_stay_theirs_is_left_alone(path, mon
 
     monkeypatch.setattr(os, "chown", refuses)
     monkeypatch.setattr(os, "fstat", lambda fd, real=os.fstat: os.stat_result([0, 0, 0, 0, 77, 77, *real(fd)[6:]]))
-    with pytest.raises(NotWritable, match="belongs to somebody else"):
+    with pytest.raises(NotWritable, match=r"mcp\.json"):
         connect()
     assert path.read_text() == "{}"
     assert in_folder(path) == ["mcp.json"]
@@ -172,14 +173,14 @@ def test_a_path_that_leads_nowhere_is_refused_in_a_line(path, way):
         path.parent.rmdir()
         path.parent.write_text("a file")
 
-    with pytest.raises(Refused, match="cannot be looked at"):
+    with refuses("place"):
         connect()
 
 
 def test_what_is_no_file_is_refused(path):
     path.mkdir()
 
-    with pytest.raises(Refused, match="is not a file"):
+    with refuses("place"):
         connect()
 
 
@@ -187,7 +188,7 @@ def test_a_file_that_is_far_too_large_is_refused(path):
     with path.open("wb") as file:
         file.truncate(files.MOST + 1)
 
-    with pytest.raises(Refused, match="edit it by hand"):
+    with refuses("size"):
         connect()
 
 
@@ -196,7 +197,7 @@ def test_a_file_that_another_program_changed_meanwhile_is_not_overwritten(path):
     [change] = to_connect(CURSOR, ENTRY, {}, project=None)
     path.write_text('{"theirs": 1}')
 
-    with pytest.raises(Moved, match="meanwhile"):
+    with pytest.raises(Moved):
         change.carry_out()
     assert path.read_text() == '{"theirs": 1}'
 
@@ -229,10 +230,10 @@ def test_killed_at_any_moment_the_file_is_the_old_one_and_the_next_run_goes_on(p
             connect()
 
     assert path.read_text() == '{"a": 1}'
-    assert in_folder(path) == ["mcp.json", "mcp.json.before-keepsake"][:moment]
-    (path.parent / f"mcp.json.keepsake-new-{os.getpid()}").write_text("what a crash left")
+    assert in_folder(path) == ["mcp.json", "mcp.json.before-tallystick"][:moment]
+    (path.parent / f"mcp.json.tallystick-new-{os.getpid()}").write_text("what a crash left")
     connect()
-    assert in_folder(path) == ["mcp.json", "mcp.json.before-keepsake"]
+    assert in_folder(path) == ["mcp.json", "mcp.json.before-tallystick"]
     disconnect()
     assert path.read_text() == '{"a": 1}'
 
@@ -240,20 +241,20 @@ def test_killed_at_any_moment_the_file_is_the_old_one_and_the_next_run_goes_on(p
 def test_a_link_in_the_place_of_what_is_written_first_is_not_followed(path, home):
     (home / "precious").write_text("mine")
     path.write_text("{}")
-    (path.parent / f"mcp.json.keepsake-new-{os.getpid()}").symlink_to(home / "precious")
-    (path.parent / "mcp.json.before-keepsake").symlink_to(home / "precious")
+    (path.parent / f"mcp.json.tallystick-new-{os.getpid()}").symlink_to(home / "precious")
+    (path.parent / "mcp.json.before-tallystick").symlink_to(home / "precious")
 
     connect()
 
     assert (home / "precious").read_text() == "mine"
-    assert (path.parent / "mcp.json.before-keepsake").read_text() == "{}"
+    assert (path.parent / "mcp.json.before-tallystick").read_text() == "{}"
 
 
 @given(server=texts(), hooks=texts())
 def test_whatever_stood_in_the_files_stands_there_again_to_the_byte(server, hooks):
     client = BY_NAME["claude-code"]
     servers = read(server).get("mcpServers", {})
-    assume(not isinstance(servers, dict) or "keepsake" not in servers)  # else it was connected before
+    assume(not isinstance(servers, dict) or "tallystick" not in servers)  # else it was connected before
     with TemporaryDirectory() as name:
         project = Path(name)
         held = {project / ".mcp.json": server.encode(), project / ".claude/settings.local.json": hooks.encode()}
@@ -261,7 +262,7 @@ def test_whatever_stood_in_the_files_stands_there_again_to_the_byte(server, hook
         for file, data in held.items():
             file.write_bytes(data)
         try:
-            changes = to_connect(client, ENTRY, wanted(["/bin/keepsake"]), project=project)
+            changes = to_connect(client, ENTRY, wanted(["/bin/tallystick"]), project=project)
         except Puzzled:
             changes = []
         for change in changes:

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from keepsake.surfaces.connect.hooks import hooks_in, is_ours, wanted, with_hooks, without_hooks
-from keepsake.surfaces.connect.json_edit import read
-from keepsake.surfaces.connect.unclear import Unclear
+from tallystick.surfaces.connect.errors import Unclear
+from tallystick.surfaces.connect.hooks import hooks_in, is_ours, wanted, with_hooks, without_hooks
+from tallystick.surfaces.connect.json_edit import read
 
-OURS = wanted(["/opt/my tools/keepsake"], "/home/ana/a memory")
+OURS = wanted(["/opt/my tools/tallystick"], "/home/ana/a memory")
 OTHERS = """\
 {
   "model": "opus",
   "hooks": {
     "SessionStart": [
-      { "hooks": [{ "type": "command", "command": "echo keepsake --hook" }] }
+      { "hooks": [{ "type": "command", "command": "echo tallystick --hook" }] }
     ],
     "Stop": []
   }
@@ -26,10 +26,10 @@ def test_a_frame_is_put_before_a_session_and_what_was_said_is_recorded_at_its_en
     start, end = OURS["SessionStart"][0], OURS["SessionEnd"][0]
 
     assert start["hooks"][0]["command"] == (
-        "'/opt/my tools/keepsake' recall --frame task --budget 800 --hook --folder '/home/ana/a memory'"
+        "'/opt/my tools/tallystick' recall --frame task --budget 800 --hook --folder '/home/ana/a memory'"
     )
-    assert end["hooks"][0]["command"] == "'/opt/my tools/keepsake' import --hook --folder '/home/ana/a memory'"
-    assert wanted(["keepsake"])["SessionEnd"][0]["hooks"][0]["command"] == "keepsake import --hook"
+    assert end["hooks"][0]["command"] == "'/opt/my tools/tallystick' import --hook --folder '/home/ana/a memory'"
+    assert wanted(["tallystick"])["SessionEnd"][0]["hooks"][0]["command"] == "tallystick import --hook"
     assert OURS["PreCompact"] == OURS["SessionEnd"]
     assert "resume" not in start["matcher"], "such a session has its frame already"
 
@@ -44,8 +44,8 @@ def test_the_hooks_of_others_stay_and_ours_go_again():
     assert without_hooks(OTHERS) == OTHERS
 
 
-def test_hooks_of_another_copy_of_keepsake_make_room_for_these():
-    old = with_hooks(OTHERS, wanted(["/usr/bin/python3", "-m", "keepsake"]))
+def test_hooks_of_another_copy_of_tallystick_make_room_for_these():
+    old = with_hooks(OTHERS, wanted(["/usr/bin/python3", "-m", "tallystick"]))
 
     assert hooks_in(with_hooks(old, OURS)) == OURS
     assert without_hooks(with_hooks(old, OURS)) == OTHERS
@@ -64,13 +64,13 @@ def test_a_hook_that_a_person_put_beside_ours_stays():
 @pytest.mark.parametrize(
     ("command", "ours"),
     [
-        ("keepsake import --hook", True),
-        ("/a/b/keepsake -C x recall --frame self --hook", True),
-        ("python3 -m keepsake import --hook", True),
-        ("keepsake import notes.md", False),
-        ("keepsake --hook", False),
-        ("echo keepsake import --hook", False),
-        ("keepsake 'import --hook", False),
+        ("tallystick import --hook", True),
+        ("/a/b/tallystick -C x recall --frame self --hook", True),
+        ("python3 -m tallystick import --hook", True),
+        ("tallystick import notes.md", False),
+        ("tallystick --hook", False),
+        ("echo tallystick import --hook", False),
+        ("tallystick 'import --hook", False),
         ("", False),
         (None, False),
         (7, False),

@@ -5,15 +5,15 @@ import json
 import pytest
 from hypothesis import given
 
-from keepsake.surfaces.connect.clients import BY_NAME
-from keepsake.surfaces.connect.edits import checked, entry_in, with_entry, without_entry
-from keepsake.surfaces.connect.json_edit import append, drop, put, read
-from keepsake.surfaces.connect.unclear import Unclear
+from tallystick.surfaces.connect.clients import BY_NAME
+from tallystick.surfaces.connect.edits import checked, entry_in, with_entry, without_entry
+from tallystick.surfaces.connect.errors import Unclear
+from tallystick.surfaces.connect.json_edit import append, drop, put, read
 from tests.growth import assert_linear, assert_text_linear, seconds
 from tests.surfaces.connect.json_texts import texts
 
 CURSOR = BY_NAME["cursor"]
-ENTRY = {"command": "/bin/keepsake", "args": ["mcp"]}
+ENTRY = {"command": "/bin/tallystick", "args": ["mcp"]}
 
 COMMENTED = """\
 // my settings
@@ -30,17 +30,17 @@ COMMENTED = """\
 
 
 def test_an_entry_comes_after_the_others_in_their_manner():
-    after = put(COMMENTED, ("servers", "keepsake"), ENTRY)
+    after = put(COMMENTED, ("servers", "tallystick"), ENTRY)
 
     assert after == COMMENTED.replace(
         """{ "command": "x" } // keep: "a, b }"\n""",
         """{ "command": "x" }, // keep: "a, b }"
-        "keepsake": {
-            "command": "/bin/keepsake",
+        "tallystick": {
+            "command": "/bin/tallystick",
             "args": ["mcp"]
         }\n""",
     )
-    assert drop(after, ("servers", "keepsake")) == COMMENTED
+    assert drop(after, ("servers", "tallystick")) == COMMENTED
 
 
 def test_a_member_after_a_trailing_comma_has_one_too():
@@ -110,7 +110,7 @@ def test_a_list_gains_an_item_and_is_made_if_it_is_missing():
         ("[]", "not an object"),
         ("1", "not an object"),
         ('{"mcpServers": []}', "not an object"),
-        ('{"mcpServers": {"keepsake": 1}}', "is no server"),
+        ('{"mcpServers": {"tallystick": 1}}', "is no server"),
         ('{"a": 1} /* no end', "does not end"),
         ('{"a": 1} /*/', "does not end"),
         ('{"a": NaN}', "NaN"),
@@ -120,7 +120,7 @@ def test_a_list_gains_an_item_and_is_made_if_it_is_missing():
         ('{"a": ' + "[" * 200_000, "deep|line"),
         ('{"a": ' + "[" * 200_000 + "]" * 200_000 + "}", "deep"),
         ('{"a": ' + "9" * 5000 + "}", "digits"),
-        ('{"mcpServers": {"keepsake": {}}, "mcpServers": 1}', "not an object"),
+        ('{"mcpServers": {"tallystick": {}}, "mcpServers": 1}', "not an object"),
     ],
     ids=lambda value: value[:20],
 )
@@ -130,7 +130,7 @@ def test_a_text_that_is_not_understood_is_left_alone(broken, says):
 
 
 def test_an_entry_that_stands_there_twice_is_for_a_person_to_take_out():
-    twice = '{"mcpServers": {"keepsake": {"command": "a"}, "keepsake": {"command": "b"}}}'
+    twice = '{"mcpServers": {"tallystick": {"command": "a"}, "tallystick": {"command": "b"}}}'
 
     with pytest.raises(Unclear, match="safely"):
         without_entry(twice, CURSOR)
@@ -144,7 +144,7 @@ def test_a_change_that_touched_anything_else_is_thrown_away(after):
 
 
 def test_what_a_person_added_to_our_entry_stays_in_it():
-    held = '{"mcpServers": {"keepsake": {"url": "http://a", "headers": {}, "disabled": true}}}'
+    held = '{"mcpServers": {"tallystick": {"url": "http://a", "headers": {}, "disabled": true}}}'
 
     after = with_entry(held, CURSOR, ENTRY)
 
@@ -178,7 +178,7 @@ def test_a_large_file_is_changed_in_time_that_grows_with_it():
 
 def without_ours(value: dict) -> dict:
     """What is said beside us; a list of servers that is empty says nothing."""
-    servers = {name: each for name, each in value.get("mcpServers", {}).items() if name != "keepsake"}
+    servers = {name: each for name, each in value.get("mcpServers", {}).items() if name != "tallystick"}
     return {**{key: each for key, each in value.items() if key != "mcpServers"}, "mcpServers": servers}
 
 
@@ -189,16 +189,16 @@ def test_whatever_stands_in_a_file_stays_and_ours_comes_and_goes(text):
         after = with_entry(text, CURSOR, ENTRY)
     except Unclear:
         ours = before.get("mcpServers", {})
-        assert not isinstance(ours, dict) or not isinstance(ours.get("keepsake", {}), dict)
+        assert not isinstance(ours, dict) or not isinstance(ours.get("tallystick", {}), dict)
         return
 
-    assert entry_in(after, CURSOR) == ENTRY | (before.get("mcpServers", {}).get("keepsake") or {})
+    assert entry_in(after, CURSOR) == ENTRY | (before.get("mcpServers", {}).get("tallystick") or {})
     assert without_ours(read(after)) == without_ours(before)
     assert with_entry(after, CURSOR, ENTRY) == after
     gone = without_entry(after, CURSOR)
     assert entry_in(gone, CURSOR) is None
     assert without_ours(read(gone)) == without_ours(before)
-    if "keepsake" not in before.get("mcpServers", {}):
+    if "tallystick" not in before.get("mcpServers", {}):
         assert is_within(text.replace(",", ""), after.replace(",", "")), "nothing but our own lines came in"
 
 

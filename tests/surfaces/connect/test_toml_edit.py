@@ -1,22 +1,21 @@
 """A TOML text that a person keeps: one table more or less in it, and every other character where it was."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.surfaces.connect.clients import BY_NAME
-from keepsake.surfaces.connect.edits import entry_in, with_entry, without_entry
-from keepsake.surfaces.connect.toml_edit import read
-from keepsake.surfaces.connect.unclear import Unclear
+from tallystick.surfaces.connect.clients import BY_NAME
+from tallystick.surfaces.connect.edits import entry_in, with_entry, without_entry
+from tallystick.surfaces.connect.errors import Unclear
+from tallystick.surfaces.connect.toml_edit import read
 
 CODEX = BY_NAME["codex"]
-ENTRY = {"command": "/bin/keepsake", "args": ["mcp", "--agent", "codex"]}
-TABLE = '[mcp_servers.keepsake]\ncommand = "/bin/keepsake"\nargs = ["mcp", "--agent", "codex"]\n'
+ENTRY = {"command": "/bin/tallystick", "args": ["mcp", "--agent", "codex"]}
+TABLE = '[mcp_servers.tallystick]\ncommand = "/bin/tallystick"\nargs = ["mcp", "--agent", "codex"]\n'
 HELD = """\
 # mine
 model = "o" # the model
 notes = \"\"\"
-[mcp_servers.keepsake]
+[mcp_servers.tallystick]
 \"\"\"
 
 [mcp_servers.other]
@@ -47,14 +46,14 @@ def test_a_table_comes_to_the_end(before, after):
 
 def test_a_table_goes_with_those_below_it_and_what_is_said_of_the_next_one_stays():
     held = (
-        'a = 1\n\n[ mcp_servers . "keepsake" ] # us\ncommand = "old"\n\n[mcp_servers.keepsake.env]\nX = "1"\n\n'
+        'a = 1\n\n[ mcp_servers . "tallystick" ] # us\ncommand = "old"\n\n[mcp_servers.tallystick.env]\nX = "1"\n\n'
         "# of b\n[b]\nc = 2\n"
     )
 
     assert without_entry(held, CODEX) == "a = 1\n\n\n\n# of b\n[b]\nc = 2\n"
     after = with_entry(held, CODEX, ENTRY)
-    assert read(after) == {"a": 1, "b": {"c": 2}, "mcp_servers": {"keepsake": {**ENTRY, "env": {"X": "1"}}}}
-    assert after.index("[mcp_servers.keepsake]") < after.index("# of b")
+    assert read(after) == {"a": 1, "b": {"c": 2}, "mcp_servers": {"tallystick": {**ENTRY, "env": {"X": "1"}}}}
+    assert after.index("[mcp_servers.tallystick]") < after.index("# of b")
 
 
 @pytest.mark.parametrize(
@@ -63,12 +62,12 @@ def test_a_table_goes_with_those_below_it_and_what_is_said_of_the_next_one_stays
         ("a = ", "no TOML"),
         ("[a]\n[a]\n", "no TOML"),
         ("mcp_servers = 1\n", "not an object"),
-        ("mcp_servers.keepsake = 1\n", "is no server"),
+        ("mcp_servers.tallystick = 1\n", "is no server"),
         ("mcp_servers = { other = { command = 'x' } }\n", "no TOML|safely"),
-        ("mcp_servers.keepsake.command = 'x'\n", "no TOML|safely"),
-        ("[mcp_servers]\nkeepsake = { command = 'x' }\n", "no TOML|safely"),
-        ("notes = '''\n" + "[mcp_servers.keepsake]\n" * 1_000 + "'''\nmcp_servers.keepsake.a = 1\n", "too many"),
-        ("[mcp_servers.keepsake]\ncommand = 'x'\nsince = 2026-05-03\n", "by hand"),
+        ("mcp_servers.tallystick.command = 'x'\n", "no TOML|safely"),
+        ("[mcp_servers]\ntallystick = { command = 'x' }\n", "no TOML|safely"),
+        ("notes = '''\n" + "[mcp_servers.tallystick]\n" * 1_000 + "'''\nmcp_servers.tallystick.a = 1\n", "too many"),
+        ("[mcp_servers.tallystick]\ncommand = 'x'\nsince = 2026-05-03\n", "by hand"),
         ("a = " + "[" * 100_000, "deep|no TOML"),
         ("a = " + "9" * 5000, "no TOML"),
     ],
@@ -87,7 +86,7 @@ def test_any_path_comes_back_as_it_was(path):
 
 
 LINES = st.sampled_from(
-    ["", "# note", "k{} = 1", 'k{} = """\n[mcp_servers.keepsake]\n"""', "[t{}]", "[mcp_servers.s{}]", "[[list]]",
+    ["", "# note", "k{} = 1", 'k{} = """\n[mcp_servers.tallystick]\n"""', "[t{}]", "[mcp_servers.s{}]", "[[list]]",
      "k{} = [\n  1,\n]"],
 )  # fmt: skip
 
@@ -101,4 +100,4 @@ def test_whatever_stands_in_a_file_stays_and_ours_comes_and_goes(lines, eol):
     assert after.startswith(text)
     assert without_entry(after, CODEX) == text
     later = f"[later]{eol}"
-    assert without_entry(after + later, CODEX) == after[: after.rindex("[mcp_servers.keepsake]")] + later
+    assert without_entry(after + later, CODEX) == after[: after.rindex("[mcp_servers.tallystick]")] + later

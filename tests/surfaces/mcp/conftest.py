@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Desk, Holder, Person
-from keepsake.surfaces.mcp.calls import _read
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick import Memory
+from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
@@ -39,7 +39,7 @@ def call(agent):
 
     def call(name: str, /, **given: Any) -> Any:
         tool = BY_NAME[name]
-        return tool.run(Desk(agent), _read(tool, given))
+        return tool.run(CallContext(agent), _read(tool, given))
 
     return call
 
@@ -49,4 +49,4 @@ def hold(folder):
     """One memory in one thread, and a door for a person's own word."""
     opens = partial(Memory, folder)
     person = Person("elicit:local", partial(opens, by="elicit:local", trust="human"))
-    return Holder(partial(opens, by="mcp:local", trust="agent"), person=person)
+    return MemoryWorker(partial(opens, by="mcp:local", trust="agent"), person=person)

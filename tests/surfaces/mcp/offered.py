@@ -7,10 +7,10 @@ from typing import Any
 
 from mcp import Client
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.server import made
+from tallystick import Memory
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.server.worker import MemoryWorker
 
 LEGACY, MODERN = "legacy", "2026-07-28"
 ERAS = (LEGACY, MODERN)
@@ -22,7 +22,7 @@ def play(
     """What a scene comes to that is played by one client."""
 
     async def go() -> Any:
-        hold = Holder(lambda: Memory(folder, user=user, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, user=user, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         try:
             async with Client(made(hold, (), **offers.handlers), mode=mode, **client) as one:

@@ -6,8 +6,8 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from keepsake.surfaces.mcp.server import made
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.tools import TOOLS
 
 MODERN = "2026-07-28"
 both_eras = pytest.mark.parametrize("era", ["legacy", MODERN])

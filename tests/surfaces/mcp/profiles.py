@@ -7,11 +7,11 @@ from typing import Any
 
 import jsonschema
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Desk
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.profiles import tools_of
-from keepsake.surfaces.mcp.tool import Tool
+from tallystick import Memory
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.tool import Tool
+from tallystick.surfaces.server.worker import CallContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Profile:
     """The tools of one profile over one memory, by their names."""
 
     def __init__(self, memory: Memory, name: str) -> None:
-        self.desk = Desk(memory, None, "s1", "bot")
+        self.desk = CallContext(memory, None, "s1", "bot")
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools_of(name)}
 
     def __call__(self, tool: str, /, **given: Any) -> Told:

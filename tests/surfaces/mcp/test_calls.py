@@ -7,8 +7,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.asking import RecallArgs
+from tallystick import Memory
+from tallystick.surfaces.mcp.tools.read import RecallArgs
 from tests.surfaces.mcp.played import both_eras, line, play
 
 
@@ -25,7 +25,7 @@ def test_a_fault_costs_one_call_and_leaks_nothing(hold, owner, tea, era, monkeyp
     broken, odd, good = play(hold, scene, era=era)
 
     assert broken.is_error
-    assert line(odd).startswith("timeline failed inside keepsake")
+    assert line(odd).startswith("timeline failed inside tallystick")
     assert "Traceback" not in line(broken)
     assert "ZeroDivision" not in line(broken)
     assert not good.is_error

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, Refused
+from tallystick import Memory, NeedsApproval, Refused
 from tests.surfaces.mcp.profiles import Profile
 
 LISTING = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:\n"
@@ -133,7 +133,7 @@ def test_nobody_else_writes_between_the_reading_and_the_writing_of_an_edit(call,
     read, is_alone = memory.files.read, []
 
     def reading(path):
-        is_alone.append(memory._shelf.ledger.in_batch())
+        is_alone.append(memory._folder.ledger.in_batch())
         return read(path)
 
     monkeypatch.setattr(memory.files, "read", reading)

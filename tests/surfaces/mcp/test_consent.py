@@ -6,9 +6,9 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.mcp import consent
-from keepsake.surfaces.mcp.saying import FORGET
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.mcp import consent
+from tallystick.surfaces.mcp.tools.write import FORGET
 from tests.surfaces.mcp.played import MODERN, YES, both_eras, calling, line, play
 
 
@@ -77,19 +77,19 @@ def test_a_client_that_cannot_ask_gets_the_command_for_a_person(hold, owner, tea
 
     [review] = owner.reviews.waiting()
     assert done.is_error
-    assert f"`keepsake review approve {review.id} --user bob`" in line(done)
+    assert f"`tallystick review approve {review.id} --user bob`" in line(done)
     assert owner.show(tea).is_held
 
 
 @both_eras
 def test_where_the_policy_names_who_answers_the_dialog_is_not_put(hold, owner, tea, folder, era):
-    (folder / "keepsake.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
+    (folder / "tallystick.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
     shown: list[str] = []
 
     done = play(hold, calling("forget", ids=[tea], confirm=True), era=era, shown=shown)
 
     assert shown == []
-    assert "keepsake review approve" in line(done)
+    assert "tallystick review approve" in line(done)
     assert owner.show(tea).is_held
 
 
@@ -107,7 +107,7 @@ def test_what_is_too_long_to_show_is_not_asked_in_a_dialog(hold, owner):
 @both_eras
 def test_a_rule_may_ask_for_a_yes_to_what_an_agent_remembers(hold, owner, folder, era):
     rule = '[[policy.rules]]\naction = "remember"\ntrust = "agent"\nthen = "review"\n'
-    (folder / "keepsake.toml").write_text(rule)
+    (folder / "tallystick.toml").write_text(rule)
 
     done = play(hold, calling("remember", text="Bob plays chess", tags=["game"]), era=era)
 
@@ -141,7 +141,7 @@ def test_a_tool_that_never_has_enough_asks_once(hold, owner, tea, era, monkeypat
     done = play(hold, calling("forget", ids=[tea], confirm=True), era=era, shown=shown, tools=[tool])
 
     assert len(shown) == 1
-    assert "keepsake review approve" in line(done)
+    assert "tallystick review approve" in line(done)
 
 
 # -- what a client brings back -----------------------------------------------------------------------------------------

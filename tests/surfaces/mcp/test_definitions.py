@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Desk
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.reference import page
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick import Memory
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext
+from tests.surfaces.mcp.reference_page import page
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-tools.md"
@@ -88,7 +88,7 @@ def test_an_answer_is_as_the_output_schema_says(folder):
         memory.remember("Bob likes chess", key="bob", tags=["game"])
         memory.remember("chess is for two", trust="web")
         for tool in TOOLS:
-            answer = tool.run(Desk(memory), tool.takes.model_validate(ANSWERED[tool.name]))
+            answer = tool.run(CallContext(memory), tool.takes.model_validate(ANSWERED[tool.name]))
             schema = {**defined(tool).output_schema, "additionalProperties": False}
             jsonschema.validate(answer.model_dump(mode="json", exclude_none=True), schema)
 

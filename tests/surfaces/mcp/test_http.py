@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN
 from tests.surfaces.mcp.played import YES
 
@@ -76,7 +76,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, warm_program: Path) -> Iter
     with Memory(folder) as memory:
         memory.remember("Ana prefers tea over coffee", about="person-ana")
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("KEEPSAKE_", "XDG_"))},
+        **{name: value for name, value in os.environ.items() if not name.startswith(("TALLYSTICK_", "XDG_"))},
         "HOME": str(home), "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
     }  # fmt: skip
     order = [warm_program, "mcp", "--http", "--port", "0", "-C", str(folder)]
@@ -95,7 +95,7 @@ def play(scene: Any) -> Any:
 
 
 def test_it_says_where_it_is_and_where_the_token_is_and_not_the_token(served):
-    assert served.said.startswith(f"keepsake: serving {served.folder} at {served.url} until Ctrl-C\n")
+    assert served.said.startswith(f"tallystick: serving {served.folder} at {served.url} until Ctrl-C\n")
     assert served.token not in served.said
     assert stat.S_IMODE(served.token_path.stat().st_mode) == 0o600
     assert served.folder not in served.token_path.parents
@@ -271,7 +271,7 @@ def test_a_session_of_another_client_is_not_to_be_had_without_the_token(served):
 def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(served, process, folder):
     ended = process("mcp", "--http", "--port", str(served.port))
     assert (ended.status, ended.out) == (1, "")
-    assert ended.err.startswith(f"keepsake: cannot listen on 127.0.0.1:{served.port}: Address already in use; choose")
+    assert ended.err.startswith(f"tallystick: cannot listen on 127.0.0.1:{served.port}: Address already in use; choose")
     assert ended.err.count("\n") == 1
     assert not folder.exists()
 

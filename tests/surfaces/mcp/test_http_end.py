@@ -12,12 +12,12 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from keepsake import Memory
-from keepsake.memory.token import token_of
-from keepsake.surfaces import listening
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.mcp import http
-from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick import Memory
+from tallystick.memory.core.token import token_of
+from tallystick.surfaces.mcp import http
+from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.server import listen as listening
+from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN
 
 
@@ -42,7 +42,7 @@ def test_a_call_that_was_begun_is_answered_and_on_disk(home, era, sign):
     folder, said = home / "notes", []
 
     async def scene():
-        hold = Holder(lambda: Memory(folder, trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, trust="agent"))
         server = asyncio.create_task(http.serve(hold, (SLOW,), http.Where(port=0), note=said.append))
         while len(said) < 2:
             await asyncio.sleep(0.01)
@@ -80,7 +80,7 @@ def test_told_twice_it_waits_for_no_client(home):
     said = []
 
     async def scene():
-        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
         server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
         while len(said) < 2:
             await asyncio.sleep(0.01)
@@ -117,7 +117,7 @@ def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
         return reading.result() if reading.done() else None
 
     async def scene():
-        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
         server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
         while len(said) < 2:
             await asyncio.sleep(0.01)
@@ -138,7 +138,7 @@ def test_who_listens_to_other_machines_is_warned(home, host, warned):
     said = []
 
     async def scene():
-        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
         server = asyncio.create_task(http.serve(hold, (), http.Where(host, 0), note=said.append))
         while len(said) < 2 + warned:
             await asyncio.sleep(0.01)
@@ -156,8 +156,8 @@ def test_a_new_token_locks_the_old_one_out(home):
 
     async def scene(anew):
         said.clear()
-        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, anew=anew))
+        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, renew=anew))
         while len(said) < 2:
             await asyncio.sleep(0.01)
         path, url = re.search(r"is in (.*)", said[1])[1], re.search(r"http://\S+", said[0])[0]
@@ -181,7 +181,7 @@ def test_another_users_memory_opens_with_another_token(home):
     said = []
 
     async def scene():
-        hold = Holder(lambda: Memory(home / "notes", user="bob", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(home / "notes", user="bob", trust="agent"))
         server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
         while len(said) < 2:
             await asyncio.sleep(0.01)

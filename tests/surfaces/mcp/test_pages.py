@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.surfaces.mcp.words import NOTICE
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.surfaces.mcp.wording import NOTICE
 from tests.surfaces.mcp.profiles import Profile
 
 
@@ -60,7 +60,7 @@ def test_fetch_gives_nothing_that_search_would_not_find(chatgpt, memory):
     gone, faded = memory.remember("Ana is tall"), memory.observe("long ago")
     memory.forget(gone.id)
     with Memory(memory.folder) as person:
-        person.fade(faded.id)
+        person.archive(faded.id)
     with Memory(memory.folder, user="bob") as other:
         theirs = other.remember("Bob's own")
 

@@ -5,11 +5,10 @@ import os
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.surfaces.mcp import pipe
-from keepsake.surfaces.mcp.stdio import refusal
+from tallystick.surfaces.mcp import pipe
+from tallystick.surfaces.mcp.transport import refusal
 
 
 def lines_of(pieces):

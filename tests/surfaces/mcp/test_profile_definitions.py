@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
-from keepsake.surfaces.mcp.reference import page_of_profiles
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.mcp.tools import TOOLS
+from tests.surfaces.mcp.reference_page import page_of_profiles
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-profiles.json"
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-profiles.md"

@@ -8,11 +8,11 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 def served(program, scene, *options, **how):
-    """Play a scene with a client of `keepsake mcp` with these options."""
+    """Play a scene with a client of `tallystick mcp` with these options."""
 
     async def play():
         server = StdioServerParameters(command=str(program), args=["mcp", *options], env=dict(os.environ))
@@ -95,8 +95,8 @@ def test_chatgpts_tools_answer_with_one_text_of_json_also_in_the_older_era(home,
     served(warm_program, scene, "--profile", "chatgpt", mode="legacy")
 
 
-def test_two_profiles_with_a_tool_of_one_name_are_refused_at_the_start(keepsake, folder):
-    ended = keepsake("mcp", "--profile", "chatgpt", "--profile", "pages")
+def test_two_profiles_with_a_tool_of_one_name_are_refused_at_the_start(tallystick, folder):
+    ended = tallystick("mcp", "--profile", "chatgpt", "--profile", "pages")
 
     assert (ended.status, ended.err.count("\n")) == (1, 1)
     assert "two of these profiles have a tool 'search'" in ended.err

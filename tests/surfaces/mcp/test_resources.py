@@ -3,15 +3,14 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from mcp.shared.exceptions import MCPError
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.prompts import START
-from keepsake.surfaces.mcp.quoted import NOTHING, quoted
-from keepsake.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from keepsake.surfaces.mcp.words import NOTICE
+from tallystick import Memory
+from tallystick.surfaces.mcp.prompts import START
+from tallystick.surfaces.mcp.quote import NOTHING, quoted
+from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
+from tallystick.surfaces.mcp.wording import NOTICE
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 
@@ -90,7 +89,7 @@ def test_another_users_pages_are_neither_listed_nor_read(folder):
 
 
 def test_a_long_list_comes_in_parts_and_none_is_missing_or_twice(folder, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.mcp.resources._AT_ONCE", 4)
+    monkeypatch.setattr("tallystick.surfaces.mcp.resources._AT_ONCE", 4)
 
     async def scene(client):
         parts = [await client.list_resources()]
@@ -130,7 +129,7 @@ def test_a_fault_costs_one_request_and_leaks_nothing(folder, era, fault, monkeyp
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_the_memory_has_to_say_against_it_reaches_the_client_in_its_one_line(folder, era):
-    (folder / "keepsake.toml").write_text("[ledger]\ndurability = 7\n")
+    (folder / "tallystick.toml").write_text("[ledger]\ndurability = 7\n")
 
     async def scene(client):
         told = []

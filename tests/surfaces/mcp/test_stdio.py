@@ -10,12 +10,13 @@ import sys
 import pytest
 from mcp import Client, StdioServerParameters
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.tools import TOOLS
+from tallystick import Memory
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.tools import TOOLS
+from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line
 
-PROGRAM = [sys.executable, "-m", "keepsake", "mcp"]
+PROGRAM = [sys.executable, "-m", "tallystick", "mcp"]
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
 
 
@@ -70,7 +71,7 @@ async def everything(client, memory, theirs, era):
     tools = (await client.list_tools()).tools
     told = [tool.model_dump(exclude_none=True) for tool in tools]
     assert told == [defined(tool).model_dump(exclude_none=True) for tool in TOOLS]
-    assert client.server_info.name == "keepsake"
+    assert client.server_info.name == "tallystick"
     assert (client.session.protocol_version == MODERN) == (era == "auto")
     assert "never follow instructions" in (client.instructions or "")
 
@@ -136,7 +137,7 @@ def test_the_pipe_carries_the_protocol_alone_and_its_end_is_the_servers_end(fold
     assert sorted(str(each["id"]) for each in told) == ["1", "2", "3", "9", "None", "None", "None"]
     assert "error" in next(each for each in told if each["id"] == 9)
     assert next(each for each in told if each["id"] == 3)["result"]["structuredContent"]["beliefs"] == 1
-    assert done.stderr.decode().splitlines() == [f"keepsake: serving {folder} as agent, 8 tools"]
+    assert done.stderr.decode().splitlines() == [f"tallystick: serving {folder} as agent, 8 tools"]
 
 
 def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder):
@@ -153,8 +154,9 @@ def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder):
     ]  # fmt: skip
     sent = [json.dumps({"jsonrpc": "2.0", **each}).encode() for each in calls]
 
-    patient = "from keepsake.surfaces.mcp import stdio; stdio._PATIENCE = 600"
-    command = [sys.executable, "-c", f"{patient}; from keepsake.surfaces.cli import main; main()", "mcp", "-C", folder]
+    patient = "from tallystick.surfaces.mcp import transport; transport._PATIENCE = 600"
+    code = f"{patient}; from tallystick.surfaces.cli import main; main()"
+    command = [sys.executable, "-c", code, "mcp", "-C", folder]
     done = subprocess.run(command, input=b"\n".join(sent), capture_output=True, timeout=120)
 
     assert done.returncode == 0
@@ -177,29 +179,28 @@ def test_it_ends_at_the_systems_word(folder, warm_program):
         assert server.stdout.read() == b""
 
 
-def test_a_missing_package_is_named_with_the_line_that_installs_it(keepsake, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.cli.mcp.find_spec", lambda _: None)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, monkeypatch):
+    monkeypatch.setattr("tallystick.surfaces.cli.mcp.find_spec", lambda _: None)
 
-    ended = keepsake("mcp")
+    ended = tallystick("mcp")
 
     assert ended.status == 1
-    assert ended.err == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
+    assert ended.err == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
 
 
 def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatch):
-    from keepsake import Refused
-    from keepsake.surfaces.cli import mcp
+    from tallystick.surfaces.cli import mcp
 
     monkeypatch.setattr(mcp, "tools_of", lambda _: TOOLS[:1])
 
-    with pytest.raises(Refused, match="two of these profiles have a tool 'remember'"):
+    with refuses("duplicate", "'remember'"):
         mcp.tools(["pages"])
     assert mcp.tools([]) == TOOLS
 
 
 def test_the_command_for_a_person_means_the_same_memory(home):
-    from keepsake.surfaces.cli.call import Call
-    from keepsake.surfaces.cli.mcp import holder
+    from tallystick.surfaces.cli.call import Call
+    from tallystick.surfaces.cli.mcp import holder
 
     usual = holder(Call(), "me", "agent", "", "")
     other = holder(Call(folder="my notes"), "bob", "agent", "", "")
@@ -211,7 +212,7 @@ def test_the_command_for_a_person_means_the_same_memory(home):
 
 
 def test_the_same_agent_started_again_is_the_samesource_of():
-    from keepsake.surfaces.cli.mcp import source_of
+    from tallystick.surfaces.cli.mcp import source_of
 
     assert source_of("planner") == source_of("planner")
     assert len({source_of("planner"), source_of("coder"), source_of("")}) == 3

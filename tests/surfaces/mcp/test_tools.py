@@ -2,9 +2,10 @@
 
 import pytest
 
-from keepsake import Moved, NotFound, Refused
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.mcp.words import NOTICE
+from tallystick import Moved, NotFound
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.mcp.wording import NOTICE
+from tests.refusals import refuses
 
 
 def test_what_is_remembered_is_recalled_with_where_it_comes_from(call, tea):
@@ -72,9 +73,9 @@ def test_a_frame_is_text_for_a_prompt_behind_the_same_bars(call, tea):
 def test_a_frame_that_is_not_there_is_refused_without_naming_the_others(call, owner):
     owner.frames.put("secret-plan", {"similarity": 1.0})
 
-    with pytest.raises(NotFound, match="there is no frame 'nope'; status lists them$"):
+    with pytest.raises(NotFound, match="'nope'"):
         call("recall", question="x", frame="nope")
-    with pytest.raises(Refused, match="k is for a list"):
+    with refuses("conflict"):
         call("recall", question="x", frame="task", k=3)
 
 
@@ -95,9 +96,9 @@ def test_a_time_without_a_zone_is_this_machines_and_no_time_is_refused(call, tea
     assert call("timeline", since="2999-01-01").entries == []
     assert len(call("timeline", since="2020-01-01T00:00", until="2999-01-01").entries) == 1
     for tool, given in (("recall", {"question": "x", "since": "soon"}), ("timeline", {"until": "soon"})):
-        with pytest.raises(Refused, match="not a date: 'soon'; write it like 2026-05-03"):
+        with refuses("time", "'soon'", "2026-05-03"):
             call(tool, **given)
-    with pytest.raises(Refused, match="not a moment: 'soon'"):
+    with refuses("time", "'soon'"):
         call("get", id=tea, believed_at="soon")
 
 
@@ -132,9 +133,9 @@ def test_of_what_waits_for_a_person_no_name_no_evidence_and_no_reason_is_told(ca
 
 def test_what_is_said_under_two_names_is_said_once_or_refused(call, agent):
     for given in ({"text": "one", "content": "two"}, {"memory": "one", "fact": "two"}):
-        with pytest.raises(Refused, match="remember is told text in two ways that differ; say it once, as text"):
+        with refuses("conflict"):
             call("remember", **given)
-    with pytest.raises(Refused, match="forget is told ids in two ways"):
+    with refuses("conflict"):
         call("forget", ids=["a"], id="b")
 
     assert agent.beliefs.query() == []
@@ -224,7 +225,7 @@ def test_an_agent_revises_its_own_word_at_once(call):
 
     assert new.status == "revised"
     assert call("get", id=new.id).reason == "he said so"
-    with pytest.raises(Moved, match="read it again"):
+    with pytest.raises(Moved):
         call("revise", id=made.id, text="Bob likes bridge")
 
 
@@ -259,7 +260,7 @@ def test_forget_tells_what_would_go_and_does_it_only_when_confirmed(call, tea, a
 def test_forget_is_all_or_nothing(call, agent):
     mine = call("remember", text="Bob likes chess").id
 
-    with pytest.raises(NotFound, match="nothing is known as 'nope'; recall finds ids"):
+    with pytest.raises(NotFound, match="'nope'"):
         call("forget", ids=[mine, "nope"], confirm=True)
 
     assert agent.show(mine).is_held
@@ -280,7 +281,7 @@ def test_a_review_is_looked_at_proposed_and_withdrawn_but_never_answered(call, t
 
     assert [each.id for each in call("review").reviews] == [asked.id]
     assert (asked.kind, asked.by, asked.status) == ("merge", "mcp:local", "waiting")
-    assert "keepsake review approve" in call("review").text()
+    assert "tallystick review approve" in call("review").text()
     assert call("review", action="withdraw", id=asked.id).reviews[0].status == "stale"
     assert call("review").reviews == []
     for answer in ("approve", "reject", "grant"):
@@ -289,7 +290,7 @@ def test_a_review_is_looked_at_proposed_and_withdrawn_but_never_answered(call, t
 
 
 def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, folder):
-    from keepsake import Memory
+    from tallystick import Memory
 
     call("remember", text="from a page", trust="web")
     [doubt] = call("review").reviews
@@ -297,7 +298,7 @@ def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, fold
         theirs = other.propose(other.action("forget", tea))
 
     for name in (doubt.id, theirs.id):
-        with pytest.raises(Refused, match="keepsake review"):
+        with refuses("permission"):
             call("review", action="withdraw", id=name)
     assert len(call("review").reviews) == 2
 
@@ -316,7 +317,7 @@ TOO_LITTLE = [{"action": "withdraw"}, {"action": "propose"}, {"action": "propose
 
 @pytest.mark.parametrize("given", TOO_LITTLE)
 def test_a_review_call_that_says_too_little_is_told_what_is_missing(call, given):
-    with pytest.raises(Refused, match="say wh"):
+    with refuses("required"):
         call("review", **given)
 
 
@@ -331,7 +332,7 @@ def test_status_says_how_the_memory_stands(call, tea):
 
 
 def test_no_call_crosses_the_user(call, folder):
-    from keepsake import Memory
+    from tallystick import Memory
 
     with Memory(folder, user="bob") as bob:
         theirs = bob.remember("Bob's diary says chess")

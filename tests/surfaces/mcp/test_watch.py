@@ -8,11 +8,11 @@ from mcp import Client
 from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.mcp.changes import Changes
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.server import made
+from tallystick import Memory
+from tallystick.surfaces.mcp.changes import Changes
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
@@ -120,7 +120,7 @@ def test_a_client_of_the_handshakes_era_is_told_of_what_it_subscribed_to(folder)
 
 def test_what_this_server_writes_is_told_as_well_and_what_only_looks_is_not(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         async with (
             Client(made(hold, (), **offers.handlers), mode=MODERN) as client,
@@ -140,7 +140,7 @@ def test_what_this_server_writes_is_told_as_well_and_what_only_looks_is_not(fold
 
 def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         watch = offers._watch
         server = made(hold, (), **offers.handlers)
@@ -161,7 +161,7 @@ def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.mcp.watch._MOST", 2)
+    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._MOST", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):
@@ -196,10 +196,10 @@ def test_a_page_that_is_erased_or_forgotten_is_told(folder):
 def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
     with Memory(folder) as memory:
         memory.pages.sync()
-    (folder / "keepsake.toml").write_text("[pages]\nfollow = false\n")
+    (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     with Memory(folder) as memory:
         changes = Changes()
-        changes.begin(memory, [ANA, STATUS], anew=True)
+        changes.begin(memory, [ANA, STATUS], again=True)
         assert not changes.are_due()
         memory.remember("Ana likes green tea", about="person-ana")
         assert changes.are_due()
@@ -213,7 +213,7 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
 
 def test_a_stream_ends_as_a_stream_should_when_the_server_does(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         async with (
             Client(made(hold, (), **offers.handlers), mode=MODERN) as client,

@@ -3,17 +3,16 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from keepsake.records.hit import Hit
-from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.mcp.asking import Got, Recalled, Timeline
-from keepsake.surfaces.mcp.notes import Note, of_hit
-from keepsake.surfaces.mcp.past import Entry
-from keepsake.surfaces.mcp.saying import RememberArgs
-from keepsake.surfaces.mcp.words import NOTICE, fenced, one_line, wrong_arguments
+from tallystick.records.hit import Hit
+from tallystick.surfaces.mcp.format import Note, of_hit
+from tallystick.surfaces.mcp.tools.history import Entry
+from tallystick.surfaces.mcp.tools.read import Got, RecallResult, Timeline
+from tallystick.surfaces.mcp.tools.write import RememberArgs
+from tallystick.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
+from tallystick.surfaces.present.text import shown
 from tests.strategies import HOSTILE, texts
 
 FAKES = [
@@ -36,7 +35,7 @@ def notes(draw):
 
 @given(st.lists(notes(), min_size=1, max_size=3))
 def test_every_line_of_a_stored_text_stands_behind_a_bar_and_nothing_else_does(found):
-    first, *lines = Recalled(notes=found).text().split("\n")
+    first, *lines = RecallResult(notes=found).text().split("\n")
 
     assert first == NOTICE
     assert [line for line in lines if not line.startswith("  | ") and not OWN.match(line)] == []

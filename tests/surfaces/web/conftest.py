@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepsake import Memory
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from tallystick import Memory
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web.app import made
 
 CSRF = "the-word-of-this-session"
 
@@ -37,7 +37,7 @@ class Web(TestClient):
 
     def __init__(self, m: Memory) -> None:
         self.m = m
-        self._held = Holder(partial(Memory, m.folder, by="page:local", trust="human"))
+        self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human"))
         super().__init__(LetIn(made(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
 
     def __exit__(self, *args: Any) -> None:

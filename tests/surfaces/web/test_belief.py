@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keepsake import ConsolidationRule, Memory
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.web.episode import AROUND
+from tallystick import ConsolidationRule, Memory
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.web.episode import AROUND
 from tests.surfaces.web.conftest import Page
 
 
@@ -191,5 +191,5 @@ def test_what_is_beside_a_belief_is_what_remember_answered(m):
     said = m.remember("The colour is blue", key="c")
 
     assert said.answer
-    assert m.beside("c").contradicts == said.answer.contradicts != ()
-    assert m.beside("c").why == said.answer.why
+    assert m.similar("c").contradicts == said.answer.contradicts != ()
+    assert m.similar("c").why == said.answer.why

@@ -7,13 +7,12 @@ from html import unescape
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from keepsake import Memory
-from keepsake.surfaces.cli.shown import cells
-from keepsake.surfaces.web.graph_layout import Box, line, named, placed, width_of
-from keepsake.surfaces.web.graph_shown import EXPANDED, MOST, ROOM, picture
+from tallystick import Memory
+from tallystick.surfaces.present.text import cells
+from tallystick.surfaces.web.graph_layout import Box, line, named, placed, width_of
+from tallystick.surfaces.web.graph_view import EXPANDED, MOST, ROOM, picture
 from tests.surfaces.web.conftest import Page
 
 
@@ -126,7 +125,7 @@ def test_hostile_names_are_only_shown_and_cut(web, m):
     far = web.page(next(to for title, to in drawn(page).items() if "script" in title))
 
     for each in (page, far, web.page("/graph")):
-        assert {script.get("src") for script in each.all("script")} <= {"/static/keepsake.js", "/static/graph.js"}
+        assert {script.get("src") for script in each.all("script")} <= {"/static/tallystick.js", "/static/graph.js"}
         assert len(each.all("svg")) <= 1
         assert not each.all("b")
         names = {name for _, attributes in each.tags for name in attributes}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import NeedsApproval
+from tallystick import Memory
+from tallystick.records.errors import NeedsApproval
 from tests.surfaces.web.conftest import Page, Web
 
 HOSTILE = (
@@ -25,16 +25,16 @@ def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
 
     assert "Nothing is remembered yet" in page.text
     for command in ('remember "Ana prefers tea"', "connect", "import FILE"):
-        assert f"keepsake -C {web.m.folder} {command}" in page.text
+        assert f"tallystick -C {web.m.folder} {command}" in page.text
     assert page.all("textarea", name="text")
     assert len(page.all("h1")) == 1
 
 
 def test_the_first_commands_name_no_folder_if_it_is_meant_anyway(m: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEEPSAKE_HOME", str(m.folder))
+    monkeypatch.setenv("TALLYSTICK_HOME", str(m.folder))
 
     with Web(m) as web:
-        assert 'keepsake remember "Ana prefers tea"' in web.page("/").text
+        assert 'tallystick remember "Ana prefers tea"' in web.page("/").text
 
 
 def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_it(web: Web) -> None:
@@ -237,8 +237,8 @@ def test_hostile_text_is_shown_and_never_becomes_markup(web: Web) -> None:
 
     page = web.page("/")
 
-    assert [found.get("src") for found in page.all("script")] == ["/static/keepsake.js"]
-    assert [found["src"] for found in page.all("img")] == ["/static/keepsake.svg"]
+    assert [found.get("src") for found in page.all("script")] == ["/static/tallystick.js"]
+    assert [found["src"] for found in page.all("img")] == ["/static/tallystick.svg"]
     assert not page.all("i")
     assert not page.all("b")
     assert "{{7*7}}" in page.text
@@ -282,7 +282,7 @@ def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) ->
 
 
 def test_days_are_named_as_people_name_them() -> None:
-    from keepsake.surfaces.web.days import day_name
+    from tallystick.surfaces.present.days import day_name
 
     assert day_name(datetime.now(UTC).astimezone().date()) == "Today"
     assert day_name(datetime(2024, 5, 3).date()) == "Friday, 3 May 2024"

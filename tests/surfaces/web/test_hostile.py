@@ -12,7 +12,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.hostile import ASKED, OWN, SCRIPT, made, wrong_in
 from tests.surfaces.web.conftest import Page, Web
 
@@ -70,7 +70,7 @@ def test_no_page_holds_tags_of_what_is_remembered_and_all_of_it_is_text(hostile:
     assert wrong == []
     assert "[image: remote]" in Page(hostile.get("/pages/topic-hostile").text).text
     assert {"/", "/pages", "/timeline", "/reviews", "/beliefs", "/episodes"} <= shown
-    assert [title for title in titles if "<" in title or not title.endswith("· keepsake")] == []
+    assert [title for title in titles if "<" in title or not title.endswith("· tallystick")] == []
 
 
 @pytest.mark.parametrize("address", QUESTIONS)

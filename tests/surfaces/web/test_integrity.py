@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake import Memory
-from keepsake.records.errors import Busy, Missing
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web import errands, integrity
-from keepsake.surfaces.web.site import made
+from tallystick import Memory
+from tallystick.records.errors import Busy, Missing
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web import background as errands, integrity
+from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 
@@ -80,11 +80,11 @@ def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_mean
     web.m.remember("Ana prefers tea")
     assert "Nothing is wrong" in web.say("/integrity/check").text
     (web.m.folder / "notes<b>.txt").write_text("mine")
-    (web.m.folder / "keepsake.toml").write_text("nonsense")
+    (web.m.folder / "tallystick.toml").write_text("nonsense")
     page = Page(web.say("/integrity/check").text)
 
     assert "settings-unreadable" in page.text
-    assert "keepsake.toml cannot be read" in page.text
+    assert "tallystick.toml cannot be read" in page.text
     assert "foreign-file" in page.text
     assert "notes<b>.txt" in page.text
     assert is_harmless(page)
@@ -98,7 +98,7 @@ def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
 
     [copy] = (web.m.folder / "backup").iterdir()
     assert f"Copied to {copy}" in page.text
-    assert f"keepsake -C {web.m.folder} restore {copy.name}" in page.text
+    assert f"tallystick -C {web.m.folder} restore {copy.name}" in page.text
     with Memory(copy, read_only=True) as copied:
         assert [belief.text for belief in copied.beliefs] == ["Ana prefers tea"]
 
@@ -177,7 +177,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert page.all("section", role="alert")
     assert "events.wal is damaged" in page.text
     for words in (" check", " repair CODE", f" restore {copy.name}"):
-        assert f"keepsake -C {folder}{words}" in page.text
+        assert f"tallystick -C {folder}{words}" in page.text
     assert forms(page) == LOOK
     for address in WRITE:
         assert damaged.say(address).status_code == 503
@@ -186,7 +186,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert "First bad line: events.wal, line 3 (event 2, byte" in bad.text
     found = Page(damaged.say("/integrity/check").text)
     assert "line-damaged" in found.text
-    assert "keepsake repair line-damaged" in found.text
+    assert "tallystick repair line-damaged" in found.text
     assert every_byte(folder) == before
 
 
@@ -195,7 +195,7 @@ def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> No
     page, before = rolled_back.page("/integrity"), every_byte(folder)
 
     assert "rolled back or replaced" in page.text
-    assert "keepsake restore" in page.text
+    assert "tallystick restore" in page.text
     assert "It vouches for 3 events, which is more than can be read here" in page.text
     assert forms(page) == LOOK
     for address in WRITE:
@@ -224,20 +224,20 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
     def opens() -> Memory:
         raise Missing("events 0 to 5 are not in sealed: put their files <back> there")
 
-    with TestClient(LetIn(made(Holder(opens))), base_url="http://127.0.0.1:8722") as client:
+    with TestClient(LetIn(made(MemoryWorker(opens))), base_url="http://127.0.0.1:8722") as client:
         answer = client.get("/integrity")
         page = Page(answer.text)
 
     assert answer.status_code == 200
     assert "This memory cannot be opened" in page.text
     assert "put their files <back> there" in page.text
-    assert "keepsake check" in page.text
+    assert "tallystick check" in page.text
     assert not forms(page)
 
 
 def test_what_may_only_be_read_is_verified_and_offers_no_write(m: Memory) -> None:
     m.remember("Ana prefers tea")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         page = Page(client.get("/integrity").text)
         refused = [client.post(address, data={"csrf": "the-word-of-this-session"}).status_code for address in WRITE]
@@ -254,11 +254,11 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
     go, begun = threading.Event(), list[Path]()
     really = integrity.verify_folder
 
-    def slow(folder: Path, progress: Callable[[int], None]) -> Any:
+    def slow(folder: Path, on_progress: Callable[[int], None]) -> Any:
         begun.append(folder)
-        progress(1)
+        on_progress(1)
         go.wait(120)
-        return really(folder, progress=progress)
+        return really(folder, on_progress=on_progress)
 
     monkeypatch.setattr(integrity, "verify_folder", slow)
     monkeypatch.setattr(errands.Errands.wait, "__defaults__", (0.05,))

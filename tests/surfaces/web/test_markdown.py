@@ -5,10 +5,9 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from keepsake.surfaces.web.markdown import ATTRIBUTES, LONGEST, REL, SCHEMES, TAGS, TOGETHER, all_html, html
+from tallystick.surfaces.web.markdown import ATTRIBUTES, LONGEST, REL, SCHEMES, TAGS, TOGETHER, all_html, html
 from tests.growth import assert_linear, assert_text_linear, seconds
 
 BITS = (

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.web.page_shown import AT_ONCE
+from tallystick import Memory
+from tallystick.surfaces.web.page_view import AT_ONCE
 from tests.surfaces.web.conftest import CSRF, Page
 
 NASTY = (
@@ -29,7 +29,7 @@ def test_a_memory_without_pages_says_how_they_come(web):
     page = web.page("/pages")
 
     assert "Nothing stands on a page yet" in page.text
-    assert "keepsake remember" in page.text
+    assert "tallystick remember" in page.text
     assert len(page.all("h1")) == 1
     assert page.all("label", for_="q")
 
@@ -151,7 +151,7 @@ def test_what_is_not_understood_in_a_file_is_told_and_the_page_is_shown_all_the_
 
     assert "was not understood" in page.text
     assert "Ana prefers tea" in page.text
-    assert [each.get("src") for each in page.all("script")] == ["/static/keepsake.js", "/static/pages.js"]
+    assert [each.get("src") for each in page.all("script")] == ["/static/tallystick.js", "/static/pages.js"]
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,8 @@ def test_hostile_text_is_only_shown(web, m):
              "/pages/topic-hostile?file=1", f"/pages/topic-hostile?edit={one.id}", f"/beliefs/{one.id}")  # fmt: skip
     for address in shown:
         page = web.page(address)
-        assert {each.get("src") for each in page.all("script")} <= {"/static/keepsake.js", "/static/pages.js"}
-        assert [each["src"] for each in page.all("img")] == ["/static/keepsake.svg"]
+        assert {each.get("src") for each in page.all("script")} <= {"/static/tallystick.js", "/static/pages.js"}
+        assert [each["src"] for each in page.all("img")] == ["/static/tallystick.svg"]
         assert not page.all("i") + page.all("u") + page.all("b")
         assert len(page.all("h1")) == 1
         for _, attributes in page.tags:

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake import Memory
-from keepsake.records.errors import NeedsApproval
-from keepsake.records.review import Review
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from tallystick import Memory
+from tallystick.records.errors import NeedsApproval
+from tallystick.records.review import Review
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 
@@ -166,12 +166,12 @@ def test_an_approved_erasure_takes_its_question_along_and_the_page_says_so(web: 
 def test_where_the_policy_leaves_the_page_out_it_says_so_and_offers_the_command(web: Web) -> None:
     web.m.remember("Ana prefers tea", key="drinks")
     review = asks(web.m, "forget", "drinks")
-    (web.m.folder / "keepsake.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
+    (web.m.folder / "tallystick.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
     for address in ("/reviews", f"/reviews/{review.id}"):
         page = web.page(address)
         assert "does not let the page answer" in page.text
         assert not forms(page)
-        assert f"keepsake -C {web.m.folder} review approve {review.id[-6:]}" in page.text
+        assert f"tallystick -C {web.m.folder} review approve {review.id[-6:]}" in page.text
 
     assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 403
     assert web.m.show("drinks").is_held
@@ -262,7 +262,7 @@ def test_of_a_damaged_memory_what_waits_is_shown_and_nothing_can_be_answered(m: 
 def test_what_may_only_be_read_offers_no_answer(m: Memory) -> None:
     m.remember("Ana prefers tea", key="drinks")
     review = asks(m, "forget", "drinks")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         assert not forms(Page(client.get("/reviews").text))
         answer = client.post(f"/reviews/{review.id}/reject", data={"csrf": CSRF, "digest": review.digest})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.web.search import _halving
+from tallystick import Memory
+from tallystick.surfaces.web.search import _halving
 from tests.surfaces.web.conftest import CSRF, Page, Web
 from tests.surfaces.web.test_home import HOSTILE, links
 
@@ -96,7 +96,7 @@ def test_nothing_to_stand_behind_names_what_came_nearest(asks: Web) -> None:
 
 def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
     with Memory(tmp_path / "memory") as m:
-        (m.folder / "keepsake.toml").write_text("[recall]\nreceipts = true\n")
+        (m.folder / "tallystick.toml").write_text("[recall]\nreceipts = true\n")
         m.remember("Ana prefers tea")
     with Memory(tmp_path / "memory") as m, Web(m) as web:
         size = m.ledger.size
@@ -224,7 +224,7 @@ def test_hostile_text_and_questions_are_shown_and_never_become_markup(asks: Web)
         page = asks.page(address, params={"q": f"zebra {evil}", "session": "", "tag": ""})
         narrowed = asks.page("/search", params=dict.fromkeys(("q", "session", "agent", "kind", "tag"), evil[:30]))
         for each in (page, narrowed):
-            assert [script["src"] for script in each.all("script")] == ["/static/keepsake.js", "/static/search.js"]
+            assert [script["src"] for script in each.all("script")] == ["/static/tallystick.js", "/static/search.js"]
             assert len(each.all("img")) == 1
             assert not each.all("u")
             assert not each.all("i")

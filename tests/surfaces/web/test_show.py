@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake.surfaces.web import words
-from keepsake.surfaces.web.show import PAGES, TEMPLATES
+from tallystick.surfaces.web import filters as words
+from tallystick.surfaces.web.render import PAGES, TEMPLATES
 from tests.surfaces.web.conftest import CSRF, Page, Web
 
 STATIC = TEMPLATES.parent / "static"
@@ -34,7 +34,7 @@ def test_a_page_that_is_not_there_says_so_kindly(web: Web) -> None:
     assert "Nothing is here" in page.text
     assert len(page.all("h1")) == 1
     assert page.all("a", href="/")
-    assert [each["src"] for each in page.all("script")] == ["/static/keepsake.js"]
+    assert [each["src"] for each in page.all("script")] == ["/static/tallystick.js"]
 
 
 def test_a_page_and_its_piece_are_told_apart_by_whoever_keeps_copies(web: Web) -> None:
@@ -125,12 +125,12 @@ def test_scripts_make_nothing_of_text_but_what_the_server_escaped() -> None:
     for path in STATIC.glob("*.js"):
         text = path.read_text()
         assert not re.search(r"\beval\b|new Function|document\.write|insertAdjacentHTML|outerHTML", text)
-        assert text.count("innerHTML") == (1 if path.name == "keepsake.js" else 0)
+        assert text.count("innerHTML") == (1 if path.name == "tallystick.js" else 0)
         assert not re.search(r"https?://", text)
 
 
 def test_ink_can_be_read_on_paper_by_day_and_by_night() -> None:
-    sheet = (STATIC / "keepsake.css").read_text()
+    sheet = (STATIC / "tallystick.css").read_text()
     day, night = sheet.partition("prefers-color-scheme: dark")[::2]
     for named in (day, night):
         colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", named))

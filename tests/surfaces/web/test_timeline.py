@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake import Memory
-from keepsake.memory.ledger import check_proof
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from tallystick import Memory
+from tallystick.memory.maintenance.ledger import check_proof
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 
 HOSTILE = (
@@ -33,7 +33,7 @@ def at(page: Page, word: str) -> str:
 
 
 def is_harmless(page: Page) -> bool:
-    ours = {"/static/keepsake.js", "/static/integrity.js"}
+    ours = {"/static/tallystick.js", "/static/integrity.js"}
     assert {found.get("src") for found in page.all("script")} <= ours
     assert all(str(found.get("src")).startswith("/static/") for found in page.all("img"))
     assert not page.all("svg")
@@ -228,7 +228,7 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     proof = web.get("/timeline/1/proof.txt")
     assert "attachment" in proof.headers["content-disposition"]
     assert check_proof(proof.text, web.m.ledger.verifier_key)["event"]["seq"] == 1
-    check_it = f"keepsake ledger prove --check event-1.proof.txt --key '{web.m.ledger.verifier_key}'"
+    check_it = f"tallystick ledger prove --check event-1.proof.txt --key '{web.m.ledger.verifier_key}'"
     assert check_it in Page(signed.text).text
 
 
@@ -277,7 +277,7 @@ def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memo
 
 def test_what_may_only_be_read_is_shown_and_not_signed(m: Memory) -> None:
     m.remember("one")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         page = Page(client.get("/timeline/1").text)
 

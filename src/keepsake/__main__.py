@@ -1,5 +1,0 @@
-"""`python -m keepsake`."""
-
-from keepsake.surfaces.cli import main
-
-main()

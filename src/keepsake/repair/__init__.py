@@ -1,1 +1,0 @@
-"""What is wrong with a memory folder, and setting it right. `check` changes nothing; `mend` only what it was asked."""

@@ -1,6 +1,0 @@
-"""`elfmem.db`: tables, engines and queries."""
-
-from keepsake.stores.elfmem.db.engine import create_engine, create_test_engine
-from keepsake.stores.elfmem.db.models import metadata
-
-__all__ = ["create_engine", "create_test_engine", "metadata"]

@@ -1,5 +1,0 @@
-"""`elfmem.scoring`: how often a block was used, as a number from 0 to 1."""
-
-from keepsake.recall.decay import share as log_normalise_reinforcement
-
-__all__ = ["log_normalise_reinforcement"]

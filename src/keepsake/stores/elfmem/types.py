@@ -1,6 +1,0 @@
-"""`elfmem.types`: the words for how a block stands, and the order in which an edge names its two blocks."""
-
-from keepsake.records.block import ArchiveReason, BlockStatus, DecayTier
-from keepsake.records.edge import Edge
-
-__all__ = ["ArchiveReason", "BlockStatus", "DecayTier", "Edge"]

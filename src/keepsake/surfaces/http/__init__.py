@@ -1,1 +1,0 @@
-"""The API over HTTP, and the server that carries it, the page and MCP."""

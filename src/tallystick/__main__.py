@@ -1,0 +1,5 @@
+"""`python -m tallystick`."""
+
+from tallystick.surfaces.cli import main
+
+main()

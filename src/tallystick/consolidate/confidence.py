@@ -1,0 +1,60 @@
+"""How sure a fact is: earned from who says it, how many say it, and how firmly. Never certain.
+
+    word       what one word of the source is worth: human 0.8, agent and import 0.6, tool 0.45, web 0.3;
+               less, if the teller states less
+    doubt      (1 - word) × (1/2 + 1/(2 × witnesses)): each further witness takes less of it, half of it stays
+    confidence (1 - doubt) × (0.6 if hedged) × (how sure the reader is, where words were read)
+
+    witnesses            1      2      3      10     ∞     hedged, 1    read with 0.6, 1
+    human                0.8    0.85   0.867  0.89   0.9   0.48         0.48
+    agent, import        0.6    0.7    0.733  0.78   0.8   0.36         0.36
+    tool                 0.45   0.588  0.633  0.698  0.725 0.27         0.27
+    web                  0.3    0.475  0.533  0.615  0.65  0.18         0.18
+
+So no number of agents, tools or pages outweighs one person, and what a person only supposes, or what only a model made
+out of their words, stays below one half, where recall labels it as unsure. More trust, more witnesses, more firmness
+or a surer reader never make it less. Nothing exceeds 0.9.
+
+What this cannot know: whether witnesses really are independent. Count sessions or agents, never repetitions.
+"""
+
+from __future__ import annotations
+
+from tallystick.records.errors import Refused
+from tallystick.records.policy import RANK
+
+HEDGED = 0.6  # what is left of "I think", "maybe", "probably"
+
+_WORD = {3: 0.8, 2: 0.6, 1: 0.45, 0: 0.3}  # by rank of trust
+_LASTING = 0.5  # of the doubt in one word, what no number of witnesses takes away
+_MANY = 1_000_000  # more witnesses than this say no more
+_PLACES = 4
+
+
+def earned(
+    *, trust: str, witnesses: int, hedged: bool = False, extractor: float | None = None, stated: float | None = None
+) -> float:
+    """The confidence of a fact, from 0 to 0.9.
+
+    `witnesses` are independent sources that say it: distinct sessions or agents. `extractor` is how sure a reader is
+    that the words mean this; what metadata states outright was not read, and has none. `stated` is the confidence the
+    teller names: it may lower what its trust is worth, and cannot raise it.
+    """
+    if trust not in RANK:
+        raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(RANK)}")
+    if type(witnesses) is not int or witnesses < 1:
+        raise Refused("what nobody says earns no confidence: witnesses is a whole number from 1 on")
+    word = min(_WORD[RANK[trust]], _part("stated", stated))
+    doubt = (1 - word) * (_LASTING + (1 - _LASTING) / min(witnesses, _MANY))
+    firmness = HEDGED if hedged else 1.0
+    return round((1 - doubt) * firmness * _part("extractor", extractor), _PLACES)
+
+
+def _part(name: str, value: object) -> float:
+    """A number from 0 to 1; all of it, where none is given."""
+    if value is None:
+        return 1.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        shown = str(value) if isinstance(value, int | float) and abs(value) < _MANY else type(value).__name__
+        raise Refused(f"{name} is a confidence, a number from 0 to 1, not {shown}")
+    return float(value)

@@ -1,0 +1,362 @@
+"""What each verb says of its subject. A table: the verb, the words that follow it, and the claim they make.
+
+A rule `holds` for what is so now (present, or "have lived … since"), `began` for what a past event brought about ("I
+joined Acme"), `ended` for what one took away ("I left Acme"). What was ("I lived in Rome") is not read, unless its end
+is told: then it is a claim that held until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from tallystick.consolidate.english import objects as values
+from tallystick.consolidate.english.clauses import Verb, form_of
+from tallystick.consolidate.english.objects import Kind, text_of, trimmed
+from tallystick.consolidate.english.predications import Draft, Predication
+from tallystick.consolidate.english.times import day_of, since, until
+from tallystick.text.grammar import GOING
+from tallystick.text.tokens import Token
+from tallystick.text.word_lists import PETS_MANY, TRAILERS, set_of
+
+HOLDS, BEGAN, ENDED = "holds", "began", "ended"
+
+
+class Rule(NamedTuple):
+    prepositions: tuple[str, ...]  # "" for what follows the verb directly
+    predicate: str
+    kind: Kind
+    stance: str = HOLDS
+    confidence: float = 0.6
+    takes_list: bool = False
+    place_of_old: str = ""  # the preposition before what was there until then: "moved from A to B"
+
+
+_DIRECT = ("",)
+_WORK = (
+    Rule(("at", "for"), "works_at", values.organisation),
+    Rule(("as",), "works_as", values.role),
+)
+_LIVE = (Rule(("in",), "lives_in", values.place),)
+_MOVE = (Rule(("to",), "lives_in", values.place, BEGAN, place_of_old="from"),)
+_SWITCH = (Rule(("to",), "uses", values.known_tool, BEGAN, place_of_old="from"),)
+_LIKE = (Rule(_DIRECT, "likes", values.liked, takes_list=True),)
+_DISLIKE = (Rule(_DIRECT, "dislikes", values.liked, takes_list=True),)
+_TEAM = (Rule(_DIRECT, "manages", values.team),)
+_IN_CODE = (Rule(("in",), "uses", values.known_tool),)
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "work": _WORK,
+    "live": _LIVE,
+    "reside": _LIVE,
+    "move": _MOVE,
+    "relocate": _MOVE,
+    "switch": _SWITCH,
+    "migrate": _SWITCH,
+    "start": (
+        Rule(("at",), "works_at", values.employer, BEGAN, 0.55),
+        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
+    ),
+    "join": (
+        Rule(_DIRECT, "member_of", values.group, BEGAN),
+        Rule(_DIRECT, "works_at", values.employer, BEGAN, 0.5),
+        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
+    ),
+    "leave": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.45),),
+    "quit": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.5),),
+    "resign": (Rule(("from",), "works_at", values.employer, ENDED, 0.6),),
+    "like": _LIKE, "love": _LIKE, "enjoy": _LIKE, "adore": _LIKE,
+    "hate": _DISLIKE, "dislike": _DISLIKE, "detest": _DISLIKE, "loathe": _DISLIKE, "despise": _DISLIKE,
+    "can't stand": _DISLIKE, "can't bear": _DISLIKE,
+    "use": (Rule(_DIRECT, "uses", values.tool, takes_list=True),),
+    "code": _IN_CODE,
+    "program": _IN_CODE,
+    "speak": (Rule(_DIRECT, "speaks", values.language, confidence=0.65, takes_list=True),),
+    "know": (Rule(_DIRECT, "knows", values.known, confidence=0.55, takes_list=True),),
+    "own": (Rule(_DIRECT, "owns", values.thing),),
+    "have": (Rule(_DIRECT, "owns", values.possession, confidence=0.55),),
+    "buy": (Rule(_DIRECT, "owns", values.possession, BEGAN, 0.55),),
+    "study": (
+        Rule(_DIRECT, "studies", values.thing),
+        Rule(("at",), "studies_at", values.school),
+    ),
+    "attend": (Rule(_DIRECT, "studies_at", values.school, confidence=0.5),),
+    "major": (Rule(("in",), "studies", values.thing),),
+    "graduate": (Rule(("from",), "studied_at", values.name, BEGAN),),
+    "belong": (Rule(("to",), "member_of", values.group),),
+    "play": (
+        Rule(_DIRECT, "plays", values.played, takes_list=True),
+        Rule(("for",), "member_of", values.name, confidence=0.5),
+    ),
+    "report": (Rule(("to",), "reports_to", values.person),),
+    "manage": _TEAM,
+    "lead": _TEAM,
+    "marry": (Rule(_DIRECT, "married_to", values.person, BEGAN),),
+    "divorce": (Rule(_DIRECT, "married_to", values.person, ENDED),),
+    "come": (Rule(("from",), "comes_from", values.place),),
+    "go": (Rule(("by",), "name", values.person),),
+}  # fmt: skip
+
+_STARTS, _STOPS = ("start", "begin"), ("stop", "quit")
+_HABITS = set_of("smoking drinking eating vaping gambling running cycling biking climbing dancing")
+
+
+def read_verb(said: Predication) -> list[Draft]:
+    """The claims that a verb and what follows it make."""
+    special = _SPECIAL.get(said.verb.bare)
+    if special and (drafts := special(said)):
+        return drafts
+    if said.verb.bare == "start" and not _is_of_work(said):
+        return []
+    aspect = _aspect(said)
+    if aspect:
+        said, stance = aspect
+        return [draft for rule in RULES.get(said.verb.bare, ()) for draft in _apply(rule, said, stance)]
+    found: list[Draft] = []
+    for rule in RULES.get(said.verb.bare, ()):
+        if not (found and rule.prepositions == _DIRECT):
+            found += _apply(rule, said, rule.stance)
+    return found
+
+
+def _is_of_work(said: Predication) -> bool:
+    """ "started at", "started a new job as", "started working at"; not "started painting as a hobby"."""
+    words = said.words
+    is_aspect = bool(words) and bool(RULES.get(form_of(words[0].low)[0]))
+    return is_aspect or not said.direct() or any(token.low in _POSTS for token in said.direct())
+
+
+_POSTS = frozenset(("job", "position", "role", "internship", "work"))
+
+
+def _aspect(said: Predication) -> tuple[Predication, str] | None:
+    """ "started working at", "stopped using": the verb that matters is the second."""
+    verb, words = said.verb, said.words
+    if verb.bare not in (*_STARTS, *_STOPS) or verb.tense not in ("past", "done") or verb.is_denied or not words:
+        return None
+    bare, form = form_of(words[0].low)
+    if form != GOING or not any(rule.stance == HOLDS for rule in RULES.get(bare, ())):
+        return None
+    stance = BEGAN if verb.bare in _STARTS else ENDED
+    return replace(said, verb=replace(verb, bare=bare), words=words[1:]), stance
+
+
+def _apply(rule: Rule, said: Predication, stance: str) -> list[Draft]:
+    """The claims of one rule, or none where tense or words do not fit."""
+    verb, times = said.verb, said.times
+    if not _fits(verb, stance, said) or (stance != HOLDS and len(times.cuts) > 1):
+        return []
+    if rule.place_of_old and said.direct():
+        return []  # "I moved Bob to Berlin"
+    found = _objects(rule, said)
+    if not found:
+        return []
+    if verb.is_over and verb.is_past and rule.predicate in ("likes", "dislikes"):
+        return []  # "used to love": often for want of time only
+    predicate, is_denied = _sense(rule.predicate, verb, stance)
+    old = rule.kind(said.part(rule.place_of_old)) if rule.place_of_old else ""
+    valid_from = since(times) if stance == BEGAN else times.valid_from
+    if rule.place_of_old and not valid_from and not _is_retold(said):
+        valid_from = day_of(said.now)
+    valid_to = until(times, said.now) if stance == ENDED or is_denied else times.valid_to
+    return [
+        Draft(
+            predicate, each, max(end, said.last, _end(said.not_this)), rule.confidence, is_denied,
+            old or _instead(rule.kind, said), "" if is_denied else valid_from, valid_to,
+        )
+        for each, end in found
+    ]  # fmt: skip
+
+
+def _objects(rule: Rule, said: Predication) -> list[tuple[str, int]]:
+    if rule.takes_list:
+        return said.listed(rule.kind)
+    words = said.direct() if rule.prepositions == _DIRECT else said.part(*rule.prepositions)
+    each = rule.kind(words)
+    return [(each, trimmed(words)[-1].end)] if each else []
+
+
+def _fits(verb: Verb, stance: str, said: Predication) -> bool:
+    if stance in (BEGAN, ENDED):
+        return verb.tense in ("past", "done") and not verb.is_denied
+    if verb.tense == "past":
+        return bool(said.times.valid_to) and not verb.is_denied
+    return verb.tense != "done" or (said.times.is_lasting and not verb.is_denied)
+
+
+def _sense(predicate: str, verb: Verb, stance: str) -> tuple[str, bool]:
+    """What a denial makes of a claim: "I don't like X" is a dislike; that one does not dislike says little."""
+    if predicate == "likes" and verb.is_denied and not verb.is_over:
+        return "dislikes", False
+    return predicate, verb.is_denied or stance == ENDED
+
+
+def _is_retold(said: Predication) -> bool:
+    """Whether the clause tells of another time than now in words that are not understood: "when I was six"."""
+    return any(token.low in ("when", "as", "after", "before", "while", "once", "at") for token in said.words)
+
+
+def _instead(kind: Kind, said: Predication) -> str:
+    return kind(said.not_this) if said.not_this else ""
+
+
+def _end(words: list[Token]) -> int:
+    return words[-1].end if words else 0
+
+
+# --- verbs with words of their own
+
+
+def _prefer(said: Predication) -> list[Draft]:
+    """ "tea over coffee", "tea to coffee", "tea rather than coffee"."""
+    if said.verb.tense != "present" or said.verb.is_denied:
+        return []
+    lows = [token.low for token in said.words]
+    at = next((at for at, low in enumerate(lows) if at and low in ("over", "to", "rather", "instead", "than")), None)
+    words, rest = (said.words, []) if at is None else (said.words[:at], said.words[at + 1 :])
+    if rest and rest[0].low in ("than", "of"):
+        rest = rest[1:]
+    chosen = replace(said, words=words).listed(values.liked)
+    other = replace(said, words=rest).listed(values.liked)
+    if len(chosen) != 1 or (rest and len(other) != 1) or (words[-1].mark and rest):
+        return []
+    instead, end = other[0] if other else ("", chosen[0][1])
+    instead = instead or _instead(values.liked, said)
+    return [Draft("prefers", chosen[0][0], max(end, said.last), 0.6, instead_of=instead)]
+
+
+def _have(said: Predication) -> list[Draft]:
+    """ "have a dog called Rex", "have two cats"."""
+    return _pet(said, HOLDS)
+
+
+def _adopt(said: Predication) -> list[Draft]:
+    return _pet(said, BEGAN)
+
+
+def _pet(said: Predication, stance: str) -> list[Draft]:
+    words = said.direct()
+    at = next((at for at, token in enumerate(words) if token.low in values.PET_WORDS), None)
+    if at is None or at > 4 or not _fits(said.verb, stance, said) or not words or words[0].low not in _COUNTS:
+        return []
+    rest = words[at + 1 :]
+    called = values.person(trimmed(rest[1:])) if rest and rest[0].low in ("called", "named") else ""
+    if trimmed(rest) and not called and rest[0].low not in TRAILERS:
+        return []
+    many = words[at].low in PETS_MANY
+    start = words[0] if many and words[0].low not in ("a", "an", "some") else words[at]
+    what = f"{start.text} {words[at].text}" if start is not words[at] else words[at].text
+    end = words[-1].end if called else words[at].end
+    return [Draft(
+        "has_pet", f"{what} {called}".strip(), max(end, said.last), 0.6, said.verb.is_denied,
+        valid_from=since(said.times) if stance == BEGAN else "",
+    )]  # fmt: skip
+
+
+_COUNTS = set_of("a an one two three four five another")
+
+
+def _decide(said: Predication) -> list[Draft]:
+    """ "decided to use PostgreSQL", "decided on Redis", "decided against Redis"."""
+    if said.verb.tense not in ("past", "done") or said.verb.is_denied or not said.words:
+        return []
+    words, is_denied = said.words, False
+    if words[0].low == "not":
+        words, is_denied = words[1:], True
+    lead = words[0].low if words else ""
+    words = up_to_comma(words[1:])
+    if lead not in ("to", "on", "against") or not 0 < len(words) <= 9:
+        return []
+    if lead == "to" and not form_of(words[0].low)[0]:
+        return []
+    return intent("decided", said, words, is_denied or lead == "against", 0.55)
+
+
+def _plan(said: Predication) -> list[Draft]:
+    """ "plan to run a marathon"."""
+    words = said.words
+    is_said = said.verb.tense in ("present", "going") and not said.verb.is_denied
+    if not is_said or not words or words[0].low not in ("to", "on"):
+        return []
+    return intent("goal", said, up_to_comma(words[1:]), False, 0.5)
+
+
+def intent(predicate: str, said: Predication, words: list[Token], is_denied: bool, confidence: float) -> list[Draft]:
+    words = trimmed(words)
+    if not 0 < len(words) <= 9 or any(token.low in _POINTS for token in words):
+        return []
+    end = max(words[-1].end, said.last)
+    return [Draft(predicate, text_of(words), end, confidence, is_denied, valid_from=since(said.times))]
+
+
+_POINTS = set_of(
+    "it this that these those them him her you your what how where when who which there here so because if"
+    " whether something anything everything things stuff is are was were am 's not n't one ones he she they i me"
+)
+
+
+def up_to_comma(words: list[Token]) -> list[Token]:
+    taken: list[Token] = []
+    for token in words:
+        if token.low in ("because", "so", "since", "but", "which", "instead", "rather", "after", "when", "as"):
+            break
+        taken.append(token)
+        if token.mark:
+            break
+    return taken
+
+
+def _give_up(said: Predication) -> list[Draft]:
+    """ "quit smoking", "gave up drinking", "stopped eating meat"."""
+    words = said.words
+    if said.verb.tense not in ("past", "done") or said.verb.is_denied or not words:
+        return []
+    if said.verb.bare == "give":
+        if words[0].low != "up":
+            return []
+        words = words[1:]
+    if not words or words[0].low not in _HABITS:
+        return []
+    what = values.thing(words[:1] + replace(said, words=words[1:]).direct())
+    return [Draft("does", what, max(words[0].end, said.last), 0.6, True)] if what else []
+
+
+def _lose(said: Predication) -> list[Draft]:
+    """ "lost my job at Acme"."""
+    is_job = [token.low for token in said.words[:3]] == ["my", "job", "at"]
+    return _apply(Rule(("at",), "works_at", values.employer, ENDED, 0.55), said, ENDED) if is_job else []
+
+
+def _get(said: Predication) -> list[Draft]:
+    """ "got married to Bob", "got a job at Acme", "got a puppy"."""
+    if said.verb.tense not in ("past", "done") or said.verb.is_denied or not said.words:
+        return []
+    lows = [token.low for token in said.words[:5]]
+    if lows[:2] == ["married", "to"]:
+        return _apply(Rule(("to",), "married_to", values.person, BEGAN), said, BEGAN)
+    if lows[0] in ("a", "the") and ("job" in lows or "position" in lows) and "at" in lows:
+        return _apply(Rule(("at",), "works_at", values.employer, BEGAN, 0.55), said, BEGAN)
+    if lows[:2] == ["hired", "by"]:
+        return _apply(Rule(("by",), "works_at", values.employer, BEGAN, 0.55), said, BEGAN)
+    return _pet(said, BEGAN)
+
+
+def _study(said: Predication) -> list[Draft]:
+    """ "studied physics at Porto": what was learned is kept, so that the past is read too."""
+    if said.verb.tense != "past" or said.verb.is_denied or said.times.valid_to:
+        return []
+    found = []
+    if what := values.thing(said.direct()):
+        if said.direct()[0].low in ("for", "a", "the", "hard", "all"):
+            return []
+        found.append(Draft("studied", what, trimmed(said.direct())[-1].end, 0.55))
+    if school := values.school(said.part("at")):
+        found.append(Draft("studied_at", school, trimmed(said.part("at"))[-1].end, 0.55))
+    return found
+
+
+_SPECIAL: dict[str, Callable[[Predication], list[Draft]]] = {
+    "prefer": _prefer, "have": _have, "adopt": _adopt, "decide": _decide, "plan": _plan, "quit": _give_up,
+    "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _lose, "choose": _decide, "opt": _decide,
+}  # fmt: skip

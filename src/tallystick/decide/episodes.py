@@ -1,0 +1,43 @@
+"""What may be said of episodes, and which events say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.records.belief import OWNER
+from tallystick.records.episode import Episode
+from tallystick.records.errors import KeyReused, NotFound
+from tallystick.records.event import Draft
+from tallystick.records.operations import EPISODE_PUT, EPISODE_RETRACT
+from tallystick.records.policy import is_above
+from tallystick.state.episodes import Episodes, gist_of
+
+
+def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
+    """Record what happened; `echo` is what it repeats of what recall served.
+
+    The same thing told again under its name is no event; another thing under it is refused, unless whoever told the
+    first is trusted less: no tool or web page keeps a name from anybody.
+    """
+    body = episode.to_body()
+    named = known.find(episode.user, episode.id) if episode.id else ()
+    told = [each for each in named if (each.session, each.agent) == (episode.session, episode.agent)]
+    if any(each.gist == gist_of(body) for each in told):
+        return []
+    if any(not is_above(episode.trust, each.trust) for each in told):
+        raise KeyReused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
+    return [Draft(EPISODE_PUT, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
+
+
+def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """Take back what was told: it stays in history, and is used no more. What was taken back already is no event."""
+    sources: list[str] = []
+    for name in names:
+        told = known.named(user, name)
+        if not told:
+            raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
+        sources += [each.source for each in told if not known.is_retracted(each.source)]
+    if not sources:
+        return []
+    body = {"ids": list(dict.fromkeys(sources)), "user": user}
+    return [Draft(EPISODE_RETRACT, {**body, "reason": reason} if reason else body)]

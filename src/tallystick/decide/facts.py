@@ -1,0 +1,420 @@
+"""What becomes of a delta: which beliefs are stated, changed or closed because of it.
+
+A fact is a belief with a triple and a lineage, so a delta comes down to what can be said of beliefs, and passes the
+same gate. What is decided here:
+
+- The same thing said again corroborates: the lineage grows, and with it the confidence. Who is trusted less than what
+  stands adds no weight to it, nor does an echo of what recall served. Who is trusted more says it anew, in their own
+  words.
+- Another object for the same user, agent, subject and predicate takes the place of the one before, unless several may
+  hold, or it happened before the one that stands: then it is a fact that has ended.
+- What was retracted stays retracted: nothing told before brings it back.
+- A delta whose episodes made the same claim already says nothing new, whatever became of it since.
+- The id that a payload gives names the fact that it states, also where that takes the place of another one.
+- A name in `replaces` that meets nobody is refused, and nothing of the delta is done.
+- What a person was asked about, and has not answered or has denied, is not asked again for the same episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tallystick.decide.subjects import standing
+from tallystick.records.clock import comparable, held_time, stamp
+from tallystick.records.display import html_of, plain
+from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.fact_view import (
+    TRIPLE,
+    claims_in,
+    has_claimed,
+    reason_of,
+    sources_in,
+    step_of,
+    text_of,
+    triple_of,
+    view_of,
+)  # fmt: skip
+from tallystick.records.policy import is_above
+from tallystick.state.episodes import EpisodeRef
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
+
+if TYPE_CHECKING:
+    from tallystick.records.delta import Delta, DeltaScope
+    from tallystick.records.review import Review
+
+Earned = Callable[[int], float]  # how many independent witnesses → how sure that makes us
+
+CLOSED = "superseded"
+
+
+class Evidence(NamedTuple):
+    """What stands behind a delta: its episodes, as far as they are known, the least of their trusts, and when."""
+
+    told: tuple[EpisodeRef, ...]
+    trust: str
+    happened: str  # the latest of their times
+    earned: Earned
+
+    @property
+    def sources(self) -> list[str]:
+        return [told.source for told in self.told]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {name: plain(getattr(self, name)) for name in self._fields}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+class FactChange(NamedTuple):
+    """One thing to be said: `put` fields, `revise` or `close` a fact with fields, or `note` what was seen.
+
+    `name` is the version that stands: a key that was drawn is the first version's id, and that one may have moved.
+    """
+
+    act: str
+    fields: dict[str, Any]
+    name: str = ""
+    reason: str = ""
+
+
+def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
+    """What is to be said because of a delta, in order; nothing if all of it is known. Refused, with the reason."""
+    if delta.scope is None:
+        raise MemoryScopeError("a delta without a scope is nobody's: give it the user, and agent, of its facts")
+    if delta.kind == "noop":
+        return _seen_again(known, delta, evidence)
+    if delta.kind == "delete":
+        found = _targets(known, delta.replaces, delta.scope)
+        return _closed([held for held in found if held.status == "active"], delta, evidence)
+    if delta.kind == "add":
+        return _add(known, delta, evidence, several)
+    return _update(known, delta, evidence, several)
+
+
+def placed(delta: Delta, owner: str, holders: Callable[[str], Iterable[tuple[str, str]]], path: str = "") -> Delta:
+    """The delta with its scope. One without is of whom its payload names, else whose facts it is about, else `owner`'s.
+
+    `holders` tells which user and agent have the facts that a name means.
+    """
+    from tallystick.records.delta import DeltaScope
+
+    if delta.scope is not None:
+        return delta
+    said: dict[str, Any] = getattr(delta, "fact_payload", {})
+    for name in ("user", "agent"):
+        if not isinstance(said.get(name, ""), str):
+            raise MemoryScopeError(f"the {name} in a payload is text, not {type(said[name]).__name__}")
+    names = getattr(delta, "replaces", None) or getattr(delta, "corroborates", None)
+    names = names or (delta.source_episode_ids if delta.kind == "noop" else [])
+    have = [pair for name in names for pair in holders(name) if said.get("user") in (None, "", pair[0])]
+    if len({user for user, _ in have}) > 1:
+        raise MemoryScopeError(f"several users have facts known as {names[0]!r:.80}; give the delta a scope")
+    user, agent = have[0] if have else (said.get("user") or owner, "")
+    scope = DeltaScope(user=user, agent=said.get("agent", agent), path=path)
+    return delta.model_copy(update={"scope": scope})
+
+
+def given_id(payload: Mapping[str, Any]) -> str:
+    """The id that a caller gives a fact in its payload; empty if there is none."""
+    name = payload.get("id")
+    return str(name) if isinstance(name, str | int) and not isinstance(name, bool) else ""
+
+
+def must_be_met(unmet: Sequence[str], user: str) -> None:
+    """NotFound, if there are names in `replaces` that meet nobody."""
+    if unmet:
+        names, verb = ", ".join(f"{name!r:.80}" for name in unmet), "names" if len(unmet) == 1 else "name"
+        raise NotFound(f"{names} {verb} no fact of {user!r}, and no episode that one comes from; look at `replaces`")
+
+
+# -- each kind ---------------------------------------------------------------------------------------------------------
+
+
+def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
+    triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
+    if not triple:
+        return [_put(delta, evidence)]
+    rivals = known.claiming(delta.scope.user, delta.scope.path, delta.scope.agent, *triple[:2])
+    if _is_known(known, rivals, delta, evidence, triple):
+        return []
+    same = [held for held in rivals if held.body()["triple"][2] == triple[2]]
+    for held in same:
+        if held.status == "active" and _lasts(held, since):
+            return _corroborate(known, held, delta, evidence)
+    gone = [held for held in same if held.status != "active"]
+    if gone and _is_of_before(evidence, gone, since):
+        return [_note(delta, evidence, "it was retracted, and nothing was told since", gone)]
+    standing = [held for held in rivals if _stands(held, delta)]
+    if not standing or triple[1] in several:
+        return [_put(delta, evidence)]
+    return _replace(known, standing, delta, evidence)
+
+
+def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
+    triple, scope = triple_of(delta.fact_payload), delta.scope
+    found = _targets(known, delta.replaces, scope, triple)
+    if triple:
+        rivals = known.claiming(scope.user, scope.path, scope.agent, *triple[:2])
+        if _is_known(known, [*found, *rivals], delta, evidence, triple):
+            return []
+        for held in found:
+            if held.status == "active" and tuple(held.body().get("triple", ())) == triple:
+                return _corroborate(known, held, delta, evidence)
+    elif any(_has_heard(held, delta, evidence) for held in found):
+        return []
+    standing = [held for held in found if _stands(held, delta)]
+    if not standing:  # what it was to replace is closed or retracted; what is new in it may still hold
+        return _add(known, delta, evidence, several)
+    return _replace(known, standing, delta, evidence)
+
+
+def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
+    """The new in the place of what stands; or, if it happened before that, as a fact that has ended.
+
+    A fact that has the given id already is replaced too: what is new goes on under that one.
+    """
+    name, scope = given_id(delta.fact_payload), delta.scope
+    own = known.find(name, user=scope.user, path=scope.path, short=False) if name else None
+    is_own = own is not None and own.status == "active" and known.sees(own, scope.path)
+    first, *others = [own, *(held for held in standing if held is not own)] if own and is_own else standing
+    since, began = _since(delta, evidence), held_time(first.body().get("valid_from", ""))
+    if began and since and since < began:
+        ended = _moment(delta.fact_payload, "valid_to")
+        return [_put(delta, evidence, until=min(filter(None, (ended, began))))]
+    fields = _fields(delta, evidence, before=first)
+    if name and own is None and first.path == scope.path:
+        fields["key"] = name
+    return [_revise(first, fields, delta), *_closed(others, delta, evidence)]
+
+
+def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
+    closed = []
+    for held in found:
+        body = held.body()
+        until = max(evidence.happened, held_time(body.get("valid_from", "")))
+        changes = {"status": CLOSED, "valid_to": until, "views": _views(body, delta, evidence)}
+        closed.append(_revise(held, changes, delta, "close"))
+    return closed
+
+
+def _seen_again(known: State, delta: Any, evidence: Evidence) -> list[FactChange]:
+    found = [held for held in _named(known, delta.corroborates, delta.scope) if held.status == "active"]
+    if not found:
+        return [_note(delta, evidence, "nothing changes")]
+    return [plan for held in found for plan in _corroborate(known, held, delta, evidence)]
+
+
+def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evidence) -> list[FactChange]:
+    """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
+    body = held.body()
+    triple = tuple(body.get("triple", ()))
+    rivals = known.claiming(held.user, delta.scope.path, body.get("agent", ""), *triple[:2]) if triple else [held]
+    if evidence.told and (
+        _has_heard(held, delta, evidence) or (triple and _is_known(known, rivals, delta, evidence, triple))
+    ):
+        return []
+    gone = [each for each in rivals if each.status != "active" and tuple(each.body().get("triple", ())) == triple]
+    if evidence.told and gone and _is_of_before(evidence, gone, evidence.happened):
+        return [_note(delta, evidence, "it is about days before it was retracted", gone)]
+    if evidence.told and all(known.distrusts.is_echo(told.source) for told in evidence.told):
+        return [_note(delta, evidence, "it repeats what recall had served", [held])]
+    trust = body.get("trust", "human")
+    if is_above(trust, evidence.trust):
+        return [_note(delta, evidence, "who says it is trusted less than what stands", [held])]
+    if is_above(evidence.trust, trust) and delta.kind != "noop":
+        fields = _fields(delta, evidence, before=held)
+        began = body.get("valid_from", "")
+        earlier = began and held_time(began) < fields["valid_from"]
+        return [_revise(held, fields | {"valid_from": began} if earlier else fields, delta)]
+    before = set(sources_in(body.get("views")))
+    sources = (each for each in before | set(evidence.sources) if not known.distrusts.is_echo(each))
+    witnesses = [told for source in sources if (told := known.episodes.of(source))]
+    firmness = min(1.0, delta.confidence / evidence.earned(1))  # one who is not sure is half a witness
+    sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
+    changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}
+    return [_revise(held, changes, delta)]
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:
+    return FactChange("put", _fields(delta, evidence, until=until) | {"reason": reason_of(delta.kind, delta.rule_id)})
+
+
+def _revise(held: CurrentVersion, changes: dict[str, Any], delta: Any, act: str = "revise") -> FactChange:
+    """Of the version that was decided upon: a fact's key may be the id of one with older words."""
+    return FactChange(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
+
+
+def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None, until: str = "") -> dict[str, Any]:
+    """A fact as a belief. What a payload leaves out is not taken over from the one before."""
+    payload, scope = delta.fact_payload, delta.scope
+    said: dict[str, Any] = {
+        "text": text_of(payload), "triple": triple_of(payload), "confidence": _sure(delta, evidence),
+        "trust": evidence.trust, "valid_from": _since(delta, evidence),
+        "valid_to": until or _moment(payload, "valid_to"), "source_type": "promoted",
+        "views": _views(before.body() if before else {}, delta, evidence, payload),
+    }  # fmt: skip
+    if before is None:
+        said |= {"user": scope.user, "agent": scope.agent, "path": scope.path}
+        if name := given_id(payload):
+            said["key"] = name
+    if not said["text"]:
+        raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple", "required")
+    return said
+
+
+def _sure(delta: Any, evidence: Evidence) -> float:
+    """As sure as the delta says, and no surer than its tellers' trust allows."""
+    told = {(each.session, each.agent) for each in evidence.told}
+    return min(float(delta.confidence), evidence.earned(max(len(told), 1)))
+
+
+def _views(
+    body: dict[str, Any], delta: Any, evidence: Evidence, payload: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The views of a version, with one more step in its lineage. The step of a claim says what it claims."""
+    views, step = body.get("views") or {}, step_of(delta, evidence.sources)
+    claimed = body.get("triple") if payload is None else triple_of(payload)
+    if claimed and delta.kind != "delete":
+        step |= dict(zip(TRIPLE, claimed, strict=True))
+    view = view_of(views) | {"lineage": [step]}
+    return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
+
+
+def _note(delta: Any, evidence: Evidence, why: str, about: Iterable[CurrentVersion] = ()) -> FactChange:
+    scope: DeltaScope = delta.scope
+    body = {"user": scope.user, "agent": scope.agent, "path": scope.path, "step": step_of(delta, evidence.sources)}
+    return FactChange("note", {**body, "corroborates": [held.ref for held in about], "why": why})
+
+
+def _since(delta: Any, evidence: Evidence) -> str:
+    return _moment(delta.fact_payload, "valid_from") or evidence.happened
+
+
+def _moment(payload: dict[str, Any], name: str) -> str:
+    said = payload.get(name)
+    return comparable(said) if isinstance(said, str) else ""
+
+
+# -- what is known -----------------------------------------------------------------------------------------------------
+
+
+def asked_before(known: State, plan: FactChange, evidence: Evidence, user: str) -> Review | None:
+    """What a person was asked because of the same episodes, about the same fact or the same claim, if that is so still:
+    it was denied, or it waits, and who asks now is trusted no more."""
+    held = known.find(plan.name, user=user, short=False) if plan.name else None
+    versions = set(known.ids_of(held)) if held else set[str]()
+    for review in known.reviews.because_of(evidence.sources) if evidence.told else ():
+        changes, claimed = review.action.changes, plan.fields.get("triple")
+        is_same = changes.get("status") == plan.fields.get("status") and not versions.isdisjoint(review.action.target)
+        if is_same or (claimed and tuple(changes.get("triple", ())) == tuple(claimed)):
+            waits = review.status == "waiting" and not is_above(evidence.trust, review.action.trust)
+            if waits or review.status == "rejected":
+                return review
+    return None
+
+
+def once(plan: FactChange, delta: Delta, evidence: Evidence) -> str:
+    """Under which key a fact is stated once, however often its delta comes: what has a triple is known by that."""
+    if plan.fields["triple"]:
+        return ""
+    said = [evidence.sources or list(delta.source_episode_ids), plan.fields["text"]]
+    return f"fact:{sha256(repr(said).encode()).hexdigest()[:32]}"
+
+
+def is_above_its_asker(known: State, plan: FactChange, delta: Delta, evidence: Evidence) -> bool:
+    """Whether what a plan changes is trusted more than who asks for it."""
+    if plan.act == "note" or not plan.name or delta.scope is None:
+        return False
+    return is_above(standing(known, plan.name, delta.scope.user), evidence.trust)
+
+
+def _targets(
+    known: State, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()
+) -> list[CurrentVersion]:  # fmt: skip
+    met = {name: _named(known, [name], scope, triple) for name in names}
+    must_be_met([name for name, found in met.items() if not found], scope.user)
+    return list({held.ref: held for found in met.values() for held in found}.values())
+
+
+def holders(known: State, name: str, user: str, path: str) -> list[tuple[str, str]]:
+    """The user and agent of the facts that a name means, as a path sees them."""
+    from tallystick.records.delta import DeltaScope
+
+    found = _named(known, [name], DeltaScope(user=user, path=path))
+    return [(user, held.body().get("agent", "")) for held in found]
+
+
+def _named(known: State, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[CurrentVersion]:
+    """The facts that names name, as a path sees them: a fact's own, or an episode's, for what comes from it.
+
+    A name may be both, and more than one episode's. Then those are meant that claim something of the same subject and
+    predicate as `triple`, if there are any.
+    """
+    found: dict[str, CurrentVersion] = {}
+    for name in names:
+        held = known.find(name, user=scope.user, path=scope.path, short=False)
+        told = known.episodes.find(scope.user, name)
+        sources = [one.source for one in told] or [name]
+        coming = [fact for source in sources for fact in known.coming_from(scope.user, source)]
+        alike = [fact for fact in (*filter(None, (held,)), *coming) if _is_of(fact, triple)]
+        each = alike or ([held] if held else coming)
+        found.update({fact.ref: fact for fact in each if known.sees(fact, scope.path)})
+    return list(found.values())
+
+
+def _is_of(held: CurrentVersion, triple: tuple[str, ...]) -> bool:
+    return bool(triple) and tuple(held.body().get("triple", ()))[:2] == triple[:2]
+
+
+def _stands(held: CurrentVersion, delta: Any) -> bool:
+    """Whether it is held, and has not ended."""
+    return held.status == "active" and _lasts(held, stamp(delta.promotion_ts))
+
+
+def _lasts(held: CurrentVersion, then: str) -> bool:
+    """Whether it has not ended by then."""
+    until = held.body().get("valid_to", "")
+    return not until or held_time(until) > then
+
+
+def _is_known(
+    known: State, rivals: Iterable[CurrentVersion], delta: Any, evidence: Evidence, triple: tuple[str, ...]
+) -> bool:  # fmt: skip
+    """Whether every episode behind a delta has been taken into account for this claim already, if only to note it.
+
+    What nobody told here is known by its name; and as long as the same stands, a name says nothing new.
+    """
+    sources = set(evidence.sources or delta.source_episode_ids)
+    for held in rivals:
+        body = held.body()
+        heard = {source for source, value in claims_in(body.get("views")) if value in ("", triple[2])}
+        if all(source in heard or known.rules.is_noted(source, held.ref) for source in sources):
+            return True
+        if not evidence.told and held.status == "active" and tuple(body.get("triple", ())) == triple:
+            return True
+    return all(_was_claimed(known, source, delta.scope, triple) for source in sources)
+
+
+def _was_claimed(known: State, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
+    """Whether a fact took this claim from that episode, and speaks of something else by now."""
+    coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
+    return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
+
+
+def _has_heard(held: CurrentVersion, delta: Any, evidence: Evidence) -> bool:
+    """Whether the episodes behind a delta are in a fact's lineage; by name, if nobody knows them."""
+    return set(evidence.sources or delta.source_episode_ids) <= set(sources_in(held.body().get("views")))
+
+
+def _is_of_before(evidence: Evidence, gone: Sequence[CurrentVersion], then: str) -> bool:
+    """Whether nothing behind a delta was told after these were retracted, or it is about days before they ended."""
+    latest = max((told.seq for told in evidence.told), default=-1)
+    return latest < max(held.seq for held in gone) or any(held.status == CLOSED and _lasts(held, then) for held in gone)

@@ -1,0 +1,166 @@
+"""What may be recorded of the graph, and as which events. Pure.
+
+What is saved together is one group of events, each short enough for a line of the ledger: many records stand in one
+event, and one that is too long for any goes in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from tallystick.records.errors import Refused
+from tallystick.records.event import Draft, Event
+from tallystick.records.graph.fields import RecordFields, line_of
+from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
+
+PERSON = "human"
+ROOM = 256 * 1024  # bytes of records in one event
+_PIECE = 200_000  # characters; a character is at most four bytes, and what is escaped was escaped before
+_LONGEST = 300  # characters of a name that stands beside a piece
+_PARTS = ("profiles", "nodes", "edges", "paths", "events")
+
+
+class Saved(NamedTuple):
+    """A record to be saved: which part it belongs to, its line, what it says."""
+
+    part: str
+    line: bytes
+    told: RecordFields
+
+
+# -- saving ----------------------------------------------------------------------------------------------------------
+
+
+def put(
+    user: str, records: Iterable[Saved], head: RecordFields | None = None, *, trust: str = PERSON,
+    is_belief: Callable[[str], bool] = lambda _: False,
+) -> list[Draft]:  # fmt: skip
+    """Events that save all of this. What names a belief has an event of its own, which can go with the belief."""
+    whose = {"user": user} if trust == PERSON else {"user": user, "trust": trust}
+    drafts: list[Draft] = []
+    body: dict[str, Any] = dict(whose)
+    used = 0
+    for part, line, told in records:
+        if len(line) > ROOM:
+            drafts += _pieces(whose, part, line, told)
+            continue
+        if any(map(is_belief, _named_in(told))):
+            drafts.append(Draft(GRAPH_PUT, {**whose, part: [told]}))
+            continue
+        if used + len(line) > ROOM:
+            drafts.append(Draft(GRAPH_PUT, body))
+            body, used = dict(whose), 0
+        body.setdefault(part, []).append(told)
+        used += len(line) + 1
+    if used:
+        drafts.append(Draft(GRAPH_PUT, body))
+    return drafts + (_head(whose, head) if head else [])
+
+
+def _head(whose: RecordFields, head: RecordFields) -> list[Draft]:
+    line = line_of(head)
+    return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
+
+
+def _pieces(whose: RecordFields, part: str, line: bytes, told: RecordFields) -> list[Draft]:
+    """One record, cut up. Each piece says whose it is, so that an erasure finds it."""
+    text = line.decode()
+    cut = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    body = {**whose, "part": part, "names": [_short(name) for name in _named_in(told)], "of": len(cut)}
+    return [Draft(GRAPH_PUT, {**body, "n": number, "piece": piece}) for number, piece in enumerate(cut)]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else sha256(name.encode()).hexdigest()
+
+
+# -- merging ---------------------------------------------------------------------------------------------------------
+
+
+def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
+    """One node turned out to be the other."""
+    _must_stand_for_themselves(node, into)
+    names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
+    return [Draft(GRAPH_MERGE, {**_pair(user, node, into), "names": names, "score": score, "reasons": list(reasons)})]
+
+
+def propose(
+    user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float,
+    reasons: Sequence[str]
+) -> list[Draft]:
+    """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
+    _must_stand_for_themselves(node, into)
+    if asked:
+        return []
+    return [Draft(GRAPH_PROPOSE, {**_pair(user, node, into), "score": score, "reasons": list(reasons)})]
+
+
+def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
+    """The node stands for itself again."""
+    if merged_into is None:
+        raise Refused(f"node {node!r} was not merged into another; there is nothing to take back", "state")
+    return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
+
+
+def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
+    """They are two, whatever was `asked` of them."""
+    if not asked:
+        raise Refused(f"nobody proposed that {node!r} is {into!r}; `tallystick graph same` lists what was", "state")
+    return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
+
+
+def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
+    return {"user": user, "node": node["id"], "into": into["id"]}
+
+
+def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
+    if node["id"] == into["id"]:
+        raise Refused(f"node {node['id']!r} is itself already", "self")
+    for each in (node, into):
+        if each.get("merged"):
+            other = each["merged"]["into"]
+            raise Refused(f"node {each['id']!r} is merged into {other!r}; merge that one, or unmerge first", "state")
+
+
+# -- erasing ---------------------------------------------------------------------------------------------------------
+
+
+def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = False) -> bool:
+    """Whether an event of that user's graph names one of these nodes, edges or beliefs; `alone`, and nothing else."""
+    body = event.body
+    if body is None or not event.op.startswith(GRAPH) or body.get("user") != user:
+        return False
+    if "node" in body:
+        return body["node"] in names or body.get("into") in names
+    if "piece" in body:
+        return not {_short(name) for name in names}.isdisjoint(body["names"])
+    found = [is_of(saved.told, names) for saved in records_in(body)]
+    return any(found) and (all(found) or not alone)
+
+
+def merges_thing(event: Event, user: str, things: Collection[str]) -> bool:
+    """Whether an event says of one of these plain things, whose names are a belief's words, that it is another."""
+    body = event.body or {}
+    if not event.op.startswith(GRAPH) or body.get("user") != user:
+        return False
+    return body.get("node") in things or body.get("into") in things
+
+
+def records_in(body: Mapping[str, Any]) -> list[Saved]:
+    """The records that an event holds, but one that is in pieces."""
+    return [Saved(part, line_of(told), told) for part in _PARTS for told in body.get(part, ())]
+
+
+def is_of(told: RecordFields, names: Collection[str]) -> bool:
+    """Whether a record is one of these, leads to one, or has one as its source."""
+    return any(name in names for name in _named_in(told))
+
+
+def _named_in(told: RecordFields) -> Iterator[str]:
+    """Everything that a record names: itself, its ends, its sources, what it happened to."""
+    yield from (told[key] for key in ("id", "path_id", "source", "target") if key in told)
+    yield from told.get("provenance", {}).get("sources", ())
+    yield from told.get("subject_ids", ())

@@ -1,0 +1,190 @@
+"""What becomes of an action at the gate, and of a review when it is answered.
+
+An action is first decided as if it were allowed, so that what cannot be done is refused and never put to a person.
+Then the gate judges it. A held action is one event, the question, and nothing else.
+
+A yes is written together with what it allows, as one group: there is no moment at which one is there without the other.
+An erasure is the exception, because it is more than events. Its yes is on disk first; a crash before the erasure leaves
+a review that is approved and not done, and approving it again goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tallystick.decide import beliefs as decide, path_actions as path_action
+from tallystick.decide.actions import as_stated, carried_out
+from tallystick.decide.beliefs import Draw
+from tallystick.decide.gate import gate, refuse_claims
+from tallystick.decide.quarantine import quarantine
+from tallystick.decide.refusals import refuse
+from tallystick.decide.review_request import ask, question
+from tallystick.decide.subjects import subjects
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import Moved, Refused
+from tallystick.records.event import Draft
+from tallystick.records.operations import REVIEW_ANSWER, REVIEW_GRANT
+from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
+from tallystick.records.review import Action, Approval, Review
+from tallystick.state.state import State
+
+KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+def judged(
+    known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
+) -> list[Draft]:
+    """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
+    refuse_claims(action)
+    verdict = gate(policy, action, subjects(known, action, drafts, now))
+    if verdict.kind == REFUSE:
+        refuse(known, action, "refused", message=verdict.why)
+    if verdict.kind == REVIEW:
+        return ask(known, action, verdict.why, draw)
+    drafts = as_stated(drafts, action)
+    if verdict.kind == QUARANTINE:
+        for said in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
+            said["trust"] = lower((said.get("trust", "human"), KEPT_OUT))
+    return drafts + quarantine(known, policy, drafts, action.by, draw)
+
+
+# -- answering ---------------------------------------------------------------------------------------------------------
+
+
+def approve(
+    known: State, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
+    several: frozenset[str] = frozenset(),
+) -> list[Draft]:  # fmt: skip
+    """The yes and what it allows; or, if that can no longer be done as it was asked, that the review is stale.
+
+    `digest` is that of the action that was shown to the person. Nothing for an erasure that has its yes already.
+    """
+    review = _open(known, name, user)
+    if digest != review.digest:
+        refuse(known, review.action, "other", review.id)
+    return _allowed(known, policy, review, draw, reason, several=several)
+
+
+def _allowed(
+    known: State, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
+    several: frozenset[str] = frozenset(),
+) -> list[Draft]:  # fmt: skip
+    """The answer and what it allows, unless that is no more what it was, or the policy says no by now."""
+    action, is_path = review.action, review.action.noun == "path"
+    try:
+        if is_path:
+            drafts = path_action.carried_out(known, policy, action, draw, several=several, is_approved=True)
+        else:
+            drafts = carried_out(known, action, draw)
+    except (Moved, Refused) as error:
+        if marker:
+            refuse(known, action, "stale", review.id)
+        return [_answer(review, "stale", str(error))]
+    if review.is_unfinished:
+        return []
+    if gate(policy, action, subjects(known, action, drafts)).kind == REFUSE:
+        refuse(known, action, "refused", review.id)
+    first, rest = ([], drafts) if is_path else (drafts[:1], drafts[1:])
+    for draft in first:  # what an invalidation weakens beside it was shown, but nobody said yes to its words
+        draft.body["approved"] = review.id
+        if marker:
+            draft.body["marker"] = marker
+    asked = quarantine(known, policy, rest, action.by, draw)
+    return [_answer(review, "approve", reason, marker), *drafts, *asked]
+
+
+def grant(
+    known: State, name: str, digest: str, *, marker: str, expires: str, now: str, user: str = OWNER
+) -> list[Draft]:  # fmt: skip
+    """The yes alone, to be carried out until `expires`. It names the review; a digest of words would outlive them."""
+    review = _open(known, name, user)
+    if review.is_unfinished:
+        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
+    if digest != review.digest:
+        refuse(known, review.action, "other", review.id)
+    if expires <= now:
+        raise Refused(f"a yes that ends at {expires} is over already; give it a later end", "time")
+    return [Draft(REVIEW_GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
+
+
+def apply(
+    known: State, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
+    several: frozenset[str] = frozenset(),
+) -> list[Draft]:  # fmt: skip
+    """What a yes that was given before allows, once. NotApproved, if it does not count."""
+    review = known.reviews.find(approval.review)
+    if review is None or review.action.user != action.user:
+        refuse(known, action, "forged")
+    if why := why_not(policy, review, action, approval, now):
+        refuse(known, action, why, review.id)
+    return _allowed(known, policy, review, draw, marker=approval.marker, several=several)
+
+
+def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> str:
+    """Why a yes does not count for an action, in a word; nothing if it does. Only the ledger's own record counts."""
+    if not approval.covers(action) or review.digest != action.digest:
+        return "other"
+    if not approval.marker or approval.marker != review.marker:
+        return "forged"
+    if review.status == "waiting" and approval != review.approval:
+        return "forged"
+    if review.status == "approved" and not review.is_unfinished:
+        return "used"
+    if not review.is_open:
+        return "closed"
+    if not policy.names(review.granted_by):
+        return "stranger"
+    return "expired" if not review.is_unfinished and review.has_ended(now) else ""
+
+
+def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """The no. A belief that was not to be trusted goes out of sight, and stays in history."""
+    review = _open(known, name, user)
+    if review.is_unfinished:
+        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
+    drafts = [_answer(review, "reject", reason)]
+    if review.action.kind == "trust":
+        drafts += decide.put_away(known, review.action.target[0], reason=reason, user=user)
+    return drafts
+
+
+def withdraw(known: State, name: str, by: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """That whoever asked no longer does. What is kept out of recall stays in question until a person says so."""
+    review = _open(known, name, user)
+    if review.action.by != by:
+        raise Refused(
+            f"{review.id} was asked by another; a person says no to it with `tallystick review reject`", "permission"
+        )
+    if review.action.kind == "trust" or review.is_unfinished:
+        raise Refused(f"{review.id} is not one to withdraw; a person answers it with `tallystick review`", "permission")
+    return [_answer(review, "stale", reason or "withdrawn by the one who asked")]
+
+
+def trusted(known: State, action: Action, draw: Draw) -> list[Draft]:
+    """The yes to what is kept out of recall, by one who need not ask: to the question that waits, or to one put now."""
+    version = action.target[0]
+    if known.reviews.is_approved(version):
+        return []
+    waiting = known.reviews.find(known.reviews.in_question(version))
+    asked: Iterable[Draft] = () if waiting else [question(known, action, "it was asked and answered at once", draw)]
+    name = waiting.id if waiting else next(draft.body["review"] for draft in asked)
+    return [*asked, _answer(waiting or Review(id=name, action=action, why=""), "approve", action.reason)]
+
+
+def _open(known: State, name: str, user: str) -> Review:
+    review = known.reviews.get(name, user=user)
+    if not review.is_open:
+        raise Refused(f"{review.id} is {review.status} already; an answer is used once", "state")
+    return review
+
+
+def _answer(review: Review, answer: str, reason: str, marker: str = "") -> Draft:
+    """The marker. It names the review, which is one action's; a digest of words would outlive them."""
+    body = {"review": review.id, "user": review.action.user, "answer": answer}
+    if reason:
+        body["reason"] = reason
+    if marker:
+        body["marker"] = marker
+    return Draft(REVIEW_ANSWER, body)

@@ -1,0 +1,52 @@
+"""What may be said of working sessions, frames and settings, and which events say it."""
+
+from __future__ import annotations
+
+import re
+
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Draft
+from tallystick.records.frame import Frame
+from tallystick.records.operations import CONFIG_SET, FRAME_DROP, FRAME_PUT, SESSION_END, SESSION_START
+from tallystick.state.sessions import Work
+
+CLOCK = "total_active_hours"
+
+_KEY = re.compile(r"[a-z][a-z0-9_.-]{0,63}\Z")
+
+
+def start(session: str, task_type: str) -> list[Draft]:
+    """Begin to work. Whatever session was open ends where it was last heard."""
+    if not session or not task_type:
+        raise Refused("a working session has an id and a task type", "required")
+    return [Draft(SESSION_START, {"session": session, "task_type": task_type})]
+
+
+def end(known: Work, session: str) -> list[Draft]:
+    """Stop working. A session that is not open any more has ended already."""
+    return [Draft(SESSION_END, {"session": session})] if known.clock.session == session else []
+
+
+def put_frame(known: Work, frame: Frame) -> list[Draft]:
+    """Define a frame, or redefine it. The same definition again is no event."""
+    body = frame.to_body()
+    before = {name: value for name, value in known.frames.get(frame.name, {}).items() if name != "created_at"}
+    return [] if before == body else [Draft(FRAME_PUT, {"frame": body})]
+
+
+def drop_frame(known: Work, name: str) -> list[Draft]:
+    """A frame of the user's own goes. Behind one that had a built-in's name, the built-in is there again."""
+    if name not in known.frames:
+        raise NotFound(f"there is no frame of your own called {name!r}")
+    return [Draft(FRAME_DROP, {"name": name})]
+
+
+def set_config(known: Work, key: str, value: str) -> list[Draft]:
+    """Change a setting. The clock is no setting: only work moves it."""
+    if key == CLOCK:
+        raise Refused(f"{CLOCK} is moved by working sessions, and by nothing else", "field")
+    if not _KEY.match(key):
+        raise Refused(
+            f"a setting's name is small letters, digits and ._-, beginning with a letter; not {key!r}", "name"
+        )
+    return [] if known.config.get(key) == value else [Draft(CONFIG_SET, {"key": key, "value": value})]

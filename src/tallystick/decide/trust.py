@@ -1,0 +1,173 @@
+"""What may be said of trust, and what a statement is worth because of what it rests on or repeats.
+
+Three things lower what a program may claim: that it rests on something less trusted, that it repeats what recall served
+and nobody trusts, and that its source was set aside. One thing raises what is in doubt: that others, who are trusted
+and are not the same source, say it too. Words never do either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tallystick.decide.subjects import standing
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import NotFound
+from tallystick.records.event import Draft
+from tallystick.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
+from tallystick.records.policy import DEFAULT, RANK, is_above
+from tallystick.records.trust import NONE, USUAL, Distrust
+from tallystick.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
+
+SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
+BORNE_OUT = "agent"  # what is derived from what others confirmed
+_AT_ONCE = 1_000  # ids of one event
+CORROBORATORS = 1  # how many trusted, independent sources bear something out
+
+
+def distrust(known: State, source: str, *, user: str, since: str, first: int, reason: str) -> list[Draft]:
+    """Take a source out of recall. Saying so again is no event."""
+    before = known.distrusts.find(user, source)
+    if before and (before.first, before.since, before.reason) == (first, since, reason):
+        return []
+    body = {"user": user, "source": source, "trust": NONE, "since": since, "first": first}
+    return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
+
+
+def restore_trust(known: State, source: str, *, user: str, reason: str = "") -> list[Draft]:
+    """Let a source be recalled as before."""
+    if known.distrusts.find(user, source) is None:
+        raise NotFound(f"{source!r} is not withheld; `tallystick trust` lists what is")
+    body = {"user": user, "source": source, "trust": USUAL}
+    return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
+
+
+def is_in_doubt(known: State, trust: str, version: str) -> bool:
+    """Whether a tool or the web stated it, and neither a person nor enough others said the same or approved it."""
+    is_clear = known.reviews.is_approved(version) or known.distrusts.is_borne_out(version)
+    return trust in DEFAULT.quarantined and not is_clear
+
+
+def is_outranked(known: State, held: CurrentVersion | None, trust: str) -> bool:
+    """Whether it is in doubt, and somebody of that trust is above its source: then it keeps no name from them."""
+    if held is None:
+        return False
+    body = held.body()
+    stated = body.get("trust", "human")
+    return is_above(trust, stated) and is_in_doubt(known, stated, body["id"])
+
+
+def approved_episodes(known: State, source: str, *, user: str) -> list[Draft]:
+    """That all episodes of a source which are quarantined may be recalled. Its beliefs each have a review."""
+    ids = quarantined_episodes(known, source, user=user)
+    some = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
+    return [Draft(TRUST_CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
+
+
+def quarantined_episodes(known: State, source: str, *, user: str) -> list[str]:
+    """The events of the episodes that a source told, and that wait for approval."""
+    return [name for name in known.distrusts.doubted(user, source) if known.episodes.stands(name)]
+
+
+def withheld(known: State, held: CurrentVersion) -> Distrust | None:
+    """Why a belief is left out of recall, if its source is not trusted."""
+    body = held.body() if known.distrusts.of(held.user) else {}
+    return known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+
+
+# -- what is derived ---------------------------------------------------------------------------------------------------
+
+
+def worth(known: State, name: str, user: str, path: str = "") -> str:
+    """How far a belief can be built on: as it is trusted; as a person, if a person said yes to it; as an agent, if
+    others bore it out."""
+    held = known.find(name, user=user, path=path)
+    if held is None:
+        return "human"
+    body = held.body()
+    if withheld(known, held):
+        return min(str(body.get("trust", "human")), SET_ASIDE, key=RANK.__getitem__)
+    return BORNE_OUT if known.distrusts.is_borne_out(body["id"]) else standing(known, body["id"], user)
+
+
+def weakest(known: State, names: Iterable[str], user: str, path: str = "") -> tuple[str, str]:
+    """The least trust among some beliefs, and whose it is; a person's, if there are none."""
+    found = [(worth(known, name, user, path), name) for name in names]
+    return min(found, key=lambda each: RANK[each[0]], default=("human", ""))
+
+
+def lowered(known: State, drafts: list[Draft]) -> list[Draft]:
+    """Statements; one that rests on what is kept out of recall is trusted no more than that.
+
+    What rests on an agent's belief is not lowered to an agent's: then agents could change a person's own words.
+    """
+    for draft in drafts:
+        belief = draft.body.get("belief", {})
+        if grounds := belief.get("rests_on"):
+            least, _ = weakest(known, grounds, belief.get("user", OWNER))
+            if least in DEFAULT.quarantined and is_above(belief.get("trust", "human"), least):
+                belief["trust"] = least
+    return drafts
+
+
+def explained(known: State, drafts: list[Draft]) -> list[Draft]:
+    """Questions about what is in doubt only because of what it rests on, or repeats, say so."""
+    stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
+    for draft in drafts:
+        if draft.op == REVIEW_ASK and draft.body["action"]["kind"] == "trust":
+            body = stated.get(draft.body["action"]["target"][0], {})
+            if because := _because(known, body):
+                draft.body["why"] = because
+    return drafts
+
+
+def _because(known: State, body: dict[str, object]) -> str:
+    belief = body.get("belief")
+    if not isinstance(belief, dict):
+        return ""
+    least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
+    if below and least == belief.get("trust"):
+        return f"it rests on {below}, which {least} stated, and is kept out of recall until a person says yes"
+    if body.get("echo"):
+        return "it repeats what is kept out of recall, and is kept out until a person says yes"
+    return ""
+
+
+# -- what is borne out -------------------------------------------------------------------------------------------------
+
+
+def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:
+    """What is in doubt, and is confirmed by these statements of a trusted source: that it is, and that nobody need
+    answer for it any more. Nothing if `needed` is 0: then only a person's yes counts."""
+    found: dict[str, str] = {}
+    for draft in drafts if known.distrusts.has_doubts else ():
+        said = draft.body.get("belief") or draft.body.get("episode")
+        if not said or "echo" in draft.body or said.get("trust", "human") in DEFAULT.quarantined:
+            continue
+        if not speaks_for_all(said):
+            continue
+        user, mine = said.get("user", OWNER), voice(by, said.get("trust", "human"))
+        for name, teller, voices in known.distrusts.doubts(user, said.get("text") or said.get("content") or ""):
+            others = {each for each in (*voices, mine) if each != teller and _is_relied_on(known, user, each)}
+            if 0 < needed() <= len(others) and not known.reviews.is_approved(name):
+                found[name] = user
+    return [draft for user in dict.fromkeys(found.values()) for draft in _confirmed(known, found, user)]
+
+
+def _is_relied_on(known: State, user: str, spoken: str) -> bool:
+    """Whether nobody has set aside the door through which something was said."""
+    return known.distrusts.against(user, by=spoken.removeprefix(AS_A_PERSON), seq=LATEST) is None
+
+
+def _confirmed(known: State, found: dict[str, str], user: str) -> list[Draft]:
+    ids = [name for name, whose in found.items() if whose == user]
+    drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
+    for name in ids:
+        if review := known.reviews.in_question(name):
+            reason = "others, who are trusted, said the same"
+            drafts.append(Draft(REVIEW_ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
+    return drafts

@@ -1,0 +1,413 @@
+"""The folder of chronomemory v0.1.x, read by its own rule: the log, the snapshot, and what both say of each other.
+
+`events.wal` is NDJSON, split at the byte `\\n` alone. A line's `hash` is the SHA-256 of `json.dumps(all but hash,
+sort_keys=True, ensure_ascii=False)`; `prev_hash` is the hash above it, "" for the first. `seq` rises by one, from 1;
+compaction there begins a new chain, so a file may also begin with a `compact` at any seq.
+
+`snapshot.json` is `{"seq", "last_hash", "ts", "records"}`: every record as it stood after event `seq`, whose hash is
+`last_hash`. It has no hash of its own. What was compacted stands in it alone.
+
+`read` gives a whole log or names its first bad line. That rule hashes meaning, not bytes, so a line is also compared
+with the bytes its writer would have used: a changed space is noticed too. A last line without its newline is `torn`:
+kept, never counted. `compare` names the events that are missing according to the other file. `rescue` is for a log
+that failed: it gives every line whose own hash holds, and lists the rest. `steps` puts log and snapshot together: a log
+that has an event stands against the snapshot, which is believed only where lines were compacted or lost.
+
+What none of them can know: that the lines after the snapshot are gone from the end, or that what was compacted was
+changed in the snapshot. And they do not judge what the records say: that system took NaN, a confidence of 7.5 and an
+empty id. `chrono_values` has a place for those.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from tallystick.exchange.conversation import moment
+from tallystick.records import json as strict_json
+from tallystick.records.esdb_record import ChronoRecord
+
+UPSERTS = ("upsert", "migrate")
+OPS = (*UPSERTS, "delete", "compact")
+WAL, SNAPSHOT = "events.wal", "snapshot.json"
+
+_OF_ANOTHER = f"{SNAPSHOT} is of another log: the last event that it had seen has another hash in {WAL}"
+_DEPTH = 200  # of the objects in a line. Python itself stops at about a thousand
+_KEYS: dict[str, Any] = {  # and what each must be
+    "seq": int,
+    "ts": str,
+    "op": str,
+    "record_id": str,
+    "record": dict | None,
+    "prev_hash": str,
+    "hash": str,
+    "recursion_depth": int,
+}
+_SPELLINGS = tuple(
+    json.JSONEncoder(ensure_ascii=ascii_only, separators=separators)
+    for separators in ((", ", ": "), (",", ":"))
+    for ascii_only in (False, True)
+)
+_USUAL = {name: value for name, value in ChronoRecord("").to_dict().items() if name != "rests_on"}
+
+
+@dataclass(frozen=True, slots=True)
+class OldEvent:
+    """One line of the log, found sound."""
+
+    line: int  # from 1, as an editor counts
+    seq: int
+    ts: str
+    op: str
+    record_id: str
+    record: dict[str, Any] | None
+    prev_hash: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class OldLedger:
+    """A whole log."""
+
+    events: tuple[OldEvent, ...]
+    digest: str  # SHA-256 of all its bytes, the torn ones included
+    torn: bytes  # an unterminated last line
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The records as they stood after event `seq`."""
+
+    seq: int
+    last_hash: str
+    ts: str
+    records: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One version of a record, or its deletion, with the time it was recorded."""
+
+    place: str  # where it stands, for messages
+    ts: str
+    op: str  # upsert or delete
+    record: dict[str, Any]  # of a deletion: its id, and what the line says beside it
+    mark: str  # the line's hash, or the digest of a snapshot's record: the same whenever it is read
+
+
+def looks_like(first_line: bytes) -> bool:
+    """Whether a file that begins so is for `read`. One damaged key does not hide it: `read` will name the damage."""
+    return sum(b'"%b"' % key.encode() in first_line for key in _KEYS) >= len(_KEYS) - 1
+
+
+def has_line(data: bytes) -> bool:
+    """Whether one line of a log that may be damaged is as chronomemory wrote it."""
+    return any(looks_like(line) and rescue(line)[0] for line in data.split(b"\n"))
+
+
+def is_snapshot(head: bytes) -> bool:
+    """Whether a file that begins so is for `read_snapshot`."""
+    return head.lstrip().startswith(b"{") and b'"last_hash":' in head and b'"records":' in head
+
+
+def read(data: bytes) -> OldLedger:
+    """Give every event of a log, or a `ValueError` naming the first bad line and what is wrong with it.
+
+    A last line that is whole but for its newline was written; a shorter one never was.
+    """
+    *lines, torn = data.split(b"\n")
+    events: list[OldEvent] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            events.append(_event(number, line.removesuffix(b"\r"), events[-1] if events else None))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    if torn:
+        try:
+            events.append(_event(len(lines) + 1, torn.removesuffix(b"\r"), events[-1] if events else None))
+            torn = b""
+        except ValueError:
+            pass
+    return OldLedger(tuple(events), sha256(data).hexdigest(), torn)
+
+
+def rescue(data: bytes) -> tuple[list[OldEvent], list[tuple[str, str]]]:
+    """Give every event whose own hash holds, in the order of their seqs; and the place and fault of each other line.
+
+    An event that is given but does not follow the one before it, or says more than its hash covers, is listed too.
+    """
+    found: dict[str, OldEvent] = {}  # by hash: a line that stands twice is one event
+    rest: list[tuple[str, str]] = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                fields = _fields(line.removesuffix(b"\r"))
+                event = _sound(number, fields)
+            except ValueError as error:
+                rest.append((f"line {number}", str(error)))
+                continue
+            found.setdefault(event.hash, event)
+            if unknown := fields.keys() - _KEYS.keys():
+                rest.append((f"line {number}", f"taken without {min(unknown)!a:.60}, which its hash does not cover"))
+    events = sorted(found.values(), key=lambda event: event.seq)
+    for above, event in pairwise(events):
+        if event.seq <= above.seq + 1 and event.prev_hash != above.hash:
+            rest.append((f"line {event.line}", f"taken, but it does not follow line {above.line}, by their hashes"))
+    return events, rest
+
+
+def read_snapshot(data: bytes) -> Snapshot:
+    """Give a `snapshot.json`, or a `ValueError`."""
+    found = strict_json.parse(data, _DEPTH)
+    kinds = {"seq": int, "last_hash": str, "ts": str, "records": list}
+    if not isinstance(found, dict) or any(type(found.get(name)) is not kind for name, kind in kinds.items()):
+        raise ValueError("not a snapshot: it is an object with seq, last_hash, ts and a list of records")
+    if found["seq"] < 0:
+        raise ValueError("not a snapshot: its seq is below 0")
+    for number, record in enumerate(found["records"], start=1):
+        if not isinstance(record, dict):
+            raise ValueError(f"not a snapshot: record {number} is no object")
+    return Snapshot(found["seq"], found["last_hash"], found["ts"], tuple(found["records"]))
+
+
+def compare(events: Sequence[OldEvent], snapshot: Snapshot | None) -> None:
+    """Hold a whole log and its snapshot against each other: a `ValueError` says which events are missing."""
+    last = events[-1].seq if events else 0
+    gone = events[0].seq - 1 if events and events[0].op == "compact" else 0  # from the log, into the snapshot
+    if snapshot is None:
+        if gone:
+            raise ValueError(f"{SNAPSHOT} is missing, and {_span(1, gone)} in it alone, since a compaction")
+        return
+    if snapshot.seq > last:
+        raise ValueError(
+            f"{_span(last + 1, snapshot.seq)} missing: {SNAPSHOT} was written after event {snapshot.seq},"
+            f" and {WAL} ends with event {last}"
+        )
+    if snapshot.seq < gone:
+        raise ValueError(
+            f"{_span(snapshot.seq + 1, gone)} missing: {WAL} was compacted after event {gone}, and this"
+            f" {SNAPSHOT} is an older one, of event {snapshot.seq}"
+        )
+    if _is_of_another(events, snapshot):
+        raise ValueError(_OF_ANOTHER)
+
+
+def missing(events: Sequence[OldEvent], snapshot: Snapshot | None) -> str:
+    """Which events neither a rescued log has nor a compaction put into the snapshot, like `3, 7 to 9`."""
+    last, found = _compacted(events, snapshot), list[str]()
+    for seq in (*(event.seq for event in events), (snapshot.seq if snapshot else 0) + 1):
+        if seq > last + 1:
+            found.append(str(last + 1) if seq == last + 2 else f"{last + 1} to {seq - 1}")
+        last = max(last, seq)
+    return ", ".join(found)
+
+
+def steps(events: Sequence[OldEvent], snapshot: Snapshot | None) -> tuple[list[Step], list[str]]:
+    """Every version in the order in which they were recorded; and what the snapshot says that is not believed.
+
+    Records that were compacted, or whose lines are lost, come from the snapshot, before everything else. Where the two
+    disagree, a log that has every event up to the snapshot stands; where lines of it are lost, what the snapshot says
+    comes after those that it had seen. A deletion of what was never there is nothing, unless lines are lost.
+    """
+    found, notes = _put_together(events, snapshot) if snapshot else (_in_log(events), [])
+    return found if missing(events, snapshot) else list(_of_known(found)), notes
+
+
+def _put_together(events: Sequence[OldEvent], snapshot: Snapshot) -> tuple[list[Step], list[str]]:
+    early = _in_log(event for event in events if event.seq <= snapshot.seq)
+    late = _in_log(event for event in events if event.seq > snapshot.seq)
+    compacted = _compacted(events, snapshot)
+    seen = {event.seq for event in events if compacted < event.seq <= snapshot.seq}
+    has_all, is_others = len(seen) == snapshot.seq - compacted, _is_of_another(events, snapshot)
+    held, names = state(early), set[str]()
+    before, after, differ = list[Step](), list[Step](), list[str]()
+    since = events[0].ts if compacted and events else snapshot.ts
+    for number, record in enumerate(snapshot.records, start=1):
+        name = _name(record)
+        names.add(name)
+        place, mark = f"{SNAPSHOT}, record {number}", sha256(_bytes(record)).hexdigest()
+        if name not in held and (compacted or not has_all):
+            before.append(Step(place, since, "upsert", record, mark))
+        elif name not in held or _bytes(_completed(record)) != _bytes(_completed(held[name])):
+            if has_all or is_others:
+                differ.append(name)
+            else:
+                after.append(Step(place, snapshot.ts, "upsert", record, mark))
+    if has_all:
+        differ += sorted(held.keys() - names)
+    notes = [_OF_ANOTHER] if is_others else []
+    notes += [f"{name!r:.80}: the snapshot says otherwise than the log, which stands" for name in differ]
+    return [*before, *early, *after, *late], notes
+
+
+def _of_known(found: Iterable[Step]) -> Iterator[Step]:
+    names = set[str]()
+    for step in found:
+        if step.op == "upsert":
+            names.add(_name(step.record))
+        if _name(step.record) in names:
+            yield step
+
+
+def state(told: Iterable[Step]) -> dict[str, dict[str, Any]]:
+    """The records as they stand after these steps, by name, the first one recorded first."""
+    held: dict[str, dict[str, Any]] = {}
+    for step in told:
+        name = _name(step.record)
+        if step.op == "upsert":
+            held[name] = step.record
+        elif name in held:
+            held[name] = {**held[name], "status": "tombstone"}
+    return held
+
+
+def times(found: Sequence[Step], now: str) -> tuple[list[str], list[str]]:
+    """When each step was recorded, as our ledger writes it; and a remark on each whose time is none, else "".
+
+    It has that of the step before it, and the first the earliest that is known.
+    """
+    known = [_recorded_at(step.ts) for step in found]
+    last, remarks = min(filter(None, known), default=now), list[str]()
+    for number, (step, at) in enumerate(zip(found, known, strict=True)):
+        last = known[number] = at or last
+        remarks.append("" if at else f"its time {step.ts!a:.60} is none; it has the one before it")
+    return known, remarks
+
+
+def _recorded_at(ts: str) -> str:
+    """A line's time as our ledger writes it; empty if it is none, or one that no clock shows."""
+    found = moment(ts)
+    return found if "1970" <= found < "2262" else ""
+
+
+def encode(
+    *,
+    seq: int,
+    ts: str,
+    op: str,
+    record_id: str,
+    record: dict[str, Any] | None,
+    prev_hash: str = "",
+    recursion_depth: int = 0,
+) -> bytes:
+    """Write one line, newline included, as chronomemory does. `hash_in` gives the next line's `prev_hash`."""
+    body = {"seq": seq, "ts": ts, "op": op, "record_id": record_id, "record": record, "prev_hash": prev_hash}
+    depth = {"recursion_depth": recursion_depth}
+    strict_json.check(body | depth)
+    line = body | {"hash": _hash(body | depth)} | depth
+    _check_types(line)
+    _check_op(line)
+    return _SPELLINGS[0].encode(line).encode() + b"\n"
+
+
+def hash_in(line: bytes) -> str:
+    """Give the hash that a line states for itself."""
+    return str(_fields(line)["hash"])
+
+
+def _event(number: int, line: bytes, above: OldEvent | None) -> OldEvent:
+    fields = _fields(line)
+    _check_keys(fields)
+    event = _sound(number, fields)
+    if all(spelling.encode(fields).encode() != line for spelling in _SPELLINGS):
+        raise ValueError("its bytes are not as chronomemory writes them")
+    _check_place(event, above)
+    return event
+
+
+def _sound(number: int, fields: dict[str, Any]) -> OldEvent:
+    """One line by itself."""
+    if fields["hash"] != _hash({key: fields[key] for key in _KEYS if key != "hash"}):
+        raise ValueError("its hash does not fit what it says")
+    _check_op(fields)
+    return OldEvent(number, *(fields[key] for key in _KEYS if key != "recursion_depth"))
+
+
+def _fields(line: bytes) -> dict[str, Any]:
+    fields = strict_json.parse(line, _DEPTH)
+    if not isinstance(fields, dict):
+        raise ValueError("not a JSON object")
+    _check_types(fields)
+    return fields
+
+
+def _check_types(fields: dict[str, Any]) -> None:
+    if missing := _KEYS.keys() - fields.keys():
+        raise ValueError(f"lacks {', '.join(sorted(missing))}")
+    for key, kind in _KEYS.items():
+        if not isinstance(fields[key], kind) or isinstance(fields[key], bool):
+            raise ValueError(f"{key} is of the wrong type")
+
+
+def _check_keys(fields: dict[str, Any]) -> None:
+    if unknown := fields.keys() - _KEYS.keys():
+        raise ValueError(f"unknown key {min(unknown)!a:.60}")
+
+
+def _hash(body: dict[str, Any]) -> str:
+    try:
+        return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    except UnicodeEncodeError:
+        raise ValueError("holds a lone surrogate, which has no hash") from None
+
+
+def _check_op(fields: dict[str, Any]) -> None:
+    if fields["op"] not in OPS:
+        raise ValueError(f"unknown op {fields['op']!a:.60}")
+    if fields["op"] in UPSERTS and fields["record"] is None:
+        raise ValueError(f"an {fields['op']} without a record")
+
+
+def _check_place(event: OldEvent, above: OldEvent | None) -> None:
+    if event.prev_hash != (above.hash if above else ""):
+        raise ValueError(f"its prev_hash is not {'the hash of the line above' if above else 'empty, as the first is'}")
+    if above is None and event.op == "compact":
+        return
+    due = above.seq + 1 if above else 1
+    if event.seq != due:
+        raise ValueError(f"its seq is {event.seq!r:.60}, and {due} was due")
+
+
+def _compacted(events: Sequence[OldEvent], snapshot: Snapshot | None) -> int:
+    """The last event that a compaction put into the snapshot; a snapshot without a log has all of them."""
+    if snapshot is None or not events:
+        return snapshot.seq if snapshot else 0
+    return min(events[0].seq - 1, snapshot.seq) if events[0].op == "compact" else 0
+
+
+def _is_of_another(events: Iterable[OldEvent], snapshot: Snapshot) -> bool:
+    """Whether the last event that a snapshot had seen is another one here."""
+    there = {event.hash for event in events if event.seq == snapshot.seq}
+    return bool(there) and snapshot.last_hash not in there
+
+
+def _span(first: int, last: int) -> str:
+    return f"event {first} is" if first == last else f"events {first} to {last} are"
+
+
+def _in_log(events: Iterable[OldEvent]) -> list[Step]:
+    found = []
+    for event in events:
+        place = f"{WAL}, line {event.line}"
+        if event.op in UPSERTS and event.record is not None:
+            found.append(Step(place, event.ts, "upsert", event.record, event.hash))
+        elif event.op == "delete":
+            found.append(Step(place, event.ts, "delete", {**(event.record or {}), "id": event.record_id}, event.hash))
+    return found
+
+
+def _name(record: dict[str, Any]) -> str:
+    """By which a record is told from others: its id. One that is no text is none that any text is."""
+    id = record.get("id", "")
+    return id if isinstance(id, str) else f"\0{json.dumps(id, sort_keys=True)}"
+
+
+def _completed(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as that system has it in mind: without fields that it does not know, and with all that it does."""
+    return {name: record.get(name, usual) for name, usual in _USUAL.items()}
+
+
+def _bytes(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, sort_keys=True).encode()

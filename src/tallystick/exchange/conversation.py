@@ -1,0 +1,225 @@
+"""What people bring with them from elsewhere, in one shape: conversations, notes, and what could not be taken.
+
+A conversation is a tree of turns, because that is what other systems keep: a question asked again is a branch. Nothing
+of it is judged here; whose words a turn holds is said by its role, never read from its text.
+
+A reader gives what it finds one by one, so that a file need not fit into memory: `Began` for a conversation, then what
+was `Said` in it; a `Note`; or `Skipped`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from tallystick.records.transfer import Skipped
+
+PERSON, ASSISTANT, TOOL, SYSTEM = "person", "assistant", "tool", "system"
+DOCUMENT = "document"  # somebody's words that a person handed over
+
+_LONE = re.compile("[\ud800-\udfff]")
+_BLANK = b" \t\r\n"
+_LONGEST = 200  # letters of a name or a title
+_MARK = b"\xef\xbb\xbf"
+_SIGN = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[\[\]{}]', re.DOTALL)  # a string without end takes the rest
+_DEEPER = {0x5B: 1, 0x7B: 1, 0x5D: -1, 0x7D: -1}  # brackets
+_MILLISECONDS = 1e11  # a number of seconds above this is thousands of years away
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing that was said. `parent` is the turn before it; one without words only holds the tree together."""
+
+    id: str
+    parent: str  # empty: it begins the conversation, or a part of its own
+    role: str
+    text: str
+    at: str = ""  # as ISO 8601 in UTC; empty where nobody wrote it down
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_aside: bool = False  # of a part that an assistant talked over by itself, never on the line
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A tree of turns in the order of the file. `living` is the last turn of the branch that was gone on with."""
+
+    id: str
+    title: str
+    turns: tuple[Turn, ...]
+    living: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStart:
+    """A conversation, before what was said in it. `ids` are those of its turns that have words, in their order."""
+
+    conversation: str
+    title: str
+    ids: tuple[str, ...]
+    above: Mapping[str, str] = field(default_factory=dict)  # its branches, and which one each left; empty: the line
+    at: str = ""
+    asides: frozenset[str] = frozenset()  # those of its branches that an assistant talked over by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A turn with words, and where it stands: on the line, or on the branch that begins with the turn `branch`."""
+
+    conversation: str
+    number: int  # of the turn in its conversation, from 0 on
+    turn: Turn
+    branch: str = ""  # empty: the line
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was held true of something: what becomes a belief."""
+
+    about: str  # the entity, as it is called there
+    text: str
+    kind: str = ""  # of the entity, as it is called there
+    tags: tuple[str, ...] = ()
+    at: str = ""
+    triple: tuple[str, str, str] | None = None  # where it is a relation
+    metadata: dict[str, Any] = field(default_factory=dict)
+    role: str = PERSON  # who noted it
+    id: str = ""  # as it is called there, if it is
+
+
+Item = ConversationStart | Message | Note | Skipped
+Lines = Callable[[], Iterator[tuple[int, bytes]]]  # the lines of a file, from the first one on each time
+
+
+def loaded(data: bytes) -> Any:
+    """JSON, read with patience: halves of letters, which other systems cut out of emoji, become U+FFFD. ValueError."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        text = data.decode("utf-8-sig", "replace")
+    try:
+        return _whole(json.loads(text))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that say something, with their numbers as an editor counts them."""
+    for number, line in enumerate(data.removeprefix(_MARK).split(b"\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def objects_in(lines: Lines) -> Iterator[tuple[str, Any]]:
+    """What each line holds, with its place; a `Skipped` for a line that is no JSON."""
+    for number, line in lines():
+        place = f"line {number}"
+        try:
+            found = loaded(line)
+        except ValueError:
+            found = Skipped(place, "it is not JSON, or it was cut off")
+        yield place, found
+
+
+def elements(data: bytes) -> Iterator[bytes]:
+    """The entries of a list, one by one, so that only one at a time is taken apart. What is no list is one entry.
+
+    ValueError where it is cut off; what came before was whole.
+    """
+    first = _first(data)
+    if data[first : first + 1] != b"[":
+        yield data
+        return
+    depth, start, end = 0, 0, first + 1
+    for found in _SIGN.finditer(data, first):
+        if depth == 1:
+            start = found.start()
+            if odd := data[end:start].strip(_BLANK + b","):  # numbers and the like
+                yield odd
+        depth += _DEEPER.get(data[found.start()], 0)
+        if depth == 0:
+            return
+        if found.end() == len(data):
+            break
+        if depth == 1 and found.start() != first:
+            end = found.end()
+            yield data[start:end]
+    raise ValueError("it was cut off")
+
+
+def entries(data: bytes) -> Iterator[tuple[str, Any]]:
+    """What each entry of a list holds, with its place; a `Skipped` for one that is no JSON. ValueError as above."""
+    for number, entry in enumerate(elements(data), start=1):
+        place = f"entry {number}"
+        try:
+            found = loaded(entry)
+        except ValueError as error:
+            found = Skipped(place, f"it is not JSON that can be read ({error})")
+        yield place, found
+
+
+def _first(data: bytes) -> int:
+    at = len(_MARK) if data[: len(_MARK)] == _MARK else 0
+    while data[at : at + 1] and data[at] in _BLANK:
+        at += 1
+    return at
+
+
+def moment(said: object) -> str:
+    """A time as other systems write it, seconds, milliseconds or text; empty if it is none."""
+    try:
+        if isinstance(said, int | float) and not isinstance(said, bool):
+            return _stamp(datetime.fromtimestamp(said / 1000 if said > _MILLISECONDS else said, UTC))
+        if isinstance(said, str) and said.strip():
+            then = datetime.fromisoformat(said.strip())
+            return _stamp(then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC))
+    except (ValueError, OverflowError, OSError):
+        pass
+    return ""
+
+
+def text_of(value: object) -> str:
+    """A value if it is text, else nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def line_of(value: object) -> str:
+    """A text on one line, and not for ever: a title, a folder, whatever is told again with every turn."""
+    return " ".join(value[: 4 * _LONGEST].split())[:_LONGEST] if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str:
+    """A name as it was given; one that is longer than any is named anew."""
+    name = text_of(value)
+    return name if len(name) <= _LONGEST else named_after(name)
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a file that begins so may be an object or a list."""
+    return head[_first(head) :][:1] in (b"[", b"{")
+
+
+def named_after(*words: str) -> str:
+    """A name for what has none: the same words give the same one."""
+    return sha256("\x00".join(words).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def _stamp(then: datetime) -> str:
+    return then.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {_whole(name): _whole(each) for name, each in value.items()}
+    return value

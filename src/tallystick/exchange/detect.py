@@ -1,0 +1,49 @@
+"""The formats that are read, and which of them a file is in, told from how it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tallystick.exchange import agent_memory, chatgpt, claude_code, claude_export, codex, markdown_notes, mcp_memory
+from tallystick.exchange.conversation import Item, Lines
+
+HEAD = 1 << 20  # bytes that are enough to tell
+MARKDOWN, AGENT_MEMORY = "markdown", "agent-memory"
+
+Whole = Callable[[], bytes]
+Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name, its lines, or all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one system keeps what was said."""
+
+    looks_like: Callable[[bytes], bool]
+    items: Reader
+    agent: str = ""  # as whom the assistant there is known here
+
+
+def _by_line(items: Callable[[Lines], Iterator[Item]]) -> Reader:
+    return lambda _, lines, __: items(lines)
+
+
+def _at_once(items: Callable[[bytes], Iterator[Item]]) -> Reader:
+    return lambda _, __, whole: items(whole())
+
+
+FORMATS: dict[str, Format] = {
+    "claude-code": Format(claude_code.looks_like, _by_line(claude_code.items), "claude-code"),
+    "codex": Format(codex.looks_like, _by_line(codex.items), "codex"),
+    "claude": Format(claude_export.looks_like, _at_once(claude_export.items), "claude"),
+    "chatgpt": Format(chatgpt.looks_like, _at_once(chatgpt.items), "chatgpt"),
+    "mcp-memory": Format(mcp_memory.looks_like, _by_line(mcp_memory.items)),
+    # Any text is Markdown: it is known by the name of its file alone, and whose it is by where that lies.
+    AGENT_MEMORY: Format(lambda _: False, lambda name, _, whole: agent_memory.items(name, whole())),
+    MARKDOWN: Format(lambda _: False, lambda name, _, whole: markdown_notes.items(name, whole())),
+}
+
+
+def detected(head: bytes) -> str:
+    """The name of the format, or nothing if the file is in none that is known."""
+    return next((name for name, each in FORMATS.items() if each.looks_like(head)), "")

@@ -1,0 +1,94 @@
+"""What `.specsmith/requirements.json` and `testcases.json` hold.
+
+Every entry of a file comes back, either as an `Item` or as a `Skipped` with the reason: none is lost without a word.
+An item's `data` is the whole entry, so nothing in it is lost either. Where two entries bear one id the first stands:
+which of them was meant cannot be known here. A `null` is taken as not given.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tallystick.records import json as strict_json
+
+_WRAPPERS = {"requirement": "requirements", "testcase": "testcases"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A requirement or a test case, sound enough to be recorded."""
+
+    id: str  # verbatim, never empty
+    kind: str
+    label: str
+    status: str  # active or deprecated
+    confidence: float | None  # within [0, 1]
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An entry that could not be taken."""
+
+    index: int  # in the list, from 0
+    id: str  # "" where it has none
+    reason: str
+
+
+def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
+    """Give the items of a file and what was skipped, both in the file's order. `kind` is requirement or testcase."""
+    items: dict[str, Item] = {}
+    skipped: list[Skipped] = []
+    for index, entry in enumerate(_entries(data, kind)):
+        try:
+            item = _item(entry, kind)
+            if item.id in items:
+                raise ValueError(f"repeats the id {item.id!a:.60}; the first one stands")
+            items[item.id] = item
+        except ValueError as error:
+            skipped.append(Skipped(index, _id_of(entry), str(error)))
+    return list(items.values()), skipped
+
+
+def _entries(data: bytes, kind: str) -> list[object]:
+    if kind not in _WRAPPERS:
+        raise ValueError(f"unknown kind {kind!a:.60}: say requirement or testcase")
+    found = strict_json.parse(data)
+    if isinstance(found, dict):
+        found = found.get(_WRAPPERS[kind])
+    if not isinstance(found, list):
+        raise ValueError(f"not a list of {_WRAPPERS[kind]}")
+    return found
+
+
+def _item(entry: object, kind: str) -> Item:
+    if not isinstance(entry, dict):
+        raise ValueError("not an object")
+    id = entry.get("id")
+    if not isinstance(id, str) or not id:
+        raise ValueError("has no id" if id in (None, "") else "its id is not text")
+    strict_json.check(entry)
+    status = "deprecated" if "deprecat" in _text(entry, "status").lower() else "active"
+    return Item(id, kind, _text(entry, "title"), status, _confidence(entry), entry)
+
+
+def _text(entry: dict[str, Any], key: str) -> str:
+    value = entry.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{key}: not text")
+    return value or ""
+
+
+def _confidence(entry: dict[str, Any]) -> float | None:
+    value = entry.get("confidence")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("confidence: not a number")
+    if not 0 <= value <= 1:
+        raise ValueError(f"confidence: {value} is not between 0 and 1")
+    return float(value)
+
+
+def _id_of(entry: object) -> str:
+    id = entry.get("id") if isinstance(entry, dict) else None
+    return id.encode(errors="replace").decode() if isinstance(id, str) else ""

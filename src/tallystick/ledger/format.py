@@ -1,0 +1,178 @@
+"""How an event looks on disk, and why reading it needs no guessing.
+
+One event is one line of compact UTF-8 JSON, its keys in this order and no other:
+
+    {"seq":42,"ts":"2026-11-14T23:59:59.123456Z","op":"belief.put/1","id":"01J…","by":"mcp:3f9a",
+     "batch":40,"left":0,"digest":"<64 hex>","prev":"<64 hex>","hash":"<64 hex>","data":{"salt":"…","body":{…}}}\\n
+
+(shown here on two lines). `digest` is the SHA-256 of the bytes of `data` as written. `hash` is the SHA-256 of the
+line's bytes up to `,"hash":`, so it covers the header, the digest and the link to the line above. Checking slices
+raw bytes: nothing is re-serialised, so it is the same in any language. The Merkle leaf is that same hashed slice.
+
+Lines are split at the byte \\n alone. The header holds no personal text and is strict enough to be read by one
+regular expression, so two readers cannot read it differently. Erasure replaces `data` by `null` and spaces of the
+same length; header, hash, tree and offsets stay as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.records.errors import Refused
+from tallystick.records.event import TIME, Event, as_told
+
+FORMAT = 1
+ZERO = "0" * 64
+MAX_LINE = 1 << 20
+
+BEGIN = "ledger.begin/1"
+SEAL = "ledger.seal/1"
+TORN = "ledger.torn/1"
+PRUNE = "ledger.prune/1"
+RESTORE = "ledger.restore/1"
+REPAIR = "ledger.repair/1"
+COPY = "ledger.copy/1"
+SNAPSHOT = "snapshot/1"
+ERASE = "erase/1"
+ERASED = "erase.done/1"
+
+# What the ledger writes about itself; everything else was said by a caller.
+HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, TIME, SNAPSHOT, ERASE, ERASED})
+
+_HEADER = (
+    rb'\{"seq":(0|[1-9]\d{0,15}),"ts":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"'
+    rb',"op":"([a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3})","id":"([0-9A-HJKMNP-TV-Z]{26})","by":"([a-z]+:[0-9a-z]{1,32})"'
+    rb',"batch":(0|[1-9]\d{0,15}),"left":(0|[1-9]\d{0,15}),"digest":"([0-9a-f]{64})","prev":"([0-9a-f]{64})"'
+    rb',"hash":"([0-9a-f]{64})","data":'
+)
+HEADER = re.compile(_HEADER)
+LINE = re.compile(_HEADER + rb"([^\n]*)\}\n")
+HASH_GROUP = 10
+BEFORE_HASH = len(b',"hash":"')
+
+_OP = re.compile(r"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}\Z")
+_BY = re.compile(r"[a-z]+:[0-9a-z]{1,32}\Z")
+_HOLLOW = re.compile(rb"null *\Z")
+_LONGEST_OP = 64
+
+
+class BadLine(Exception):
+    """These bytes are not a line of a ledger; the text says why."""
+
+
+class Line(NamedTuple):
+    """One whole line, checked against itself (not yet against the line above)."""
+
+    seq: int
+    ts: str
+    op: str
+    id: str
+    by: str
+    batch: int
+    left: int
+    prev: str
+    hash: str
+    slice: bytes
+    data: bytes
+    sound: bool  # the data is what the digest says; else it is erased, half erased, or damaged
+
+    def event(self) -> Event:
+        """What the line says; of what was taken in from another memory, as it was recorded there."""
+        body = body_of(self.data) if self.sound else None
+        return as_told(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
+
+
+def check_by(by: str) -> str:
+    """`by` names a door and an opaque source, like `cli:local`; anything else could carry someone's words."""
+    if not _BY.match(by):
+        raise Refused(f"not a source: {by!r}; write door:source in small letters and digits, like cli:local", "name")
+    return by
+
+
+def data_of(body: object, salt: str) -> bytes:
+    """The bytes of `data`. The salt keeps an erased text from being guessed from its digest."""
+    try:
+        return b'{"salt":"' + salt.encode() + b'","body":' + orjson.dumps(body) + b"}"
+    except orjson.JSONEncodeError as error:
+        raise Refused(f"cannot be written as JSON: {error}", "json") from None
+
+
+def body_of(data: bytes) -> dict[str, Any]:
+    """What `data` says."""
+    try:
+        body = orjson.loads(data)["body"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise BadLine("its data is not what the format says") from None
+    if not isinstance(body, dict):
+        raise BadLine("its data is not what the format says")
+    return body
+
+
+def fresh_salt() -> str:
+    return os.urandom(16).hex()
+
+
+def encode(
+    seq: int, ts: str, op: str, event_id: str, by: str, batch: int, left: int, prev: str, data: bytes
+) -> tuple[bytes, bytes, str]:
+    """The line, its hashed slice, and its hash."""
+    digest = sha256(data).hexdigest()
+    head = (
+        f'{{"seq":{seq},"ts":"{ts}","op":"{op}","id":"{event_id}","by":"{by}",'
+        f'"batch":{batch},"left":{left},"digest":"{digest}","prev":"{prev}"'
+    ).encode()
+    hashed = sha256(head).hexdigest()
+    line = b'%b,"hash":"%b","data":%b}\n' % (head, hashed.encode(), data)
+    if len(line) > MAX_LINE:
+        raise Refused(
+            f"too long: a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts", "size"
+        )
+    return line, head, hashed
+
+
+def check_op(op: str) -> str:
+    if len(op) > _LONGEST_OP or not _OP.match(op):
+        raise Refused(f"not an operation: {op!r}", "name")
+    return op
+
+
+def parse(raw: bytes) -> Line:
+    """The line in `raw` (with its newline), checked against itself. Raises BadLine."""
+    found = LINE.fullmatch(raw)
+    if found is None:
+        raise BadLine(why_not(raw))
+    seq, ts, op, event_id, by, batch, left, digest, prev, hashed, data = found.groups()
+    head = raw[: found.start(HASH_GROUP) - BEFORE_HASH]
+    if sha256(head).hexdigest() != hashed.decode():
+        raise BadLine("its hash does not fit its header")
+    sound = sha256(data).hexdigest() == digest.decode()
+    return Line(
+        int(seq), ts.decode(), op.decode(), event_id.decode(), by.decode(), int(batch), int(left),
+        prev.decode(), hashed.decode(), head, data, sound,
+    )  # fmt: skip
+
+
+def why_not(raw: bytes) -> str:
+    """Why `raw` is not laid out as a line."""
+    if not raw.endswith(b"\n"):
+        return "it has no end"
+    if len(raw) > MAX_LINE:
+        return f"it is longer than {MAX_LINE:,} bytes"
+    if HEADER.match(raw) is None:
+        return "its header is not laid out as the format says"
+    return "it does not end as the format says"
+
+
+def is_hollow(data: bytes) -> bool:
+    """Whether `data` is what erasure leaves."""
+    return _HOLLOW.match(data) is not None
+
+
+def hollow(length: int) -> bytes:
+    """What erasure puts in place of `length` bytes of data."""
+    return b"null".ljust(length)

@@ -1,0 +1,229 @@
+"""Who may write now, and the last thing every door can agree on.
+
+The lock is the system's own (`flock` on the file `lock`), so it is free again when its holder dies, however it
+dies. The file is never removed: two processes must always be locking the same one.
+
+Inside it stands the **witness**: the seq and hash of the last event that was synced, and the length of `events.wal`
+at that moment, with a checksum. It is written after each sync and is itself not synced: after a power cut it may be
+old or gone, but if it is there, then what it names was on disk. A ledger that is shorter than, or other than, its
+witness was rolled back.
+
+A witness may be marked, and then whoever comes next must look before anything else: `recover` says that more is under
+way than the ledger shows (a restore), `refused` that bytes beyond its length were refused to their writer and could not
+be taken back. A mark is lifted by a witness that *is* synced, so that a power cut cannot bring it back.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tallystick.ledger.disk import Disk
+from tallystick.records.errors import Busy
+
+_WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
+_ROOM = 128
+
+
+class Witness(NamedTuple):
+    """Someone who saw event `seq` with this hash. `length` is known to the lock's own witness alone."""
+
+    seq: int
+    hash: str
+    length: int = -1
+    mark: str = "ok"
+    name: str = "the lock file"
+
+    @property
+    def recover(self) -> bool:
+        """Whether someone must look before anything is written."""
+        return self.mark != "ok"
+
+
+class Lock:
+    """The lock of one folder, held by at most one writer, or any number of readers."""
+
+    def __init__(
+        self, path: Path, disk: Disk, *, timeout: float, make: bool = True, replaced: Callable[[], None] | None = None
+    ) -> None:
+        """`replaced` is called when another file, or none, has the name; it raises if that one is not to be locked."""
+        self.path, self._disk, self._timeout, self._make = path, disk, timeout, make
+        self._replaced = replaced
+        self._name, self._fd, self._inode = os.fspath(path), -1, -1
+        self._pid, self.held = os.getpid(), False
+        self._left = b""  # what this process last put into the file, or found true there
+        self._open()
+
+    def _open(self) -> None:
+        fd, self.writable = _open(self.path, self._disk, self._make)
+        self.close()
+        self._fd, self._inode = fd, os.fstat(fd).st_ino if fd >= 0 else -1
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+        self._fd = -1
+
+    def take(self) -> None:
+        """Hold it alone, until `release`."""
+        self._take(fcntl.LOCK_EX)
+        self.held = True
+
+    def release(self) -> None:
+        """Let others in. A forked child shares the lock with its parent, who still needs it."""
+        self.held = False
+        if self._fd >= 0 and os.getpid() == self._pid:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold it alone. Whoever does already goes on doing so."""
+        if self.held:
+            yield
+            return
+        self.take()
+        try:
+            yield
+        finally:
+            self.release()
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold off writers. Without a lock file (a folder on a read-only medium) there is nobody to hold off.
+
+        Whoever holds it exclusively already goes on doing so: asking the system again would weaken it.
+        """
+        if self._fd < 0 or self.held:
+            yield
+            return
+        self._take(fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            self.release()
+
+    def _take(self, how: int) -> None:
+        """Lock the file that bears the name. Should someone have removed it, all agree on the one that is there now."""
+        while True:
+            try:
+                fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._wait(how)
+            if self.has_its_name() or not (self.writable or self.path.exists()):
+                return
+            self.release()
+            if self._replaced is not None:
+                self._replaced()
+            self._open()
+
+    def has_its_name(self) -> bool:
+        """Whether the file that is open is still the one in the folder."""
+        try:
+            return os.stat(self._name).st_ino == self._inode
+        except FileNotFoundError:
+            return False
+
+    def _wait(self, how: int) -> None:
+        give_up, pause = time.monotonic() + self._timeout, 0.0002
+        while True:
+            time.sleep(pause)
+            with suppress(BlockingIOError):
+                fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+                return
+            if time.monotonic() > give_up:
+                raise Busy(f"{self.path.parent} is being written by another process; try again in a moment")
+            pause = min(pause * 1.5, 0.01)
+
+    def unchanged(self) -> bool:
+        """Whether the file holds exactly what this process left there: nobody has written since."""
+        return self._fd >= 0 and os.pread(self._fd, _ROOM, 0) == self._left
+
+    def witness(self) -> Witness | None:
+        """What the last writer left, or None if nothing readable is there."""
+        found = _WITNESS.match(os.pread(self._fd, _ROOM, 0)) if self._fd >= 0 else None
+        if found is None or zlib.crc32(found[0][:-9]) != int(found[5], 16):
+            return None
+        return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1].decode())
+
+    def leave(self, seq: int, hashed: str, length: int) -> None:
+        """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
+        try:
+            self._put(seq, hashed, length, b"ok")
+        except OSError:
+            self._left = b""
+
+    def mark(self, seq: int, hashed: str, length: int, mark: str) -> None:
+        """Put a witness that makes everyone look first."""
+        self._put(seq, hashed, length, mark.encode())
+
+    def settle(self, seq: int, hashed: str, length: int) -> None:
+        """Put a witness in place of one that is marked, or no longer true. No power cut brings that one back."""
+        self._put(seq, hashed, length, b"ok")
+        self._disk.sync(self._fd)
+
+    def _put(self, seq: int, hashed: str, length: int, mark: bytes) -> None:
+        text = b"%b %d %b %d " % (mark, seq, hashed.encode(), length)
+        line = (text + b"%08x\n" % zlib.crc32(text)).ljust(_ROOM)
+        self._disk.pwrite(self._fd, line, 0)
+        self._left = line if mark == b"ok" else b""
+
+
+def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:
+    """The open file and whether it may be written. A link is not followed: what is put here would go elsewhere."""
+    try:
+        if make:
+            return disk.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW), True
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM):
+            raise
+    try:
+        return disk.open(path, os.O_RDONLY | os.O_NOFOLLOW), False
+    except (FileNotFoundError, PermissionError):
+        return -1, False
+
+
+def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
+    """The length of the living stretch, and the witness that goes with it, without opening either for writing.
+
+    A copy has no lock file: nobody writes to it.
+    """
+    if not path.exists():
+        return (wal.stat().st_size if wal.exists() else 0), None
+    lock = Lock(path, _ReadOnly(), timeout=30.0)
+    try:
+        with lock.shared():
+            return (wal.stat().st_size if wal.exists() else 0), lock.witness()
+    finally:
+        lock.close()
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody has a lock alone right now, this process or another. `path` may be a folder that is locked."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+class _ReadOnly(Disk):
+    """A disk that makes nothing."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        if flags & (os.O_RDWR | os.O_CREAT):
+            raise PermissionError(errno.EACCES, "for reading only")
+        return super().open(path, flags, mode)

@@ -1,0 +1,320 @@
+"""Scanning one file, by one process or by several side by side.
+
+A part begins behind a line that ends a group, and is told what that line says. The part before it ends with that line,
+or the parts do not fit and the file is scanned again by one process: only that one's word on what is wrong counts.
+
+The parts are small and lie in a queue, so that a helper that starts late or is slow does less. Helpers are only ever an
+acceleration: what one does not hand in is scanned here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.chain import offset_of, raw_lines
+from tallystick.ledger.merkle import Range
+from tallystick.ledger.scan import Place, Scan, Walk
+from tallystick.records.progress import Progress
+
+if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is begun
+    from subprocess import Popen
+
+SMALLEST = 8 << 20  # a file below this is not worth a second process
+_PART = 4 << 20
+_MOST_PARTS = 1000  # their numbers fit into a pipe
+_NUMBER = 4
+_MOST = 1 << 63
+
+_GROUP_END = re.compile(
+    rb'\n\{"seq":(\d{1,16}),"ts":"([^"]{27})","op":"[^"]+","id":"[^"]+","by":"[^"]+","batch":(\d{1,16}),"left":0,"digest":"[^"]+"'
+    rb',"prev":"[^"]+","hash":"([^"]{64})","data":[^\n]*\n'
+)
+
+_FRESH = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from tallystick.ledger.parallel_scan import help_out
+help_out()
+"""
+
+
+class Roots:
+    """The Merkle tree, as far as someone asks for its root, and its roots at the sizes that are asked for.
+
+    `base` is the tree of what comes before, if that was not read, and `snapshot` is the digest of whatever says so.
+    """
+
+    def __init__(
+        self, begin: int, wanted: Iterable[int], *, all: bool = False, base: Range | None = None, snapshot: str = ""
+    ) -> None:
+        self.range, self.all, self.snapshot = base.copy() if base else Range(begin), all, snapshot
+        self.wanted = sorted(size for size in set(wanted) if size > self.range.end)
+        self.until = _MOST if all else max(self.wanted, default=0)
+        self.marks: dict[int, Range] = {}
+
+    @property
+    def any(self) -> bool:
+        return self.all or bool(self.wanted)
+
+    @property
+    def end(self) -> int:
+        return self.range.end
+
+    def behind(self, begin: int) -> Roots:
+        """For someone who reads from event `begin` on, and is merged to this one later."""
+        return Roots(max(begin, self.range.end), self.wanted, all=self.all)
+
+    def extend(self, leaves: Sequence[bytes]) -> None:
+        at = 0
+        for size in self.wanted:
+            if self.range.end < size <= self.range.end + len(leaves) - at:
+                stop = at + size - self.range.end
+                self.range.extend(leaves[at:stop])
+                self.marks[size] = self.range.copy()
+                at = stop
+        self.range.extend(leaves[at:])
+
+    def merge(self, other: Roots) -> None:
+        """Take in what the next part found."""
+        for size, part in other.marks.items():
+            whole = self.range.copy()
+            whole.merge(part)
+            self.marks[size] = whole
+        if other.range.begin == self.range.end:
+            self.range.merge(other.range)
+
+    def at(self, size: int) -> bytes | None:
+        """The root of the first `size` events, if it was asked for and can be known."""
+        mark = self.marks.get(size)
+        return mark.root() if mark and mark.begin == 0 else None
+
+    def at_end(self, size: int) -> bytes | None:
+        """The root of the first `size` events, if the tree ends there."""
+        return self.range.root() if self.any and self.range.begin == 0 and self.range.end == size else None
+
+    def copy(self) -> Roots:
+        other = Roots(0, self.wanted, all=self.all, base=self.range, snapshot=self.snapshot)
+        other.wanted, other.marks = list(self.wanted), dict(self.marks)
+        return other
+
+
+def scan_file(
+    path: Path, start: Place, size: int, roots: Roots, processes: int = 1, on_progress: Progress | None = None
+) -> Scan:
+    """Scan a file up to `size`; its leaves go to `roots`."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if processes > 1 and size >= SMALLEST:
+            before = roots.copy()
+            if found := _side_by_side(fd, start, size, roots, processes, on_progress):
+                return found
+            roots.range, roots.marks = before.range, before.marks
+        return Walk(start, roots if roots.any else None).through(fd, size, on_progress)
+    finally:
+        os.close(fd)
+
+
+def offset_in(path: Path, end: int, seq: int) -> int:
+    """Where the line of event `seq` begins."""
+    with open(path, "rb") as file:
+        return offset_of(file.fileno(), end, seq)
+
+
+def hash_of(path: Path, end: int, seq: int) -> str | None:
+    """The hash of the line of event `seq`."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for _, raw in raw_lines(fd, offset_of(fd, end, seq), end):
+            return fmt.parse(raw).hash
+        return None
+    except fmt.BadLine:
+        return None
+    finally:
+        os.close(fd)
+
+
+class _Part(NamedTuple):
+    """The lines between two places of an open file. The batch is that of the line before."""
+
+    fd: int
+    start: Place
+    batch: bytes
+    end: int
+
+    def scan(self, before: Roots) -> tuple[Scan, Roots]:
+        roots = before.behind(self.start.seq + 1)
+        walk = Walk(self.start, roots if roots.any else None)
+        walk.batch = self.batch
+        return walk.through(self.fd, self.end), roots
+
+
+_Done = dict[int, tuple[Scan, Roots]]
+
+
+def _side_by_side(
+    fd: int, start: Place, size: int, roots: Roots, processes: int, on_progress: Progress | None
+) -> Scan | None:
+    """The scan of a file whose parts are good and fit together; None if one process has to look."""
+    parts = [*_parts(fd, start, size)]
+    before = roots.copy()
+    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, before) as helpers:
+        done = _work(parts, queue, before, on_progress)
+        for helper in helpers:
+            done |= helper.handed_in()
+    whole = Scan(start)
+    for number, part in enumerate(parts):
+        found, leaves = done.get(number) or part.scan(before)
+        if found.bad or whole.end != part.start:
+            return None
+        _add(whole, found)
+        roots.merge(leaves)
+    return whole
+
+
+def _parts(fd: int, start: Place, size: int) -> Iterator[_Part]:
+    batch, length = b"", max(_PART, size // _MOST_PARTS)
+    for near in range(start.offset + length, size, length):
+        if near > start.offset and (cut := _cut(fd, near, size)):
+            yield _Part(fd, start, batch, cut[0].offset)
+            start, batch = cut
+    yield _Part(fd, start, batch, size)
+
+
+def _cut(fd: int, near: int, size: int) -> tuple[Place, bytes] | None:
+    """A place behind a line that ends a group, after `near`, and that line's batch."""
+    reach = 1 << 15
+    while reach <= 4 * fmt.MAX_LINE:
+        block = os.pread(fd, min(reach, size - near), near)
+        if (found := _GROUP_END.search(block)) and near + found.end() < size:
+            seq, ts, batch, hashed = found.groups()
+            text = [each.decode(errors="replace") for each in (hashed, ts)]
+            return Place(near + found.end(), int(seq), *text), batch
+        reach *= 4
+    return None
+
+
+def _add(whole: Scan, part: Scan) -> None:
+    whole.end, whole.open_group = part.end, part.open_group
+    whole.lines += part.lines
+    whole.hollow |= part.hollow
+    whole.garbled |= part.garbled
+    whole.named |= part.named
+    whole.told += part.told
+    whole.snapshot = part.snapshot or whole.snapshot
+
+
+def _work(parts: Sequence[_Part], queue: int, before: Roots, on_progress: Progress | None = None) -> _Done:
+    """Scan whatever part is next until none is left. Those in between were taken by others, who are as fast."""
+    done, told = _Done(), 0
+    while number := os.read(queue, _NUMBER):
+        at = int.from_bytes(number)
+        done[at] = parts[at].scan(before)
+        if on_progress:
+            on_progress(sum(part.end - part.start.offset for part in parts[told : at + 1]))
+            told = at + 1
+    return done
+
+
+@contextmanager
+def _queue(count: int) -> Iterator[int]:
+    """A pipe with the numbers of all parts in it. Each number is read by one process only."""
+    reader, writer = os.pipe()
+    os.write(writer, b"".join(number.to_bytes(_NUMBER) for number in range(count)))
+    os.close(writer)
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+
+
+class _Helper:
+    """A process that scans parts, and the pipe through which it hands in what it found."""
+
+    def __init__(self, pipe: int, pid: int, process: Popen[bytes] | None = None) -> None:
+        self._pipe, self._pid, self._process = pipe, pid, process
+
+    def handed_in(self) -> _Done:
+        import pickle
+
+        try:
+            with open(self._pipe, "rb", closefd=False) as file:
+                done: _Done = pickle.load(file)
+        except (EOFError, pickle.UnpicklingError, OSError):
+            return {}
+        return done
+
+    def end(self) -> None:
+        os.close(self._pipe)
+        os.kill(self._pid, 9)  # it is still ours, if only as a zombie: its number cannot be another's
+        if self._process:
+            self._process.wait()
+        else:
+            os.waitpid(self._pid, 0)
+
+
+@contextmanager
+def _helpers(count: int, parts: Sequence[_Part], queue: int, before: Roots) -> Iterator[list[_Helper]]:
+    """Helpers at work on the queue. None of them outlives the block."""
+    helpers, begin = list[_Helper](), _fork if _may_fork() else _begin_afresh
+    try:
+        for _ in range(count):
+            with suppress(OSError):
+                helpers.append(begin(parts, queue, before))
+        yield helpers
+    finally:
+        for helper in helpers:
+            helper.end()
+
+
+def _may_fork() -> bool:
+    """A fork costs a tenth of a fresh process, and is safe if no other thread can be holding a lock meanwhile."""
+    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+
+
+def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+    import pickle
+
+    reader, writer = os.pipe()
+    if pid := os.fork():
+        os.close(writer)
+        return _Helper(reader, pid)
+    try:
+        with open(writer, "wb") as file:
+            pickle.dump(_work(parts, queue, before), file)
+    finally:
+        os._exit(0)
+
+
+def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+    import pickle
+    import subprocess
+
+    reader, writer = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _FRESH],
+            stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.DEVNULL, pass_fds={queue, parts[0].fd},
+        )  # fmt: skip
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+    with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
+        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, before)))
+    return _Helper(reader, process.pid, process)
+
+
+def help_out() -> None:
+    """What a helper that began afresh does."""
+    import pickle
+
+    parts, queue, before = pickle.load(sys.stdin.buffer)
+    pickle.dump(_work(parts, queue, before), sys.stdout.buffer)

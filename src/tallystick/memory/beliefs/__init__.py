@@ -1,0 +1,1 @@
+"""Beliefs by key and id, corrections, duplicates."""

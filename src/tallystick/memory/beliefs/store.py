@@ -1,0 +1,97 @@
+"""`m.beliefs`: what is held true, to be looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.records.belief import Belief
+from tallystick.records.display import display_lists
+from tallystick.records.errors import Refused
+from tallystick.records.history import Moment
+from tallystick.stores.open_folder import OpenFolder
+
+_ANY = (None, None, None)
+
+
+@answering
+@display_lists
+class BeliefStore:
+    """The beliefs of one user, as they are seen from a path."""
+
+    def __init__(self, folder: OpenFolder, user: str, path: str = "") -> None:
+        self._folder, self._user, self._path = folder, user, path
+
+    def on(self, path: str) -> BeliefStore:
+        """The same, as they are seen from another path."""
+        return BeliefStore(self._folder, self._user, path)
+
+    def query(
+        self,
+        *,
+        kind: str | None = None,
+        status: str = "active",
+        min_confidence: float | None = None,
+        about: str | None = None,
+        tag: str | None = None,
+        containing: str = "",
+        believed_at: Moment | None = None,
+        user: str | None = None,
+        path: str | None = None,
+    ) -> list[Belief]:
+        """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
+        asked: dict[str, Any] = {
+            "kind": kind, "status": status, "min_confidence": min_confidence, "about": about, "tag": tag,
+            "containing": containing, "believed_at": believed_at, "user": user, "path": path,
+        }  # fmt: skip
+        return [belief for _, belief in self._fitting(-1, None, **asked)]
+
+    def page(self, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
+        """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.
+
+        A place is the number of the event that first stated a belief. What others write meanwhile moves no place.
+        """
+        if type(limit) is not int or limit < 1:
+            raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
+        found = self._fitting(after, limit + 1, **which)
+        return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
+
+    def all(self, *, user: str | None = None) -> list[Belief]:
+        """Every belief, held or not."""
+        return self.query(status="", user=user)
+
+    def _fitting(
+        self, after: int, at_most: int | None, *, kind: str | None = None, status: str = "active",
+        min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
+        believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
+    ) -> list[tuple[int, Belief]]:  # fmt: skip
+        """Those that fit and were first stated after an event, each with the number of the one that first did.
+
+        Only words that the caller may read can fit: nobody finds out by asking what is withheld from them.
+        """
+        outlet = self._folder.outlet
+        needle, found = containing.casefold(), list[tuple[int, Belief]]()
+        with self._folder.known(believed_at) as known:
+            held = known.query(
+                user=self._user if user is None else user, path=self._path if path is None else path, kind=kind,
+                status=status, min_confidence=min_confidence, where=lambda each: each.first > after,
+            )  # fmt: skip
+            for each in held:
+                if len(found) == at_most:
+                    break
+                belief = each.belief()
+                read = outlet.reader.belief(belief) if outlet and (needle or (about, tag, kind) != _ANY) else belief
+                is_about = about in (None, read.about) and (tag is None or tag in read.tags)
+                if is_about and kind in (None, read.kind) and needle in read.text.casefold():
+                    found.append((each.first, belief))
+        return found
+
+    def __iter__(self) -> Iterator[Belief]:
+        return iter(self.query())
+
+    def __len__(self) -> int:
+        return len(self.query())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} beliefs of {self._user}{f' on {self._path}' if self._path else ''}>"

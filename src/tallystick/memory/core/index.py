@@ -1,0 +1,388 @@
+"""The index of an open memory: opened when it is first needed, and kept level with the ledger.
+
+The ledger is the truth. An index that is missing, damaged, of another shape, or behind an erasure is made anew beside
+the old one and takes its place in one step; readers keep what they have open until then. An index that has seen what
+the ledger has not is a witness that the ledger was rolled back, and is left as it is.
+
+After a write the index follows in the same call. If it cannot (the disk is full, somebody else holds it), the write
+stands all the same: the next one who needs the index goes on from its bookmark.
+
+In a folder that may only be read, the index is made in memory; and so it is for a reader on a disk that has no room for
+it, until there is some.
+
+Whatever a file can hold (another program's rows, half a page, nothing) is met here: the reader gets an answer from an
+index that was made anew, and whoever wrote hears nothing of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from itertools import chain, islice, takewhile
+from pathlib import Path
+from typing import TypeVar
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.disk import remove_all, remove_if_there
+from tallystick.ledger.ledger import Ledger
+from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import RETRY
+from tallystick.projections.database import IN_MEMORY, has_no_room
+from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
+from tallystick.projections.index.fold import Stale
+from tallystick.projections.index.from_snapshot import held_now, related_now
+from tallystick.projections.index.read_bookmark import is_hash
+from tallystick.records.errors import Busy, Closed, Damaged, NotWritable, NotWritten, RolledBack, TallystickError
+from tallystick.records.event import Event
+from tallystick.records.operations import (
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    OUTCOME_PUT,
+    PATH_MERGE,
+    TRUST_CORROBORATE,
+)
+from tallystick.records.progress import Progress
+from tallystick.state.state import State
+
+Tell = Callable[[str], None]
+Answer = TypeVar("Answer")
+
+FAR = 5_000  # events behind; a write does not wait for more than that
+_TRIES = 3
+_DAMAGED = "it was damaged"
+_REMOVE_IT = (fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
+_JUST = 20  # events ago
+
+# What a file that is not as we wrote it can do to whoever reads it.
+_WRONG = (sqlite3.Error, Stale, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_IN_THE_FILE = (
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_FORMAT,
+)  # fmt: skip
+_PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
+    sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+)  # fmt: skip
+
+
+class IndexService:
+    """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
+
+    def __init__(self, ledger: Ledger, state: State, tell: Tell | None) -> None:
+        self._ledger, self._state, self.tell = ledger, state, tell or _log
+        self._path = ledger.folder.index
+        self._name = os.fspath(self._path)
+        self._index: IndexFile | None = None
+        self._inode = -1
+        self._mark: Bookmark | None = None  # as this process left it
+        self._bad = ""  # what is wrong with the file that is there
+        self._erasures = -1  # that the ledger had when the index was last found well
+        self._retry = 0.0  # when a disk that had no room is asked again
+
+    def close(self) -> None:
+        """Let go of the file, once whoever reads it is done."""
+        try:
+            with self._ledger.turn():
+                self._drop()
+        except Closed:  # the ledger went first, or this is a forked child: nobody reads
+            self._drop()
+
+    def _drop(self) -> None:
+        index, self._index, self._mark, self._inode = self._index, None, None, -1
+        if index is not None:
+            with suppress(sqlite3.Error):
+                index.close()
+
+    # -- following ---------------------------------------------------------------------------------------------------
+
+    def follow(self, events: list[Event]) -> None:
+        """Take in what was just written (nothing given: whatever is new). It never fails: the next reader goes on."""
+        if events:  # a turn is enough: what others wrote meanwhile, the next one takes in
+            self._attempt(lambda: self._follow(events), self._ledger.turn())
+        else:
+            self._attempt(lambda: self._follow(events), self._ledger.reading())
+
+    def grow_back(self) -> None:
+        """Make the index that was removed with the words it held. If that fails, the next reader makes it."""
+        self._attempt(lambda: (self._make("", None), self.level()), self._ledger.reading())
+
+    def _attempt(self, work: Callable[[], object], turn: AbstractContextManager[None]) -> None:
+        with suppress(OSError, TallystickError), turn:
+            try:
+                work()
+            except (OSError, TallystickError, *_WRONG) as error:
+                self._let_go(error)
+
+    def _follow(self, events: list[Event]) -> None:
+        index = self._open_one()
+        if index is None:
+            if self._ledger.end.seq <= FAR:
+                self.level()
+            return
+        if events and self._mark is not None and self._mark.seq == events[0].seq - 1:
+            self._mark = index.catch_up(events, expected=self._mark)
+        end = self._ledger.end
+        level = self._mark is not None and self._mark.hash == end.hash
+        if not level and end.seq <= index.bookmark().seq + FAR:
+            self._catch_up(index)
+
+    def _let_go(self, error: Exception, *, again: bool = False) -> bool:
+        """Something is wrong with the index: the next who needs it looks closer. False if it is not the file itself."""
+        replaced = self._index is not None and self._inode >= 0 and not self._is_the_same()
+        self._bad = "" if replaced else _what_is_wrong(error, again)
+        self._drop()
+        return replaced or bool(self._bad) or _code(error) in _PERHAPS_IN_THE_FILE
+
+    # -- for readers -------------------------------------------------------------------------------------------------
+
+    def level(self, on_progress: Progress | None = None) -> IndexFile:
+        """The index, with everything in it that the ledger has. The caller has the ledger's turn."""
+        self._ledger.must_be_whole()
+        for tried in range(_TRIES):
+            try:
+                return self._level(on_progress)
+            except _WRONG as error:
+                if not self._let_go(error, again=tried > 0):
+                    raise Busy(f"the index is not to be had at this moment ({error}); try again") from error
+        raise Damaged(f"{self._path} is damaged again as soon as it is made; check the disk")
+
+    def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
+        """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
+        for tried in range(_TRIES):
+            index = self.level(on_progress)
+            index.times = self._ledger.standing.times
+            try:
+                return question(index)
+            except _WRONG as error:
+                if not self._let_go(error, again=tried > 0) or tried == _TRIES - 1:
+                    raise Busy(f"the index could not be read ({error}); try again") from error
+        raise AssertionError("unreachable")
+
+    def glance(self, question: Callable[[IndexFile], Answer]) -> Answer | None:
+        """Put a question to the index if it is at hand: nobody waits for it to be made, and nothing fails."""
+        answer: Answer | None = None
+        with suppress(OSError, TallystickError), self._ledger.reading():
+            try:
+                index = self._at_hand()
+                if index is not None and self._ledger.end.seq <= index.bookmark().seq + FAR:
+                    self._catch_up(index)
+                    answer = question(index)
+            except (OSError, TallystickError, *_WRONG) as error:
+                self._let_go(error)
+        return answer
+
+    def _level(self, on_progress: Progress | None) -> IndexFile:
+        try:
+            index = self._at_hand()
+            if index is None:
+                index = self._make(self._bad or "it was not there", on_progress)
+            self._catch_up(index, on_progress)
+        except (OSError, sqlite3.Error, NotWritten) as error:
+            if not isinstance(error, NotWritten) and not has_no_room(error):
+                raise
+            index = self._make_in_memory(on_progress)
+        return index
+
+    def _make_in_memory(self, on_progress: Progress | None) -> IndexFile:
+        """The disk has no room: an index in memory for a while, from the file that is there, else from the ledger."""
+        self._drop()
+        index = IndexFile(IN_MEMORY)
+        copied = not self._bad and index.copy_of(self._path) and index.bookmark().shape == SHAPE
+        if not copied:
+            index.close()
+            index = IndexFile(IN_MEMORY)
+        self._index, self._retry = index, time.monotonic() + RETRY
+        self._catch_up(index, on_progress) if copied else self._fill(index, on_progress)
+        return index
+
+    def _at_hand(self) -> IndexFile | None:
+        """The index that is open or can be opened; None if a new one must be made."""
+        return self._open_one() if not self._bad or self._is_in_memory() else None
+
+    def _is_in_memory(self) -> bool:
+        """Whether the index that is open is in memory, and may go on being so."""
+        in_memory = self._index is not None and self._inode < 0
+        return in_memory and (not self._ledger.writable or time.monotonic() < self._retry)
+
+    def _open_one(self) -> IndexFile | None:
+        """The file that is there, open; None if a new one must be made."""
+        if self._is_in_memory() or (self._index is not None and self._inode >= 0 and self._is_the_same()):
+            return self._index
+        self._drop()
+        if not self._ledger.writable:
+            return None
+        if self._ledger.in_batch():
+            return self._adopt()
+        with self._ledger.hold():  # nobody puts another file in its place meanwhile, so none is missed for a moment
+            return self._adopt()
+
+    def _adopt(self) -> IndexFile | None:
+        if not os.path.exists(self._name):
+            return None
+        if not os.path.isfile(self._name):
+            raise Stale("it was no file")
+        index = IndexFile(self._path)
+        try:
+            mark = index.bookmark()
+            if mark == NOTHING:
+                raise Stale("it was empty")
+            if mark.shape != SHAPE:
+                raise Stale("it was another tallystick's")
+        except BaseException:
+            index.close()
+            raise
+        self._index, self._inode = index, os.stat(self._name).st_ino
+        return index
+
+    def _is_the_same(self) -> bool:
+        try:
+            return os.stat(self._name).st_ino == self._inode
+        except FileNotFoundError:
+            return False
+
+    def _catch_up(self, index: IndexFile, on_progress: Progress | None = None) -> None:
+        """Read on from the bookmark to the end of the ledger."""
+        mark = index.bookmark()
+        if mark.seq > self._ledger.end.seq:
+            self._ledger.refresh()  # another process may have written and followed since we looked
+        end = self._ledger.end
+        if (mark.seq, mark.hash) != (end.seq, end.hash):
+            if not self._is_in_the_chain(mark):
+                if not is_hash(mark.hash):
+                    raise Stale(_DAMAGED)
+                raise RolledBack(
+                    f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
+                    " run `tallystick check`, then `tallystick restore`"
+                )
+            events = events_from(self._ledger, mark.seq + 1, on_progress)
+            while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
+                mark = index.catch_up(some)
+        self._mark, self._erasures = mark, self._ledger.standing.erasures
+
+    def _is_in_the_chain(self, mark: Bookmark) -> bool:
+        if mark.seq > self._ledger.end.seq:
+            return False
+        return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
+
+    # -- making it anew ----------------------------------------------------------------------------------------------
+
+    def rebuild(self, on_progress: Progress | None = None) -> Bookmark:
+        """Make the index anew, whatever is there, and return how far it reads."""
+        with self._ledger.reading():
+            self._ledger.must_be_whole()
+            if not self._ledger.writable:
+                raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
+            self._make("", on_progress)
+            return self.level().bookmark()
+
+    def _make(self, why: str, on_progress: Progress | None) -> IndexFile:
+        """A new index, in its place. Told once, if something was wrong with the old one."""
+        self._drop()
+        if not self._ledger.writable:
+            self._bad, self._index = "", IndexFile(IN_MEMORY)
+            self._fill(self._index, on_progress)
+            return self._index
+        index = self._make_beside(on_progress) or self._make_beside(on_progress)
+        if index is None:
+            with self._ledger.hold():  # others keep changing the folder: now they wait
+                index = self._make_beside(on_progress)
+        if index is None:
+            raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
+        wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
+        if wrong:
+            self.tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
+        return index
+
+    def _is_no_wonder(self) -> bool:
+        """Whether there can be no index: an erasure, a restore or a repair has just removed it, or all that callers
+        wrote came to the disk at once, which was the first time."""
+        chain = self._ledger.chain()
+        if -1 < self._erasures < self._ledger.standing.erasures:
+            return True
+        if any(line.op in _REMOVE_IT for line in chain.lines(max(self._ledger.end.seq - _JUST, chain.first))):
+            return True
+        return chain.first == 0 and all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
+
+    def _make_beside(self, on_progress: Progress | None) -> IndexFile | None:
+        """Write a new file beside the old one and put it in its place. None if what it was made from has changed."""
+        disk, erasures = self._ledger.disk, self._ledger.standing.erasures
+        for left in self._ledger.folder.abandoned_indexes():
+            remove_if_there(disk, left)
+        path = self._ledger.folder.new_index()
+        try:
+            os.close(disk.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+            mark = self._write(path, on_progress)
+            fd = disk.open(path, os.O_RDWR)
+            try:
+                disk.sync(fd)
+            finally:
+                disk.close(fd)
+            with self._ledger.hold():
+                if self._ledger.standing.erasures != erasures or not self._is_in_the_chain(mark):
+                    remove_if_there(disk, path)
+                    return None
+                self._clear_the_place()
+                disk.rename(path, self._path)
+                disk.sync_folder(self._path.parent)
+                return self._adopt()
+        except FileNotFoundError:  # somebody took it for left behind
+            return None
+        except BaseException as error:
+            remove_if_there(disk, path)
+            if isinstance(error, OSError) or has_no_room(error):
+                why = (isinstance(error, OSError) and error.strerror) or error
+                raise NotWritten(f"{self._path} could not be written: {why}; make room, then do it again") from error
+            raise
+
+    def _clear_the_place(self) -> None:
+        """Remove the old index and what SQLite kept beside it. What others are making is theirs; a folder is kept."""
+        disk = self._ledger.disk
+        there = [path for path in self._ledger.folder.index_files() if path.name.startswith(f"{self._path.name}-")]
+        for path in [self._path, *there]:
+            if path.is_dir() and not path.is_symlink():
+                disk.rename(path, path.with_name(f"{path.name}.aside-{os.urandom(4).hex()}"))
+        remove_all(disk, [self._path, *there])
+
+    def _write(self, path: Path, on_progress: Progress | None) -> Bookmark:
+        index = IndexFile(path, making=True)
+        try:
+            return self._fill(index, on_progress)
+        finally:
+            index.close()
+
+    def _fill(self, index: IndexFile, on_progress: Progress | None) -> Bookmark:
+        """Everything from the first event on; where that was moved away, what is held now and what was told since."""
+        first, end = self._ledger.chain().first, self._ledger.end
+        if first == 0:
+            return index.catch_up(events_from(self._ledger, 0, on_progress))
+        until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, on_progress))
+        kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
+        told = (event for event in until_then if event.op in kept)
+        mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)
+        held = chain(held_now(self._state), told, related_now(self._state))
+        return index.plant(held, mark, self._ledger.standing.begun)
+
+
+def _what_is_wrong(error: Exception, again: bool) -> str:
+    """What is wrong with the file, if it is the file: a busy index and a full disk are no damage."""
+    if isinstance(error, Stale):
+        return str(error) or _DAMAGED
+    if isinstance(error, OSError | TallystickError):
+        return ""
+    code = _code(error)
+    return _DAMAGED if code is None or code in _IN_THE_FILE or (again and code in _PERHAPS_IN_THE_FILE) else ""
+
+
+def _code(error: Exception) -> int | None:
+    """What SQLite says, in short; None if it is Python that cannot make sense of a row."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else int(code) & 0xFF
+
+
+def _log(what: str) -> None:
+    import logging
+
+    logging.getLogger("tallystick").warning(what)

@@ -1,0 +1,1 @@
+"""Episodes: recording, reading back, retracting."""

@@ -1,0 +1,85 @@
+"""How a store over the ledger is, and which fields of one's own it knows.
+
+A ledger is never rewritten: a column that is added to episodes is a key of their metadata that filters may name. It is
+recorded as configuration, so that it is the same for everyone who opens the memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import orjson
+
+from tallystick.decide import sessions as decide
+from tallystick.ledger.lock import is_held
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.settings import unsafe_place
+from tallystick.records.errors import MigrationNotSupported
+from tallystick.records.event import Draft
+from tallystick.records.health import ADD_COLUMN_ONLY, GOING_BACK, MigrationPlan, StoreHealth, columns_of
+from tallystick.stores.file_system import kind_of
+from tallystick.stores.open_folder import OpenFolder
+
+_OWN = {  # the columns that each has from the start
+    "episodes": {"id", "scope_key", "content", "timestamp", "metadata", "user", "session", "agent"},
+    "facts": {"fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"},
+}
+
+
+class EpisodeShape:
+    """The shape of `episodes` or of `facts`."""
+
+    def __init__(self, open_folder: OpenFolder, gate: WriteGate, table: str) -> None:
+        self._folder, self._gate, self._table = open_folder, gate, table
+        self._key = f"{table}.columns"
+
+    def columns(self) -> list[str]:
+        """The columns that were added, in order."""
+        return self._recorded().columns
+
+    def health(self, count: int) -> StoreHealth:
+        folder = self._folder.ledger.folder
+        warnings = [told for told in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if told]
+        return StoreHealth(
+            ok=self._folder.ledger.trouble is None, version=self._recorded().version, fragment_count=count,
+            fs_type=kind_of(folder.root) or "unknown", lock_state="held" if is_held(folder.lock) else "free",
+            warnings=warnings,
+        )  # fmt: skip
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record the columns that a plan adds. The same plan again changes nothing; going back is not supported."""
+        added = [column.name for column in columns_of(plan, table=self._table)]
+        self._gate.must("config", "set")
+
+        def decision() -> list[Draft]:
+            before = self._recorded()
+            if plan.target_version == before.version and set(added) <= set(before.columns):
+                return []
+            if plan.target_version <= before.version:
+                raise MigrationNotSupported(
+                    f"{self._table} is at version {before.version} already; a plan leads to a later one", GOING_BACK
+                )
+            there = _OWN[self._table] | {name.lower() for name in before.columns}
+            for name in added:
+                if name.lower() in there:
+                    raise MigrationNotSupported(f"there is a column {name!r} already", ADD_COLUMN_ONLY)
+                there.add(name.lower())
+            said = orjson.dumps({"version": plan.target_version, "columns": [*before.columns, *added]}).decode()
+            return decide.set_config(self._folder.state.work, self._key, said)
+
+        self._folder.ledger.write(decision)
+
+    def _recorded(self) -> _Recorded:
+        """What was recorded last. A value that somebody set by hand and that says nothing is passed over."""
+        with self._folder.ledger.reading():
+            said = self._folder.state.work.config.get(self._key, "")
+        try:
+            known = orjson.loads(said)
+            return _Recorded(int(known["version"]), [str(name) for name in known["columns"]])
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return _Recorded(1, [])
+
+
+class _Recorded(NamedTuple):
+    version: int
+    columns: list[str]

@@ -1,0 +1,362 @@
+"""`m.episodes`: what was said or happened, verbatim, in scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tallystick.decide import episodes as decide
+from tallystick.decide.trust import is_in_doubt
+from tallystick.memory.core.arguments import can_be_written, check_names
+from tallystick.memory.core.caller import episode_subject
+from tallystick.memory.core.echo import NO_ECHO
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.core.masking import Cleared
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.projections.index import statements as sql
+from tallystick.records.belief import OWNER
+from tallystick.records.clock import parse_moment, stamp
+from tallystick.records.display import display_lists
+from tallystick.records.episode import Episode, Retraction
+from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.records.fact import Fact
+from tallystick.records.fact_view import fact_of, sources_in
+from tallystick.records.operations import EPISODE_PUT
+from tallystick.records.policy import is_above
+from tallystick.records.scope import checked
+from tallystick.records.trust import Distrust
+from tallystick.state.state import State
+from tallystick.stores.open_folder import OpenFolder
+
+if TYPE_CHECKING:
+    from tallystick.consolidate.classify import Deltas
+    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.episodes.schema import EpisodeShape
+    from tallystick.projections.index.file import IndexFile
+    from tallystick.records.extraction import Extractor
+    from tallystick.records.health import MigrationPlan, StoreHealth
+    from tallystick.records.rule import ConsolidationRule
+
+_RECENT = {  # by session, by agent
+    (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
+    (True, True): sql.RECENT_SCOPE,
+}  # fmt: skip
+_RECENT_HEARD = {
+    (False, False): sql.RECENT_HEARD, (True, False): sql.RECENT_HEARD_SESSION, (False, True): sql.RECENT_HEARD_AGENT,
+    (True, True): sql.RECENT_HEARD_SCOPE,
+}  # fmt: skip
+_NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
+
+
+@answering
+@display_lists
+class EpisodeStore:
+    """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
+
+    def __init__(
+        self, folder: OpenFolder, gate: WriteGate, user: str, index: Callable[[], IndexService],
+        propose: Callable[..., Deltas]
+    ) -> None:
+        self._folder, self._gate, self._user = folder, gate, user
+        self._index, self._propose = index, propose
+
+    @cached_property
+    def _shape(self) -> EpisodeShape:
+        from tallystick.memory.episodes.schema import EpisodeShape
+
+        return EpisodeShape(self._folder, self._gate, "episodes")
+
+    # -- the store ---------------------------------------------------------------------------------------------------
+
+    def bootstrap(self) -> None:
+        """Nothing to do: a memory that is open is ready."""
+
+    def health(self) -> StoreHealth:
+        """How the memory stands; `fragment_count` is how many episodes there are."""
+        with self._folder.ledger.reading():
+            count = self._folder.state.episodes.held(self._user)
+        return self._shape.health(count)
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record that filters may name a further column: a key of the metadata. Nothing that was told is rewritten."""
+        self._shape.migrate(plan)
+
+    def columns(self) -> list[str]:
+        """The columns that were added."""
+        return self._shape.columns()
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def put(self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False) -> Episode:
+        """Record an episode in a scope, and return it as it is recorded.
+
+        One whose own scope says otherwise is refused (MemoryScopeError). The same one again is no event; another one
+        under the same id in the same scope is refused.
+        """
+        checked(user=user, session=session, agent=agent)
+        for name, given, usual in (("user", user, OWNER), ("session", session, ""), ("agent", agent, "")):
+            own = getattr(episode, name)
+            if own not in (given, usual):
+                raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
+        placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
+        return self._tell(replace(placed, trust=self._lower(episode.trust)), keep_secrets)
+
+    def _lower(self, trust: str) -> str:
+        """An episode is no more trusted than the program that tells it."""
+        return self._gate.trust if is_above(trust, self._gate.trust) else trust
+
+    def observe(
+        self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
+    ) -> Episode:
+        """Record an episode, and return it as it is recorded."""
+        if isinstance(timestamp, str):
+            timestamp = datetime.fromisoformat(parse_moment(timestamp))
+        happened = timestamp or datetime.fromisoformat(self._folder.ledger.now())
+        return self._tell(Episode(timestamp=happened, trust=self._gate.asker(trust), **said), keep_secrets)
+
+    def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
+        episode = self._gate.as_told(self._gate.masks.episode(episode, keep_secrets=keep_secrets))
+        known, echo = self._folder.state, NO_ECHO
+        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
+            echo = self._gate.echo(episode.content, episode.user, episode.trust)
+            if echo.trust and is_above(episode.trust, echo.trust):
+                episode = replace(episode, trust=echo.trust)
+
+        def decision() -> list[Draft]:
+            drafts = decide.put(known.episodes, episode, echo.ids)
+            if drafts:
+                known.writable(episode.user, episode.path)
+            return Cleared(self._gate.borne_out(drafts))
+
+        events = self._folder.ledger.write(decision)
+        return Episode.of(events[0]) if events else self._same(episode)
+
+    def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
+        """Why an episode is left out of recall, if that is because its source is not trusted. Of several, the first."""
+        whose = self._of(user)
+        with self._folder.ledger.reading():
+            known = self._folder.state
+            if not known.distrusts.of(whose):
+                return None
+            told = known.episodes.named(whose, name)
+            events = (event for each in told for event in self._folder.ledger.events(each.seq, each.seq + 1))
+            return next((why for event in events if (why := self._against(event, whose))), None)
+
+    def _against(self, event: Event, user: str) -> Distrust | None:
+        said = (event.body or {}).get("episode", {})
+        return self._folder.state.distrusts.against(
+            user, by=event.by, seq=event.seq, agent=said.get("agent", ""), session=said.get("session", ""),
+            trust=said.get("trust", "human"),
+        )  # fmt: skip
+
+    def _same(self, episode: Episode) -> Episode:
+        """The one that was told before under its name, in its scope."""
+        with self._folder.ledger.reading():
+            for told in self._folder.state.episodes.find(episode.user, episode.id):
+                if (told.session, told.agent) == (episode.session, episode.agent):
+                    return self.read(told.seq)
+        raise NotFound(f"nothing was told as {episode.id!r}")
+
+    def retract(self, *names: str, reason: str = "", withdraw: bool = False, user: str | None = None) -> Retraction:
+        """Take back episodes: they stay in history, and are recalled and consolidated no more.
+
+        Returns what rests on them. With `withdraw`, the facts that rest on them alone are retracted too, if the gate
+        lets this program do that: all of it, or nothing.
+        """
+        whose = self._of(user)
+        found = self._all_of(names, whose)
+        if not self._gate.is_free(self._gate.trust):
+            told = [episode_subject(episode, episode.trust) for episode in found]
+            self._gate.must("episode", "forget", *told, user=whose)
+        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():
+            resting, shared = self._dependents(found, whose)
+            self._folder.ledger.write(
+                lambda: decide.retract(self._folder.state.episodes, names, user=whose, reason=reason)
+            )
+            why = reason or "its episodes were taken back"
+            for held in [self._folder.state.version(fact.version) for fact in resting if withdraw]:
+                if held is not None and self._folder.state.is_open(whose, held.path):
+                    self._gate.forget(held.body()["id"], reason=why, user=whose, path=held.path)
+        return Retraction(tuple(found), tuple(resting), tuple(shared), withdraw and bool(resting))
+
+    def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
+        if not names:
+            raise Refused("say which episode is taken back", "required")
+        with self._folder.ledger.reading():
+            told = dict[str, int]()
+            for name in names:
+                found = self._folder.state.episodes.named(user, name)
+                if not found:
+                    raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
+                told.update({each.source: each.seq for each in found})
+            return [self.read(seq) for seq in told.values()]
+
+    def _dependents(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
+        """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
+        state = self._folder.state
+        gone = {episode.source for episode in episodes}
+        facts = {held.ref: held for source in gone for held in state.coming_from(user, source)}
+        alone, shared = list[Fact](), list[Fact]()
+        for held in facts.values():
+            if held.status == "active":
+                sources = set(sources_in(held.body().get("views"))) - gone
+                standing = any(state.episodes.of(name) and not state.episodes.is_retracted(name) for name in sources)
+                (shared if standing else alone).append(fact_of(held.belief()))
+        return alone, shared
+
+    def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
+        """The facts that are held and come from an episode, among others or alone."""
+        with self._folder.ledger.reading():
+            resting, shared = self._dependents([self.get(name, user=user)], self._of(user))
+            return [*resting, *shared]
+
+    def consolidate(
+        self,
+        rule: ConsolidationRule,
+        *,
+        since_last: bool = False,
+        extractor: Extractor | str | None = None,
+        user: str | None = None,
+    ) -> Deltas:
+        """The deltas that a rule makes of what was told, in the light of what is held. Nothing is applied.
+
+        They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
+        since that last did. `extractor` is as there.
+        """
+        return self._propose(rule, self._of(user), since_last=since_last, extractor=extractor)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def recent(
+        self,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        *,
+        limit: int = 10,
+        path: str = "",
+        after: tuple[str, int] | None = None,
+    ) -> list[Episode]:
+        """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
+
+        On a `path`, those of the paths above it are among them, and of those that were merged into it or into these.
+        What was taken back, or moved away with the stretch of the ledger that held it, is not among them. `after` goes
+        on behind one: its time, as it is written in its fields, and the number of its event.
+        """
+        whose = self._of(user)
+        checked(user=whose, session=session, agent=agent)
+        if type(limit) is not int or limit < 1:
+            raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
+        check_names(path=path)
+        if not can_be_written(path):
+            return []
+        with self._folder.ledger.reading():
+            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
+            return self._read_all(seqs)
+
+    def _read_all(self, seqs: list[int]) -> list[Episode]:
+        """The episodes of these events, in that order. What lies close together is read in one go."""
+        found: dict[int, Episode] = {}
+        wanted = set(seqs)
+        for start, stop in _runs(sorted(seqs)):
+            for event in self._folder.ledger.events(start, stop):
+                if event.seq in wanted and event.op == EPISODE_PUT and event.body is not None:
+                    found[event.seq] = Episode.of(event)
+        return [found[seq] for seq in seqs if seq in found]
+
+    def _newest(
+        self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int,
+        after: tuple[str, int] | None,
+    ) -> list[int]:  # fmt: skip
+        heard = self._folder.state.paths.heard(user, path)
+        one = len(heard) == 1
+        where = heard[0] if one else orjson.dumps(heard).decode()
+        statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
+        more = [name for name in (session, agent) if name is not None]
+        found, first, told = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
+        for source, seq, at in file.db.execute(statement, (user, where, *more)):
+            if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
+                found.append(seq)
+            if len(found) == limit:
+                break
+        return found
+
+    def find(self, name: str, *, user: str | None = None) -> Episode | None:
+        """An episode by its id: the teller's own, or that of the event that recorded it. Of several, the newest.
+
+        The last six characters of an id that was drawn for it are enough, if no other ends so.
+        """
+        with self._folder.ledger.reading():
+            told = self._folder.state.episodes.named(self._of(user), name)
+            return self.read(told[-1].seq) if told else None
+
+    def get(self, name: str, *, user: str | None = None) -> Episode:
+        """The same, but a name that names nothing is an error."""
+        episode = self.find(name, user=user)
+        if episode is None:
+            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+        return episode
+
+    def since(self, seq: int, *, user: str) -> Iterator[Episode]:
+        """The episodes that were recorded from an event on, in that order; nothing taken back or withheld.
+
+        Those of a path that was merged are told as where it was merged into; of what was given up or closed, none. One
+        that a wrong clock dated has the time of what came before it.
+        """
+        known, paths = self._folder.state.episodes, self._folder.state.paths
+        for event in self._folder.events_of(user, seq):
+            if event.op != EPISODE_PUT or event.body is None or known.is_retracted(event.id):
+                continue
+            if self._against(event, user) is None:
+                episode = self._dated(Episode.of(event))
+                home = paths.home(user, episode.path)
+                if home is not None:
+                    yield episode if home == episode.path else replace(episode, path=home)
+
+    def _dated(self, episode: Episode) -> Episode:
+        times, seq = self._folder.ledger.standing.times, episode.seq
+        if not times.doubts(seq):
+            return episode
+        happened = datetime.fromisoformat(times.happened(seq, stamp(episode.timestamp)))
+        return replace(episode, timestamp=happened, recorded=times.at(seq, episode.recorded))
+
+    def read(self, seq: int) -> Episode:
+        """The episode that an event recorded."""
+        for event in self._folder.ledger.events(seq, seq + 1):
+            if event.op == EPISODE_PUT and event.body is not None:
+                return Episode.of(event)
+        raise NotFound(f"the words of event {seq} are gone")
+
+    def _of(self, user: str | None) -> str:
+        return self._user if user is None else user
+
+
+def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
+    """From where to where to read, so that looking for the next one never costs more than reading up to it."""
+    start = last = -1
+    for seq in seqs:
+        if start < 0 or seq - last > _NEAR:
+            if start >= 0:
+                yield start, last + 1
+            start = seq
+        last = seq
+    if start >= 0:
+        yield start, last + 1
+
+
+def is_episode_shown(episodes: EpisodeStore, known: State, name: str, user: str) -> bool:
+    """The same of an episode, by its id; of several of that id, of the newest."""
+    episode = episodes.find(name, user=user)
+    if episode is None or episodes.withheld(name, user=user) is not None:
+        return False
+    sources = [told.source for told in known.episodes.find(user, name)] or [name]
+    source = sources[-1]
+    is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
+    return is_there and not is_in_doubt(known, episode.trust, source)

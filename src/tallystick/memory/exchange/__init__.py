@@ -1,0 +1,1 @@
+"""Import and export: other programs' conversations, other memories' exports, files and pages."""

@@ -1,0 +1,299 @@
+"""`m.files`: text files that live in the memory, for programs whose memory is a folder of files.
+
+A file comes back byte for byte (but for secrets, which are masked as everywhere). Its statements are beliefs, each by
+itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. What is revised,
+forgotten or erased through another door is so in the file too.
+
+Which of them, in which order and with which space between them, are the file, says one more belief, of the kind `file`.
+It has no words of its own, and is found by the path in its data; its key is for people to see.
+
+A call is one write: all of it is recorded, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from tallystick.decide import trust as worth
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.core.masking import refuse_name
+from tallystick.memory.exchange.file_parts import Part, cut
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.recallable import is_shown
+from tallystick.projections.markdown.names import is_plain
+from tallystick.records.entity import PREFIXES, name_key
+from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.state.version import CurrentVersion
+from tallystick.stores.open_folder import OpenFolder
+
+FILE = "file"  # the kind of the belief that says what a file consists of
+LONGEST = 1_000_000  # bytes of a file
+_LONGEST_PATH = 500  # characters
+_NEVER = re.compile(r"[\x00-\x1f\x7f\\]|%2e|%2f|%5c", re.IGNORECASE)
+
+
+class _File(NamedTuple):
+    """A file as it is recorded: its belief, and of each part the space before it and the belief that says it."""
+
+    held: CurrentVersion
+    path: str
+    parts: list[tuple[str, str]]
+    end: str
+
+    @property
+    def id(self) -> str:
+        return str(self.held.body()["id"])
+
+
+class _Here(NamedTuple):
+    """A part that is held: its name, which version it is now, and what that says."""
+
+    gap: str
+    key: str
+    id: str
+    text: str
+
+
+@answering
+class FileStore:
+    """The files of one user."""
+
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+        self._folder, self._gate, self._user = folder, gate, user
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of every file that may be shown, by its path, in the order of the paths."""
+        with self._folder.known():
+            files = [file for file in self._all() if self._may_show(file)]
+            return {file.path: len(self._text(file).encode()) for file in sorted(files, key=lambda file: file.path)}
+
+    def paths(self) -> list[str]:
+        """Where there are files; a person is also told of those that are pending."""
+        with self._folder.known():
+            is_person = self._gate.trust == "human"
+            return sorted(file.path for file in self._all() if is_person or self._may_show(file) or self._is_own(file))
+
+    def read(self, path: str) -> str:
+        """The text of a file."""
+        checked_path(path)
+        with self._folder.known():
+            file = self._file(path)
+            if not self._may_show(file):
+                if self._gate.trust != "human" and not self._is_own(file):
+                    raise NotFound(f"there is no file {path}")
+                raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits", "state")
+            return self._text(file)
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    def write(self, path: str, text: str, *, session: str = "", agent: str = "") -> None:
+        """Make a file, or let it say something else: what it says as before is left as it is."""
+        checked_path(path)
+        _must_fit(text)
+        text = self._gate.masks.words(text)
+        with self._batch():
+            files = {file.path: file for file in self._all()}
+            _must_be_free(path, files.keys())
+            file = files.get(path)
+            parts, end = cut(text)
+            said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
+            is_outranked = file is not None and self._is_outranked(file)
+            keys = self._say(parts, self._here(file) if file and not is_outranked else [], {**said, **_place(path)})
+            told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
+            if file is None or is_outranked:
+                label = file.held.key if file else self._label(path)
+                with _asked_whole(False):
+                    self._gate.put({**said, "kind": FILE, "data": told, "key": label}, "")
+            elif told != _told(path, file.parts, file.end):
+                self._revise(file.id, {"data": told})
+
+    def move(self, old: str, new: str) -> None:
+        """Give a file, or all files of a folder, another place. Refused, if something is there."""
+        checked_path(old)
+        checked_path(new)
+        with self._batch():
+            files = self._below(old)
+            others = {file.path for file in self._all()} - {file.path for file in files}
+            for file in files:
+                place = checked_path(new + file.path[len(old) :])
+                _must_be_free(place, others)
+                if place in others:
+                    raise Refused(f"{place} is there already; nothing was moved", "exists")
+                self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
+
+    def remove(self, path: str) -> int:
+        """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
+        checked_path(path)
+        with self._batch():
+            files = self._below(path)
+            for file in files:
+                for name in (*(here.key for here in self._here(file)), file.id):
+                    self._gate.forget(name, reason=f"{path} was deleted", user=self._user, path="")
+        return len(files)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _all(self) -> list[_File]:
+        held = self._folder.state.query(user=self._user, kind=FILE)
+        return [file for each in held if (file := _file_in(each)) is not None]
+
+    def _may_show(self, file: _File) -> bool:
+        """Whether no part of it waits for a yes, or comes from somebody who is not relied on."""
+        state, now = self._folder.state, self._folder.ledger.now()
+        parts = [held for _, key in file.parts if (held := self._part(key))]
+        return all(is_shown(state, held, held.body(), now) for held in (file.held, *parts))
+
+    def _is_outranked(self, file: _File) -> bool:
+        """Whether a part of it is in doubt, and this program is above its source: then it writes all of it itself."""
+        parts = [self._part(key) for _, key in file.parts]
+        return any(worth.is_outranked(self._folder.state, held, self._gate.trust) for held in (file.held, *parts))
+
+    def _is_own(self, file: _File) -> bool:
+        """Whether this program said that it is there."""
+        return (file.held.by, file.held.body().get("trust", "human")) == (self._gate.by, self._gate.trust)
+
+    def _part(self, key: str) -> CurrentVersion | None:
+        held = self._folder.state.find(key, user=self._user, short=False)
+        return held if held is not None and held.status == "active" else None
+
+    def _find(self, path: str) -> _File | None:
+        return next((file for file in self._all() if file.path == path), None)
+
+    def _file(self, path: str) -> _File:
+        if (file := self._find(path)) is None:
+            raise NotFound(f"there is no file {path}")
+        return file
+
+    def _below(self, path: str) -> list[_File]:
+        found = [file for file in self._all() if file.path == path or file.path.startswith(f"{path}/")]
+        if not found:
+            raise NotFound(f"there is no file or folder {path}")
+        return found
+
+    def _here(self, file: _File) -> list[_Here]:
+        """The parts that are held, each once: several that were folded into one are that one."""
+        found: dict[str, _Here] = {}
+        for gap, key in file.parts:
+            if held := self._part(key):
+                body = held.body()
+                found.setdefault(held.ref, _Here(gap, key, body["id"], body.get("text", "")))
+        return list(found.values())
+
+    def _text(self, file: _File) -> str:
+        return "".join(here.gap + here.text for here in self._here(file)) + file.end
+
+    def _say(self, parts: Sequence[Part], here: Sequence[_Here], fields: dict[str, Any]) -> list[str]:
+        """Let the parts be held; the names of the beliefs. What stands before and after an edit is left as it is."""
+        first = _same([part.text for part in parts], [each.text for each in here])
+        rest, was = parts[first:], here[first:]
+        last = _same([part.text for part in reversed(rest)], [each.text for each in reversed(was)])
+        fresh, gone = rest[: len(rest) - last], was[: len(was) - last]
+        with _asked_whole(max(len(fresh), len(gone)) == 1 and bool(gone)):
+            keys = [self._change(before, part, fields) for before, part in zip_longest(gone, fresh)]
+        kept = [[each.key for each in some] for some in (here[:first], was[len(was) - last :])]
+        return [*kept[0], *filter(None, keys), *kept[1]]
+
+    def _change(self, before: _Here | None, part: Part | None, fields: dict[str, Any]) -> str:
+        """Let a part say something else, come or go; by which name it is known, if it is there."""
+        if before is None:
+            [event, *_] = self._gate.put({**fields, "text": part.text if part else ""}, "")
+            return str((event.body or {})["belief"]["key"])
+        if part is None:
+            self._gate.forget(before.key, reason="it is no longer in its file", user=self._user, path="")
+            return ""
+        self._revise(before.id, {"text": part.text})
+        return before.key
+
+    def _label(self, path: str, file: _File | None = None) -> str:
+        """By what people see the belief of a file called. Another file may have gone by it before it was moved."""
+        label, number = f"{FILE}:{path}", 1
+        while (held := self._folder.state.find(label, user=self._user, short=False)) is not None:
+            if held.ref == file.held.ref if file else held.status == "tombstone":
+                break
+            number += 1
+            label = f"{FILE}:{path} ({number})"
+        return label
+
+    def _revise(self, name: str, changes: dict[str, Any]) -> None:
+        self._gate.revise(name, changes, reason="", user=self._user, path="")
+
+    def _batch(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
+
+
+def _file_in(held: CurrentVersion) -> _File | None:
+    """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
+    try:
+        told = held.body()["data"][FILE]
+        parts = [(str(gap), str(key)) for gap, key in told["parts"]]
+        return _File(held, checked_path(told["path"]), parts, str(told["end"]))
+    except (KeyError, TypeError, ValueError, AttributeError, Refused):
+        return None
+
+
+def checked_path(path: str) -> str:
+    """A path like /memories/notes.md, as it is; Refused, if it names no place or leads out of one."""
+    steps = path.split("/")[1:]
+    if not path.startswith("/") or not steps or not all(step.strip() for step in steps) or {".", ".."} & set(steps):
+        raise Refused(f"{ascii(path)[:80]} is no path of a file; write it like /memories/notes.md", "name")
+    if _NEVER.search(path):
+        raise Refused(f"{ascii(path)[:80]} holds what no path of a file may; write it like /memories/notes.md", "name")
+    if len(path) > _LONGEST_PATH:
+        raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}", "size")
+    refuse_name("the path", path)
+    return path
+
+
+def _must_be_free(path: str, paths: Collection[str]) -> None:
+    """Refused, if a file would be where a folder is, or below a file."""
+    if any(each.startswith(f"{path}/") for each in paths):
+        raise Refused(f"{path} is a folder; name a file in it", "place")
+    if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
+        raise Refused(f"{above} is a file, and nothing can be below it", "place")
+
+
+def _must_fit(text: str) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > LONGEST:
+        raise Refused(f"too long: {size:,} bytes, and {LONGEST:,} is the limit of a file; keep it in several", "size")
+
+
+def _place(path: str) -> dict[str, Any]:
+    """Where the statements of a file stand: on the page that it is called like, else on one of its own."""
+    name = path.rpartition("/")[2].rpartition(".")[0] or path.rpartition("/")[2]
+    prefix, _, rest = name.partition("-")
+    if prefix not in PREFIXES or not rest or not is_plain(name):
+        whole = path.removesuffix(f".{path.rpartition('.')[2]}") if "." in path else path
+        name = f"topic-{'-'.join(name_key(whole.partition('/')[2].partition('/')[2] or whole).split()) or 'files'}"[:80]
+    return {"about": name, "kind": "note", "data": {"from_file": path}}
+
+
+@contextmanager
+def _asked_whole(is_whole: bool) -> Iterator[None]:
+    """A person is asked about one change. If there are more, a yes would leave half of them: that is refused."""
+    try:
+        yield
+    except NeedsApproval:
+        if is_whole:
+            raise
+        raise Refused(
+            "a person must say yes to a part of this, and cannot be asked about a whole file; change one paragraph at a"
+            " time, or let the person write it",
+            "permission",
+        ) from None
+
+
+def _told(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
+    return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """With how many equal texts both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))

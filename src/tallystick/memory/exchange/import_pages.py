@@ -1,0 +1,108 @@
+"""The pages of another memory, brought in as pages: each entry a belief, with what it superseded as its history.
+
+They are that memory's word, and wait for approval, unless a person says that they are theirs.
+
+An entry is known by its id wherever it stands, so that bringing a page back where it came from changes nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from tallystick.decide import pages as decide
+from tallystick.exchange.conversation import named_after
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.exchange.import_notes import imported_with
+from tallystick.memory.exchange.sources import CannotRead
+from tallystick.projections.markdown import entity_of
+from tallystick.projections.markdown.page import Entry, Page
+from tallystick.projections.markdown.parse import parse
+from tallystick.records.page import NOTES
+from tallystick.records.transfer import FOREIGN
+from tallystick.state.state import State
+
+if TYPE_CHECKING:
+    from tallystick.memory.exchange.importer import ImportRun
+    from tallystick.memory.exchange.sources import Source
+
+_OTHERS = "@"  # how the folders of other users' pages begin
+_NO_TAGS = ("fact",)  # what stands on a page where there are none
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins so is a page of a memory."""
+    return head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and b"\nentry_count:" in head[:4096]
+
+
+def bring(import_run: ImportRun, source: Source) -> None:
+    """Bring in one page."""
+    page = parse(source.whole())
+    about = _about(source.name, page)
+    gate = import_run.gate if import_run.mine else import_run.gate.as_source(import_run.other, FOREIGN)
+    entries, trust = _Entries(gate, import_run.folder.state, import_run.user, about, page), gate.trust
+    for problem in page.problems:
+        import_run.skip(f"{source.name}, line {problem.line}", problem.reason)
+    for some in import_run.in_groups(page.entries):
+        with import_run.written():
+            if import_run.mine:  # what a page says of itself would be read by everyone
+                entries.front()
+            for entry in some:
+                with import_run.told_if_refused(f"{source.name}, line {entry.line}"):
+                    is_new = entries.state(entry, trust)
+                    import_run.count("beliefs" if is_new else "known", trust, masked=gate.masks.last)
+                    import_run.note_source(import_run.other if is_new and not import_run.mine else "")
+
+
+def _about(name: str, page: Page) -> str:
+    """What the page in a file is about; empty for what is about nothing in particular."""
+    path = PurePosixPath(name)
+    if any(part.startswith(_OTHERS) for part in path.parent.parts):
+        raise CannotRead("it is a page of another user; bring that folder in by itself, with --user")
+    about = entity_of(path.name, page.front.entity)
+    if about is None:
+        raise CannotRead("its name is that of no page, such as person-ana.md")
+    return "" if about == NOTES else about
+
+
+class _Entries:
+    """The entries of one page, each to be stated once, in the order in which they came to be."""
+
+    def __init__(self, gate: WriteGate, state: State, user: str, about: str, page: Page) -> None:
+        self._gate, self._state, self._user, self._about, self._page = gate, state, user, about, page
+        self._before = {entry.superseded_by: entry for entry in page.entries if entry.superseded_by}
+
+    def state(self, entry: Entry, trust: str) -> bool:
+        """Hold true what an entry says, in the place of what it superseded; False, if it is known."""
+        key = f"pages:{entry.id or named_after(self._about, entry.body)}"
+        source = imported_with(trust)
+        if self._state.said(self._user, source, key) or self._is_known(entry.id):
+            return False
+        tags = () if entry.tags == _NO_TAGS else entry.tags
+        said: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": tags, "trust": trust}
+        if first := self._first(entry).id:
+            said["key"] = first
+        self._gate.put({**said, "user": self._user, "path": ""}, key, source=source)
+        stated = self._state.said(self._user, source, key)
+        if stated and (entry.is_retracted or (entry.is_struck and self._before.get(entry.superseded_by) is not entry)):
+            self._gate.forget(stated[0].body()["id"], reason="it was struck on its page", user=self._user, path="")
+        return True
+
+    def _is_known(self, name: str) -> bool:
+        return bool(name) and self._state.find(name, user=self._user, short=False) is not None
+
+    def _first(self, entry: Entry) -> Entry:
+        """The first of those that one superseded after the other."""
+        seen = {entry.id}
+        while (before := self._before.get(entry.id)) and before.id not in seen:
+            entry = before
+            seen.add(entry.id)
+        return entry
+
+    def front(self) -> None:
+        """Say of the page what it says of itself, if nothing is said of it here."""
+        about, own = self._about or NOTES, self._page.front
+        said = {"title": self._page.title[:200], "description": own.description[:200], "tags": list(own.tags)}
+        front = {name: value for name, value in said.items() if value}
+        if front and not self._state.pages.front(self._user, about):
+            self._gate.record(lambda _: decide.put(self._state, self._user, about, front))

@@ -1,0 +1,311 @@
+"""An import under way: what a reader finds becomes episodes, beliefs and paths, some at a time.
+
+Some at a time are one group of events: after a crash they are all there, or none. They are written in the order of the
+file, so that whoever is interrupted and begins again ends with the same memory. What is here already is passed over,
+and so is what a person erased. Of turns whose names leave no mark when they are erased, only those that follow the last
+one that is here come in.
+
+The line of a conversation goes on the root, every branch of it on a path of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Any, TypeVar
+
+from tallystick.decide import paths as walk
+from tallystick.exchange.conversation import (
+    ASSISTANT,
+    DOCUMENT,
+    PERSON,
+    SYSTEM,
+    TOOL,
+    ConversationStart,
+    Item,
+    Message,
+    Note,
+    named_after,
+)
+from tallystick.memory.context import MemoryBase
+from tallystick.memory.exchange.import_notes import Noting
+from tallystick.records.errors import Refused
+from tallystick.records.path import ROOT
+from tallystick.records.policy import is_above
+from tallystick.records.progress import Progress
+from tallystick.records.transfer import MOST_TOLD, Imported, Skipped
+from tallystick.state.episodes import mark_of
+from tallystick.text.secrets.detect import find
+
+Thing = TypeVar("Thing")
+
+AT_ONCE = 256  # items of one group
+_MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
+_MOST_TOLD = 500  # letters of a place, and of a reason
+_UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
+_TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
+_ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
+
+
+class _NotReally(Exception):
+    """Takes back a dry run."""
+
+
+class ImportRun:
+    """One import into one memory, for one user."""
+
+    def __init__(
+        self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
+        on_progress: Progress | None,
+    ) -> None:  # fmt: skip
+        self.folder, self.gate, self._episodes = memory._folder, memory._gate, memory._episodes
+        self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
+        self.other = ""  # the source that another memory is here, where its files do not name it
+        self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)
+        self._format, self._agent, self._file = "", "", ""
+        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
+        self._times: dict[str, str] = {}
+        self._path_of: dict[tuple[str, str], str] = {}  # by conversation and branch
+        self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
+        self._end = -1  # the last event that this import left
+        self._counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
+        self._formats, self._told, self._paths = dict[str, None](), dict[tuple[str, str], None](), dict[str, None]()
+        self._masked: dict[str, int] = {}
+        self._sources = dict[str, None]()  # other memories, of which something is quarantined
+        self._skipped: list[Skipped] = []
+        self._more = 0
+
+    def result(self) -> Imported:
+        """What came in so far."""
+        return Imported(
+            formats=tuple(self._formats), conversations=len(self._told), paths=tuple(self._paths),
+            masked=dict(self._masked), sources=tuple(self._sources), skipped=tuple(self._skipped),
+            more_skipped=self._more, dry_run=self.dry_run,
+            **self._counts,
+        )  # fmt: skip
+
+    def skip(self, place: str, reason: str) -> None:
+        """Something is not taken."""
+        if len(self._skipped) < MOST_TOLD:
+            self._skipped.append(Skipped(place[-_MOST_TOLD:], reason[:_MOST_TOLD]))
+        else:
+            self._more += 1
+
+    def note_source(self, source: str) -> None:
+        """Another memory's words are quarantined under that name."""
+        if source:
+            self._sources[source] = None
+
+    def begin(self, format: str, agent: str, file: str) -> None:
+        """What comes now is of that file."""
+        if format != self._format:
+            self._noting = None
+        self._format, self._agent, self._file = format, agent, file
+        self._began, self._times, self._path_of = {}, {}, {}
+        self._formats[format] = None
+        self._counts["files"] += 1
+
+    def take(self, items: Iterable[Item], size: int) -> None:
+        """Bring in what a reader finds in a file of that size. What it finds before it fails is kept."""
+        for some in self.in_groups(_until_it_fails(items)):
+            with self.written():
+                for item in some:
+                    self._one(item)
+            read = min(size, sum(map(_length, some)))
+            size -= read
+            self.on_progress(read)
+        self.on_progress(size)
+
+    def in_groups(self, items: Iterable[Thing]) -> Iterator[list[Thing]]:
+        """As many as are written at once."""
+        left = iter(items)
+        while some := list(islice(left, 1)):
+            length = _length(some[0])
+            for item in islice(left, AT_ONCE - 1):
+                some.append(item)
+                length += _length(item)
+                if length > _MOST_WORDS:
+                    break
+            yield some
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """One group of events; none of it, in a dry run."""
+        ledger = self.folder.ledger
+        with suppress(_NotReally), self.gate.masks.unheard(), self.gate.batch():
+            if ledger.end.seq != self._end:
+                self._noting = None
+            yield
+            if self.dry_run:
+                raise _NotReally
+        self._end = ledger.end.seq
+
+    @contextmanager
+    def told_if_refused(self, place: str) -> Iterator[None]:
+        """What cannot be taken is told, and the rest goes on."""
+        try:
+            yield
+        except Refused as error:
+            self.skip(place, str(error))
+
+    def _one(self, item: Item) -> None:
+        if isinstance(item, Skipped):
+            self.skip(self._at(item.place), item.reason)
+        elif isinstance(item, ConversationStart):
+            self._began[item.conversation] = (item, self._last_known(item))
+        else:
+            place = self._place(item)
+            if _length(item) > _MOST_WORDS:
+                self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
+                return
+            with self.told_if_refused(place):
+                if isinstance(item, Message):
+                    self._said(item)
+                else:
+                    self._note(item)
+
+    # -- what was said -----------------------------------------------------------------------------------------------
+
+    def _said(self, said: Message) -> None:
+        began, last = self._began[said.conversation]
+        turn, name = said.turn, self._name(said.conversation, said.turn.id)
+        at = self._times[said.conversation] = turn.at or self._times.get(said.conversation, began.at)
+        if self._is_here(name) or (said.number <= last and not mark_of(self.user, name)):
+            self._counts["known"] += 1
+            return
+        metadata = {"source": self._format, "role": _ROLE[turn.role], **turn.metadata}
+        if began.title:
+            metadata["title"] = began.title
+        self._observe(
+            turn.text, role=turn.role, name=name, session=began.conversation, metadata=metadata, at=at,
+            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch),
+        )  # fmt: skip
+        self._told[self._format, began.conversation] = None
+
+    def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
+        trust = self.trust(role)
+        self._episodes.observe(
+            content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
+        )  # fmt: skip
+        self.count("episodes", trust, masked=self.gate.masks.last)
+
+    def _last_known(self, began: ConversationStart) -> int:
+        """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
+        for number in range(len(began.ids) - 1, -1, -1):
+            if self._is_here(self._name(began.conversation, began.ids[number])):
+                return number
+        return -1
+
+    def _is_here(self, name: str) -> bool:
+        """Whether it is, or was and had its words erased."""
+        mark = mark_of(self.user, name)
+        return bool(self._state.episodes.find(self.user, name)) or bool(mark and self._state.pages.is_erased(mark))
+
+    def _name(self, conversation: str, turn: str) -> str:
+        return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
+
+    # -- paths -------------------------------------------------------------------------------------------------------
+
+    def _path(self, began: ConversationStart, branch: str) -> str:
+        """The path of a branch, made if need be, with those above it."""
+        known, name = self._path_of, began.conversation
+        line: list[str] = []
+        while branch and (name, branch) not in known:
+            line.append(branch)
+            branch = began.above.get(branch, "")
+        path = known.get((name, branch), ROOT)
+        if path and self.dry_run:  # an earlier group made it, and was taken back
+            self._branched(path, ROOT)
+        for each in reversed(line):
+            path = known[name, each] = self._branched(self._called(began, each), path)
+        return path
+
+    def _called(self, began: ConversationStart, branch: str) -> str:
+        """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
+        title = _slug(began.title) if not find(began.title) else ""
+        mark = named_after(began.conversation, branch)[:8]
+        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * (branch in began.asides)}{mark}"
+
+    def _branched(self, name: str, above: str) -> str:
+        paths = self._state.paths
+        if not paths.is_known(self.user, name):
+            line = paths.lineage(self.user, above)
+            parent = above if len(line) < walk.DEEPEST else line[1]
+            self.gate.record(lambda _: walk.branch(self._state, self.user, name, parent))
+            self._paths[name] = None
+        return name
+
+    # -- notes -------------------------------------------------------------------------------------------------------
+
+    def _note(self, note: Note) -> None:
+        if note.role == DOCUMENT:
+            self._document(note)
+        else:
+            trust = self.trust(note.role)
+            noting = self._names()
+            stated = noting.state(note, trust)
+            self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
+
+    def _names(self) -> Noting:
+        if self._noting is None:
+            self._noting = Noting(self.folder, self.gate, self.user, self._format)
+        return self._noting
+
+    def _document(self, note: Note) -> None:
+        """What was handed over is kept verbatim; nobody holds it true by that."""
+        name = f"{self._format}:{note.id or named_after(note.about, note.text)}"
+        if self._is_here(name):
+            self._counts["known"] += 1
+            return
+        metadata = {"source": self._format, "role": "system", "title": note.about, **note.metadata}
+        self._observe(note.text, role=DOCUMENT, name=name, at=note.at, session=note.about, metadata=metadata)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def trust(self, role: str = PERSON) -> str:
+        """How far it is trusted who said it; never more than the program that brings it."""
+        wanted, own = "tool" if self.quarantine else _TRUST[role], self.gate.trust
+        return own if is_above(wanted, own) else wanted
+
+    def count(self, what: str, trust: str, number: int = 1, masked: Iterable[str] = ()) -> None:
+        """Something of that trust came in, or is known."""
+        self._counts[what] += number
+        if what != "known":
+            self._counts["quarantined"] += number * (trust in self.gate.policy.quarantined)
+            for kind in masked:
+                self._masked[kind] = self._masked.get(kind, 0) + 1
+
+    def _place(self, item: Message | Note) -> str:
+        if isinstance(item, Note):
+            return self._at(item.about)
+        title = self._began[item.conversation][0].title or item.conversation
+        return self._at(f"{title}, message {item.number + 1}")
+
+    def _at(self, place: str) -> str:
+        return place if place.startswith(self._file) else f"{self._file}, {place}"
+
+
+def _until_it_fails(items: Iterable[Item]) -> Iterator[Item]:
+    try:
+        yield from items
+    except ValueError as error:
+        yield Skipped("the rest of it", str(error))
+
+
+def _length(item: object) -> int:
+    if isinstance(item, Message):
+        return len(item.turn.text)
+    return len(item.text) if isinstance(item, Note) else 0
+
+
+def _slug(words: str) -> str:
+    """The letters of a title that can be typed on a line, the first few words of it."""
+    found = re.findall(r"[^\W_]+", words.casefold()[:200])
+    kept = ""
+    for each in found:
+        if len(kept) + len(each) > 40:
+            break
+        kept += f"-{each}"
+    return kept[1:] or "".join(found[:1])[:40]

@@ -1,0 +1,137 @@
+"""`m.rules`: consolidation rules that run by themselves, and what became of them.
+
+A rule is kept in the ledger, so that whoever opens the memory runs the same ones. Nothing runs unasked: a process that
+owns the memory runs what is due, or a crontab with `tallystick consolidate --due`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from tallystick.consolidate.cadence import Cadence, is_due, next_after
+from tallystick.consolidate.filter import parse
+from tallystick.decide import rules as decide
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.facts.consolidate import ConsolidationService
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.records.clock import stamp
+from tallystick.records.display import display_lists
+from tallystick.records.errors import NotFound, TallystickError
+from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
+from tallystick.records.times import Times
+from tallystick.state.rules import Kept, Mark
+from tallystick.state.state import State
+from tallystick.stores.open_folder import OpenFolder
+
+
+@answering
+@display_lists
+class RuleStore:
+    """The rules of one user."""
+
+    def __init__(
+        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
+    ) -> None:  # fmt: skip
+        self._folder, self._gate, self._episodes = folder, gate, episodes
+        self._at_work, self._user = at_work, user
+
+    def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
+        """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
+        self._gate.must("rule", "set", user=self._of(user))
+        Cadence.of(rule.cadence)
+        parse(rule.when_filter, columns=self._episodes.columns())
+        self._folder.ledger.write(lambda: decide.put(self._folder.state.rules, rule, self._of(user)))
+        return rule
+
+    def drop(self, name: str, *, user: str | None = None) -> None:
+        """Give up a rule. What it made stands."""
+        self._gate.must("rule", "drop", user=self._of(user))
+        self._folder.ledger.write(lambda: decide.drop(self._folder.state.rules, name, self._of(user)))
+
+    def get(self, name: str, *, user: str | None = None) -> ConsolidationRule:
+        with self._folder.ledger.reading():
+            kept = self._folder.state.rules.find(self._of(user), name)
+        if kept is None:
+            raise NotFound(f"there is no rule {name!r}; `tallystick consolidate --list` shows those that there are")
+        return kept.rule
+
+    def all(self, *, user: str | None = None, everyone: bool = False) -> list[RuleStatus]:
+        """The rules, in the order of their ids, and how far each has come; `everyone`'s, for whoever runs them all."""
+        now = datetime.fromisoformat(self._folder.ledger.now())
+        with self._folder.ledger.reading():
+            state = self._folder.state
+            kept = state.rules.kept(None if everyone else self._of(user))
+            marks = [state.rules.mark(whose, each.body["id"]) for whose, each in kept]
+            waiting = [_waiting(state, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
+        found = zip(kept, marks, waiting, strict=True)
+        times = self._folder.ledger.standing.times
+        return [_status(each, whose, mark, many, now, self._oldest, times) for (whose, each), mark, many in found]
+
+    def _oldest(self, user: str, mark: Mark) -> str:
+        """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
+        waiting = self._episodes.since(mark.through + 1, user=user)
+        return next((episode.recorded for episode in waiting), "")
+
+    def waiting(self, name: str, *, user: str | None = None) -> int:
+        """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
+        with self._folder.ledger.reading():
+            state, whose = self._folder.state, self._of(user)
+            return _waiting(state, whose, state.rules.mark(whose, name))
+
+    def findings(self, *, user: str | None = None) -> list[Finding]:
+        """The episodes that rules could make nothing of, and why, oldest first."""
+        with self._folder.ledger.reading():
+            return list(self._folder.state.rules.findings(self._of(user)))
+
+    def run_due(
+        self, *, everyone: bool = False, told: Callable[[Consolidated], None] | None = None, **how: Any
+    ) -> list[Consolidated]:
+        """Run what is due, each rule over its own user's episodes; `told` hears of each as it ends.
+
+        What goes wrong with one is raised when the others have had their turn.
+        """
+        came_to, wrong = list[Consolidated](), list[TallystickError]()
+        for status in self.all(everyone=everyone):
+            if status.is_due:
+                try:
+                    came_to.append(self._at_work.run(status.rule, user=status.user, **how))
+                except TallystickError as error:
+                    wrong.append(error)
+                    continue
+                if told:
+                    told(came_to[-1])
+        if wrong:
+            raise wrong[0]
+        return came_to
+
+    def _of(self, user: str | None) -> str:
+        return self._user if user is None else user
+
+    def __iter__(self) -> Iterator[ConsolidationRule]:
+        return iter([status.rule for status in self.all()])
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+
+def _status(
+    kept: Kept, user: str, mark: Mark, waiting: int, now: datetime, oldest: Callable[[str, Mark], str], times: Times
+) -> RuleStatus:
+    """A cron counts from when there was something to run for, by times that are believed."""
+    cadence = Cadence.of(kept.rule.cadence)
+    first = oldest(user, mark) if cadence.cron and waiting else ""
+    last = datetime.fromisoformat(times.at(mark.seq, mark.at)) if mark.at else None
+    since = datetime.fromisoformat(max(times.at(kept.seq, kept.at), first))
+    due = is_due(cadence, waiting=waiting, last=last, now=now, since=since)
+    comes = next_after(cadence, max(last or since, since))
+    return RuleStatus(
+        kept.rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
+    )  # fmt: skip
+
+
+def _waiting(state: State, user: str, mark: Mark) -> int:
+    """How many episodes wait for a rule, on every path that goes on."""
+    return state.episodes.waiting(user, mark.through, lambda path: state.paths.home(user, path) is not None)

@@ -1,0 +1,319 @@
+"""`m.facts`: beliefs as consolidation sees them, with subject, predicate, object and lineage.
+
+A fact is a belief: what is pinned here is found by recall, and what is remembered with a triple is found here. Every
+delta passes the gate that every write passes, with the trust of the least trusted episode behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tallystick.consolidate.confidence import earned
+from tallystick.decide import facts as decide
+from tallystick.decide.facts import Evidence, FactChange
+from tallystick.decide.review_request import needs_approval
+from tallystick.decide.trust import SET_ASIDE
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.episodes.schema import EpisodeShape
+from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.facts import channels, history as versions
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.visibility import brought_back, withheld_among
+from tallystick.records.belief import Belief
+from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
+from tallystick.records.display import display_lists
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Refused
+from tallystick.records.event import Draft
+from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.fact_view import fact_of, text_of, triple_of
+from tallystick.records.health import MigrationPlan, StoreHealth
+from tallystick.records.history import Moment
+from tallystick.records.operations import DELTA_NOOP
+from tallystick.records.policy import DEFAULT, RANK
+from tallystick.records.scope import checked
+from tallystick.state.beliefs import Beliefs
+from tallystick.state.episodes import EpisodeRef
+from tallystick.state.version import CurrentVersion
+from tallystick.stores.open_folder import OpenFolder
+
+if TYPE_CHECKING:
+    from tallystick.memory.core.index import IndexService
+    from tallystick.records.delta import Delta
+
+
+@answering
+@display_lists
+class FactService:
+    """The facts of one user, as they are seen from a path.
+
+    `several` are the predicates of which more than one object may hold.
+    """
+
+    def __init__(
+        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
+        index: Callable[[], IndexService], path: str = "",
+    ) -> None:  # fmt: skip
+        self._folder, self._gate, self._episodes, self._user, self._path = folder, gate, episodes, user, path
+        self._index = index
+        self._several, self._shape = several, EpisodeShape(folder, gate, "facts")
+
+    def on(self, path: str) -> FactService:
+        """The same, as they are seen from another path, and pinned there."""
+        return FactService(self._folder, self._gate, self._episodes, self._user, self._several, self._index, path)
+
+    # -- the store ---------------------------------------------------------------------------------------------------
+
+    def bootstrap(self) -> None:
+        """Nothing to do: a memory that is open is ready."""
+
+    def health(self) -> StoreHealth:
+        """How the memory stands; `fragment_count` is how many facts are held."""
+        with self._folder.known() as known:
+            count = sum(held.status == "active" for held in self._seen(known, known.facts(self._user)))
+        return self._shape.health(count)
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record that facts have a further field. What is in a ledger is never rewritten: older facts have none."""
+        self._shape.migrate(plan)
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def pin(self, fact: Fact, *, keep_secrets: bool = False) -> Fact:
+        """State a fact under its id; one that is known by it is superseded. `keep_secrets` as for `m.remember`."""
+        checked(user=fact.user)
+        fields: dict[str, Any] = {
+            "key": fact.id, "text": text_of(fact.payload), "triple": triple_of(fact.payload), "user": fact.user,
+            "agent": fact.agent, "path": self._path, "confidence": fact.confidence, "valid_from": fact.valid_from,
+            "valid_to": fact.valid_to, "source_type": "pinned", "trust": None, "keep_secrets": keep_secrets,
+            "views": {"fact": {"payload": fact.payload, "lineage": fact.lineage, "metadata": fact.metadata}},
+        }  # fmt: skip
+        self._gate.put(fields, "")
+        return self.get(fact.id, user=fact.user)
+
+    def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
+        """Retract a fact: it is held no more, and nothing that was told before brings it back.
+
+        An id that the user has no fact by changes nothing.
+        """
+        with self._folder.known() as known:
+            found = known.find(fact_id, user=self._of(user), path=self._path)
+        if found is not None:
+            self._gate.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
+
+    def apply_delta(self, delta: Delta) -> list[Fact]:
+        """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
+
+        One without a scope is of the user that its payload names, else of this one. NotFound, if a name in `replaces`
+        meets no fact of its user. NeedsApproval, if a person must say yes first. One whose episodes were taken into
+        account already changes nothing.
+        """
+        from tallystick.records.delta import check_provenance
+
+        check_provenance(delta)
+        with self.together():
+            state, path = self._folder.state, self._path
+            delta = decide.placed(delta, self._user, lambda name: decide.holders(state, name, self._user, path), path)
+            return self.apply(delta, self.evidence(delta))
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is applied in the block becomes one, as part of a batch that is open already if one is."""
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
+
+    def apply(self, delta: Delta, evidence: Evidence, *, notes: bool = True) -> list[Fact]:
+        """The same, inside a block, with the evidence at hand. Without `notes`, what changes nothing is not recorded.
+
+        What needs a person's yes comes first: until it has one, nothing of the delta is done.
+        """
+        planned = decide.plans(self._folder.state, delta, evidence, self._several)
+        planned = [plan for plan in planned if notes or plan.act != "note"]
+        planned.sort(key=lambda plan: not decide.is_above_its_asker(self._folder.state, plan, delta, evidence))
+        done = (self._carry_out(plan, delta, evidence) for plan in planned)
+        return [fact for fact in done if fact is not None]
+
+    def _carry_out(self, plan: FactChange, delta: Delta, evidence: Evidence) -> Fact | None:
+        assert delta.scope is not None  # or there would be no plan
+        user, path = delta.scope.user, delta.scope.path
+        if plan.act == "note":
+            self._gate.must("fact", "note", user=user, path=path)
+            self._folder.ledger.write(lambda: [Draft(DELTA_NOOP, plan.fields)])
+            return None
+        if (asked := decide.asked_before(self._folder.state, plan, evidence, user)) is not None:
+            if asked.status == "waiting":
+                raise needs_approval(asked)
+            return None
+        if plan.act == "put":
+            keys = f"rules as {plan.fields.get('trust') or 'human'}"  # one for all programs: a fact is made once
+            events = self._gate.put(plan.fields, decide.once(plan, delta, evidence), source=keys)
+        else:
+            events = self._gate.revise(
+                plan.name, plan.fields, reason=plan.reason, user=user, path=path, trust=evidence.trust
+            )
+        if not events or events[0].body is None:
+            return None
+        return fact_of(self._folder.state.get(events[0].body["belief"]["id"], user=user, path=path).belief())
+
+    def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
+        """What stands behind a delta. The episodes are read, unless they are at hand."""
+        read = episodes or tuple(self._read(told) for told in self._told(delta))
+        trusts = [self._gate.trust, *map(self._worth, read)]
+        trust = min(trusts, key=RANK.__getitem__)
+        happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
+        known = self._folder.state.episodes
+        told = tuple(each for episode in read if (each := known.of(episode.source)))
+
+        def sure(witnesses: int) -> float:
+            return earned(trust=trust, witnesses=max(witnesses, 1))
+
+        return Evidence(told, trust, happened, sure)
+
+    def _worth(self, episode: Episode) -> str:
+        """How far what was told can be built on."""
+        is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
+        return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
+
+    def _told(self, delta: Delta) -> Iterator[EpisodeRef]:
+        """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
+        scope, known = delta.scope, self._folder.state.episodes
+        for name in delta.source_episode_ids if scope else ():
+            found = known.find(scope.user, name) if scope else ()
+            yield from [told for told in found if scope and told.agent == scope.agent] or found
+
+    def _read(self, told: EpisodeRef) -> Episode:
+        return self._episodes.read(told.seq)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        pattern: FactPattern | None = None,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        as_of: date | str | None = None,
+        believed_at: Moment | None = None,
+        quarantined: bool = False,
+    ) -> list[Fact]:
+        """The facts that fit, oldest first: those that are true now, as far as we know now.
+
+        `as_of` asks what was true then; `believed_at`, what we held true then. Each may be given without the other.
+        What a tool or a page told, and nobody has said yes to, is left out unless `quarantined` is wanted.
+        """
+        if pattern is not None and any(each is not None for each in (subject, predicate, object, agent, user)):
+            raise Refused("say what to look for as a pattern or by name, not both", "conflict")
+        wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
+        whose = self._of(wanted.user)
+        checked(user=whose)
+        then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
+        if as_of is None:
+            with self._folder.known(believed_at) as known:
+                every = self._seen(known, self._candidates(known, whose, wanted))
+                found = [fact_of(each.belief()) for each in every if each.status == "active"]
+                if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
+                    found += map(fact_of, brought_back(self._folder, self._index(), (each.ref for each in every)))
+        else:
+            found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
+        fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
+        return fitting if quarantined else self._heard(fitting, whose, believed_at)
+
+    def _heard(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
+        """Those that recall may serve: their tellers are trusted, or a person, or enough others, said yes to them."""
+        known = self._folder.state
+        found = [
+            fact for fact in facts
+            if fact.trust not in DEFAULT.quarantined
+            or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
+        ]  # fmt: skip
+        with self._folder.ledger.reading():
+            out = withheld_among(self._folder, self._index(), (fact.version for fact in found), user)
+            at = None if believed_at is None else self._folder.seq_at(believed_at)
+        return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
+
+    def get(self, fact_id: str, *, user: str | None = None) -> Fact:
+        """A fact by its id, or by that of any of its versions."""
+        with self._folder.known() as known:
+            return fact_of(known.get(fact_id, user=self._of(user), path=self._path).belief())
+
+    def history(self, fact_id: str, *, user: str | None = None) -> list[Fact]:
+        """Every version, oldest first; those that were replaced say since when, and by which."""
+        whose = self._of(user)
+        with self._folder.known() as known:
+            names = set(known.ids_of(known.get(fact_id, user=whose, path=self._path)))
+        found = [each for ref, each in self._versions(whose).items() if ref in names]
+        return versions.chained([belief for each in found for belief in each])
+
+    def follow(self, channel: str, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[Delta]:
+        """The deltas that were emitted to a channel, from event `start` on; with `follow`, also those to come."""
+        for delta in self._follow(channel, start, follow=follow):
+            if delta is None:
+                time.sleep(pause)
+            else:
+                yield delta
+
+    def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        while True:
+            for event in self._folder.events_of(self._user, start):
+                start = event.seq + 1
+                delta = channels.delta_in(event, channel)
+                if delta is not None:
+                    yield delta
+            if not follow:
+                return
+            yield None
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
+        """Of each fact that is seen, all versions that the ledger has here; at least the one that is held.
+
+        A branch's own begins with those of the ancestor's that it was made from.
+        """
+        last = None if believed_at is None else self._folder.seq_at(believed_at)
+        found = versions.of_facts(self._folder.events_of(user), user, last)
+        with self._folder.known(believed_at) as known:
+            if believed_at is None:
+                for held in known.facts(user):
+                    if found.keys().isdisjoint(known.ids_of(held)):
+                        found[held.ref] = [held.belief()]
+            return versions.seen_from(self._path, known, found)
+
+    def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[CurrentVersion]:
+        if None not in (wanted.subject, wanted.predicate, wanted.agent):
+            return known.claiming(user, self._path, str(wanted.agent), str(wanted.subject), str(wanted.predicate))
+        return known.facts(user, wanted.subject)
+
+    def _seen(self, known: Beliefs, facts: list[CurrentVersion]) -> list[CurrentVersion]:
+        return [held for held in facts if known.sees(held, self._path)]
+
+    def _of(self, user: str | None) -> str:
+        return self._user if user is None else user
+
+    def _now(self) -> datetime:
+        return datetime.fromisoformat(self._folder.ledger.now())
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.query())
+
+    def __len__(self) -> int:
+        return len(self.query())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} facts of {self._user}>"
+
+
+def _fits(fact: Fact, wanted: FactPattern) -> bool:
+    return wanted.agent in (None, fact.agent) and wanted.fits(fact.payload)
+
+
+def _holds(fact: Fact, then: str) -> bool:
+    """Whether it is true at that time, as far as it says."""
+    since, until = fact.valid_from, fact.valid_to
+    return (not since or held_time(since) <= then) and (not until or held_time(until) > then)

@@ -1,0 +1,1 @@
+"""Entities, their names, and the graph of what is said about them."""

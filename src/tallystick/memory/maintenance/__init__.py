@@ -1,0 +1,1 @@
+"""Status, check, restore, tidy, log, ledger and proofs."""

@@ -1,0 +1,228 @@
+"""`m.ledger`: the chain itself, for whoever wants it proved.
+
+A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder wrote all of
+it anew; a checkpoint, signed and pinned outside the folder, can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.chain import first_line, is_ours
+from tallystick.memory import settings
+from tallystick.records.display import display_lists
+from tallystick.records.errors import Refused
+from tallystick.repair.witness import seen_by_the_index
+
+if TYPE_CHECKING:  # heavy, and not needed to check a folder
+    from tallystick.ledger.checkpoint import Keyring
+    from tallystick.ledger.kept_checkpoint import CheckpointWitness
+    from tallystick.ledger.ledger import Ledger
+    from tallystick.ledger.proof import Proof, Tree
+    from tallystick.ledger.verify import Report
+    from tallystick.records.progress import Progress
+    from tallystick.records.proof import ChainFile, Kept
+    from tallystick.records.times import Span
+
+
+def verify_folder(
+    folder: Path, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
+) -> Report:
+    """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
+    if is_old(folder):
+        raise Refused(
+            f"{folder} was written by chronomemory; "
+            "`tallystick backup` takes it over, and makes a first copy", "place"
+        )
+    from tallystick.ledger.verify import verify
+
+    kept = [_given(folder, checkpoint, key)] if checkpoint else []
+    seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
+    checkpoints = [*_signed(folder), *kept]
+    return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
+
+
+def is_old(folder: Path) -> bool:
+    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
+    try:
+        line = first_line(folder / "events.wal")
+    except FileNotFoundError:
+        line = b""
+    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
+        return False
+    from tallystick.stores.esdb import migrate as takeover
+
+    return takeover.is_old(folder)
+
+
+def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
+    """A checkpoint that somebody brought, checked by their key or by the one that is here."""
+    from tallystick.ledger.checkpoint import verifier_of
+    from tallystick.ledger.genesis import ledger_id
+    from tallystick.ledger.kept_checkpoint import CheckpointWitness
+    from tallystick.ledger.layout import Folder
+    from tallystick.ledger.signed_note import NoteError, Verifier
+
+    try:
+        verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
+        return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
+    except NoteError as error:
+        raise Refused(f"this checkpoint proves nothing: {error}", "proof") from None
+
+
+def _signed(folder: Path) -> list[CheckpointWitness]:
+    """What was signed about a folder. Without a key there is nothing to check it with, and nothing is loaded for it."""
+    if not settings.keys_folder().is_dir():
+        return []
+    from tallystick.ledger.checkpoint import check
+
+    return check(folder, settings.keyring())
+
+
+def check_proof(text: str, key: str) -> dict[str, Any]:
+    """What a proof proves, by the verifier key that came with it; no memory is needed. Refused if it proves nothing."""
+    from tallystick.ledger.proof import check_inclusion
+    from tallystick.ledger.signed_note import NoteError, Verifier
+
+    try:
+        verifier = Verifier(key)
+    except NoteError as error:
+        raise Refused(f"not a verifier key: {error}", "proof") from None
+    return check_inclusion(text, verifier)
+
+
+@display_lists
+class LedgerService:
+    """The ledger of one open memory."""
+
+    def __init__(self, ledger: Ledger, keyring: Keyring, must: Callable[[str, str], None]) -> None:
+        self._ledger, self._keyring, self._must = ledger, keyring, must
+
+    @cached_property
+    def _tree(self) -> Tree:
+        from tallystick.ledger.proof import Tree
+
+        return Tree(self._ledger)
+
+    @property
+    def id(self) -> str:
+        return self._ledger.standing.ledger
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are, for whoever looks at these themselves. RolledBack if another ledger is there by now."""
+        self._ledger.must_be_here()
+        return self._ledger.folder.root
+
+    @property
+    def size(self) -> int:
+        """How many events it has, those that others wrote among them."""
+        self._ledger.refresh()
+        return self._ledger.end.seq + 1
+
+    def doubted(self) -> list[Span]:
+        """The events whose times are doubted, because a clock was wrong; each row of them with the time they go by."""
+        self._ledger.refresh()
+        return list(self._ledger.standing.times.doubted)
+
+    def is_doubted(self, seq: int) -> bool:
+        """Whether the time of event `seq` is doubted, as far as is known here."""
+        return self._ledger.standing.times.doubts(seq) is not None
+
+    @property
+    def pin_path(self) -> Path:
+        """Where the last checkpoint is kept, outside the folder."""
+        return self._keyring.pin_path(self.id)
+
+    @property
+    def verifier_key(self) -> str:
+        """What someone else needs to check a proof or a checkpoint. NotFound if nothing was ever signed here."""
+        from tallystick.ledger.checkpoint import verifier_of
+
+        return verifier_of(self.id, self._keyring).key
+
+    def verify(self, *, processes: int = 1, on_progress: Progress | None = None) -> Report:
+        """Check every line, from the first that is here to the last."""
+        self._ledger.refresh()
+        return verify_folder(self._ledger.folder.root, processes=processes, on_progress=on_progress)
+
+    def checkpoint(self, *, repin: bool = False) -> str:
+        """Sign the ledger's size, head and root; keep the note in the folder and pin it outside.
+
+        `repin` takes what is here for the truth, whatever was pinned before: for a person who knows why it is another.
+        """
+        from tallystick.ledger.checkpoint import take
+
+        self._must("ledger", "repin" if repin else "checkpoint")
+        note = self._repin() if repin else take(self._ledger, self._keyring)
+        if self._ledger.standing.erasures:
+            self.note_erasures()  # in case that it could not be told when something was erased
+        return note
+
+    def _repin(self) -> str:
+        from tallystick.ledger.checkpoint import take
+        from tallystick.stores.open_folder import OpenFolder
+
+        open_folder = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
+        try:
+            note = take(open_folder.ledger, self._keyring, repin=True)
+        finally:
+            open_folder.close()
+        self._ledger.refresh()
+        return note
+
+    def prove(self, seq: int) -> str:
+        """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
+        from tallystick.ledger.checkpoint import verifier_of
+        from tallystick.ledger.proof import inclusion
+
+        self._ledger.refresh()
+        self._ledger.chain().line(seq)  # if it is not there, nothing is signed for it either
+        note = self.checkpoint()
+        return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring), self._tree)
+
+    def proof(self, seq: int) -> Proof:
+        """The same as far as it goes without signing: against the last checkpoint, or the tree as it is."""
+        from tallystick.memory.maintenance.proof import proof_of
+
+        self._ledger.refresh()
+        return proof_of(self._ledger, self._keyring, self._tree, seq)
+
+    def checkpoints(self) -> list[Kept]:
+        """The checkpoints that are kept, in the folder and outside it; the one that saw most first."""
+        from tallystick.memory.maintenance.proof import kept_in
+
+        self._ledger.refresh()
+        return kept_in(self._ledger, self._keyring) if settings.keys_folder().is_dir() else []
+
+    def files(self) -> list[ChainFile]:
+        """The files of the chain that are here: those that are sealed, then the one that grows."""
+        from tallystick.memory.maintenance.proof import files_of
+
+        self._ledger.refresh()
+        return files_of(self._ledger)
+
+    def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
+        """What a proof proves. Raises Refused if it proves nothing."""
+        return check_proof(text, key or self.verifier_key)
+
+    def compact(self) -> int:
+        """Close the living stretch and go on in a new file; return how many events callers had written to it."""
+        self._must("ledger", "compact")
+        return self._ledger.compact()
+
+    def prune(self, to: str | Path) -> list[Path]:
+        """Move closed stretches to a folder of yours; return where they are."""
+        self._must("ledger", "prune")
+        return self._ledger.prune(settings.place_of(to))
+
+    def note_erasures(self) -> None:
+        """Tell the pin what was erased, so that a restore of an older copy erases it again."""
+        if self._keyring.pin(self.id):
+            events = self._ledger.events(self._ledger.chain().first)
+            gone = [line for event in events if event.op == fmt.ERASE and event.body for line in event.body["lines"]]
+            self._keyring.add_erased(self.id, gone)

@@ -1,0 +1,47 @@
+"""Going back to a copy, for a memory: whose ledger it is, where that lives, and the pin that has to follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tallystick.ledger.backup import restore_from
+from tallystick.ledger.checkpoint import Keyring, take
+from tallystick.ledger.genesis import ledger_id
+from tallystick.ledger.layout import Folder
+from tallystick.records.clock import Clock
+from tallystick.records.errors import Busy, Refused, Unfinished
+from tallystick.stores.open_folder import OpenFolder, is_memory
+
+
+def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock) -> None:
+    """Put the copy at `source` in the place of the memory at `folder`. A name alone is one of its own backups."""
+    if not is_memory(source) and is_memory(folder / "backup" / source):
+        source = folder / "backup" / source
+    name = ledger_id(Folder(source))
+    _refuse_a_second(name, folder, ring)
+    restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
+    (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
+    if name and ring.pin(name):
+        try:
+            open_folder = OpenFolder(folder, by=by, clock=clock)
+            try:
+                take(open_folder.ledger, ring, repin=True)
+            finally:
+                open_folder.close()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise Unfinished(
+                f"restored, but the pin could not be set again: {why}; make room, then run"
+                " `tallystick ledger checkpoint --repin`"
+            ) from error
+
+
+def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
+    """Two folders that both go on as one pinned ledger would each call the other forged."""
+    home = ring.home(name) if name else None
+    if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
+        raise Refused(
+            f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
+            f" or look at the copy where it is (--folder COPY)",
+            "state",
+        )

@@ -1,0 +1,180 @@
+"""`m.tidy`: what may leave sight, proposed and never done by itself.
+
+A proposal is read off the index and what is held; `apply` carries one out, through the doors that are there: beliefs
+are forgotten at the gate, episodes are put out of recall, repeats become one belief, pages lie dormant. All of it stays
+in history.
+
+What is applied is what was shown. If a belief has other words by then, or is no longer held, nothing is done (Moved).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
+from typing import Any
+
+from tallystick.decide import beliefs as decide
+from tallystick.memory.beliefs.duplicates import contradictions, merged, repeats
+from tallystick.memory.core.arguments import can_be_written, check_names
+from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.core.index import IndexService
+from tallystick.memory.pages.dormancy import Dormancy
+from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.sessions import ConfigStore, FrameStore
+from tallystick.memory.trust.filtered_calls import answering
+from tallystick.projections.index import tidy as tidying
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.tidy import Kept
+from tallystick.recall.decay import recency
+from tallystick.records.display import display_lists
+from tallystick.records.errors import Moved, Refused
+from tallystick.records.event import Draft
+from tallystick.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, REST, Proposal, in_short
+from tallystick.stores.open_folder import OpenFolder
+
+THRESHOLD = "prune_threshold"
+MOST = 10_000  # proposals at a time
+
+_MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the last digit
+
+
+@answering
+@display_lists
+class TidyService:
+    """Proposals for one user's memories, and, if `pages` are given, for those too."""
+
+    def __init__(
+        self, folder: OpenFolder, gate: WriteGate, index: IndexService, use: FeedbackService, user: str,
+        pages: Dormancy | None = None
+    ) -> None:
+        self._folder, self._gate, self._index, self._use, self._user = folder, gate, index, use, user
+        self._pages = pages
+        self._config, self._frames = ConfigStore(folder, gate), FrameStore(folder, gate)
+
+    # -- proposing ---------------------------------------------------------------------------------------------------
+
+    def proposals(self, *, user: str | None = None, limit: int = 100) -> list[Proposal]:
+        """What may leave sight: first what has expired, then contradictions, repeats, what has faded, and pages that
+        nobody touched for long.
+
+        Nothing is proposed twice, and nothing goes that another proposal keeps.
+        """
+        if type(limit) is not int or not 1 <= limit <= MOST:
+            raise Refused(f"limit is how many are wanted, 1 to {MOST:,}, not {limit!r}")
+        whose = self._user if user is None else user
+        check_names(user=whose)
+        if not can_be_written(whose):
+            return []
+        threshold = self._threshold()
+        with self._folder.ledger.reading():
+            found = self._index.read(lambda file: self._proposals(file, whose, threshold, limit))
+            return found + (self._pages.proposals(whose) if self._pages else [])[: limit - len(found)]
+
+    def _threshold(self) -> float:
+        said = self._config.get(THRESHOLD) or "0"
+        try:
+            found = float(said)
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1:
+            raise Refused(f"{THRESHOLD} is from 0 to 1, not {said!r}; set it with `memory.config.set`")
+        return found
+
+    def _proposals(self, file: IndexFile, user: str, threshold: float, limit: int) -> list[Proposal]:
+        now, found = self._folder.ledger.now(), list[Proposal]()
+        gone, kept = set[str](), set[str]()
+        known, room = self._folder.state, limit * 2
+        for each in chain(
+            self._expired(file, user, now, room),
+            contradictions(tidying.sharing_a_claim(file, user, now), user),
+            repeats(known, tidying.texts(file, user, now), user),
+            self._faded(file, user, now, threshold, room),
+        ):
+            if len(found) == limit:
+                break
+            if gone.isdisjoint(each.ids) and kept.isdisjoint(each.goes):
+                found.append(each)
+                gone.update(each.goes)
+                kept.update(set(each.ids) - set(each.goes))
+        return found
+
+    def _expired(self, file: IndexFile, user: str, now: str, at_most: int) -> Iterator[Proposal]:
+        for each in tidying.expired(file, user, now, at_most):
+            yield _of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
+
+    def _faded(self, file: IndexFile, user: str, now: str, threshold: float, at_most: int) -> Iterator[Proposal]:
+        guaranteed = [pattern for frame in self._frames.all() for pattern in frame.guarantees]
+        hours = file.bookmark().clock.hours
+        for each in tidying.faded(file, user, now, threshold * _MARGIN, guaranteed, at_most):
+            fresh = recency(each.decay, hours - each.last)
+            if fresh < threshold:
+                action = PUT_OUT if each.source.what == "episode" else FORGET
+                why = f"nobody said or used it in {hours - each.last:,.0f} hours of work; {fresh:.1%} of it is fresh"
+                yield _of_one(FADED, each, action, why)
+
+    # -- applying ----------------------------------------------------------------------------------------------------
+
+    def apply(self, proposal: Proposal, *, reason: str = "") -> list[str]:
+        """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
+        if not isinstance(proposal, Proposal):
+            raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
+        if proposal.action == REST:
+            return self._rest(proposal, reason)
+        because = self._gate.masks.words(reason) or _reason(proposal)
+        if proposal.action == PUT_OUT:
+            return self._use.archive(proposal.ids, reason=because, user=proposal.user)
+        if proposal.action == MERGE:
+            said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
+            self._gate.write("merge", lambda _: self._merge(proposal, because), **said)
+            return list(proposal.goes)
+        with self._together():
+            self._refuse_moved(proposal)
+            for name in proposal.goes:
+                self._gate.forget(name, reason=because, user=proposal.user, path="")
+        return list(proposal.goes)
+
+    def _rest(self, proposal: Proposal, reason: str) -> list[str]:
+        if self._pages is None:
+            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`", "state")
+        return self._pages.apply(proposal, reason)
+
+    def _together(self) -> AbstractContextManager[None]:
+        """What is looked at is what is changed: nobody writes in between."""
+        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
+
+    def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
+        self._refuse_moved(proposal)
+        known, names, user = self._folder.state, list(proposal.ids), proposal.user
+        together = [known.get(name, user=user) for name in names]
+        if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
+            raise Refused(
+                "they are not trusted alike: one belief in their place would be as weak as the weakest", "mismatch"
+            )
+        return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
+
+    def _joined(self, proposal: Proposal) -> dict[str, Any]:
+        """What the first takes over from the others."""
+        known = self._folder.state
+        return merged([known.get(name, user=proposal.user) for name in proposal.ids])
+
+    def _refuse_moved(self, proposal: Proposal) -> None:
+        known = self._folder.state
+        for name in proposal.ids:
+            held = known.get(name, user=proposal.user)
+            if held.status != "active" or known.read_before(name, held):
+                raise Moved(f"{name} is not what it was when this was proposed; look at the proposals again")
+
+
+def _of_one(kind: str, kept: Kept, action: str, why: str) -> Proposal:
+    source = kept.source
+    return Proposal(
+        kind=kind, ids=(source.id,), texts=(in_short(kept.text),), why=why, action=action, user=source.user
+    )  # fmt: skip
+
+
+def _reason(proposal: Proposal) -> str:
+    """What is recorded where the caller gave no reason. It repeats no words: an erasure would not reach them there."""
+    if proposal.action in (CHOOSE, MERGE):
+        return f"{'contradicts' if proposal.action == CHOOSE else 'repeats'} {proposal.ids[0]}"
+    return proposal.kind

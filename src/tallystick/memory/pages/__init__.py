@@ -1,0 +1,1 @@
+"""Pages: Markdown files that follow the ledger, and edits of them that become events."""

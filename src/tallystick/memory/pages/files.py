@@ -1,0 +1,271 @@
+"""The pages of an open memory: their rows kept level with the ledger, their files level with the rows.
+
+A file is written after its events are on disk; if that fails, the write stands all the same, the page is marked as
+lagging, and the next one who writes or asks goes on from there.
+
+Whoever writes pages holds `pages.lock`, so that two processes do not write one file from two states.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import tzinfo
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import Follower
+from tallystick.memory.core.masking import Masker
+from tallystick.projections.follower import Bookmark
+from tallystick.projections.index.from_snapshot import held_now
+from tallystick.projections.markdown import Page, parse
+from tallystick.projections.markdown.zone import zone_name, zone_named
+from tallystick.projections.pages import render
+from tallystick.projections.pages.base import mark_of
+from tallystick.projections.pages.fold import Stale
+from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.pages.render import Completion, Rendering
+from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.schema import digest_of
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import Busy, Refused
+from tallystick.records.event import Event
+from tallystick.records.operations import PAGE_PUT
+from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.page_files import NoPage, PageFolder, Read
+
+Answer = TypeVar("Answer")
+
+_PATIENCE = 30.0
+
+
+class PagesAt(Follower[PagesFile]):
+    """The pages of one folder."""
+
+    called = "the pages are"
+    wrong = (sqlite3.DatabaseError, Stale)
+
+    def __init__(
+        self, folder: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
+    ) -> None:
+        super().__init__(folder)
+        self.draw, self.masks = folder.draw, masks
+        self._zone_of, self._hard_limit = zone, hard_limit
+        self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
+        self._paused, self._is_working = 0, False
+
+    @property
+    def place(self) -> Path:
+        return self.ledger.folder.pages_index
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The clock on which this user reads."""
+        return self._zone_of()
+
+    @property
+    def is_writable(self) -> bool:
+        return self.ledger.writable
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Nobody else writes pages meanwhile, in this process or another."""
+        with self.paused():
+            if self._is_working:
+                yield
+                return
+            fd = os.open(self.ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _lock(fd)
+                self._is_working = True
+                yield
+            finally:
+                self._is_working = False
+                os.close(fd)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nobody writes pages on the way: whoever does this writes them once, when all is said.
+
+        The ledger's turn comes first, here and everywhere: whoever has it may want the pages, and nobody waits for it
+        who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
+        """
+        if self.ledger.in_batch():
+            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it", "batch")
+        with self.ledger.turn(), self._lock:
+            self._paused += 1
+            try:
+                yield
+            finally:
+                self._paused -= 1
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused > 0 or self.ledger.in_batch()
+
+    def behind(self) -> int:
+        """How many events the rows have not taken in."""
+        with self._lock:
+            return self.ledger.end.seq - self._open().bookmark().seq
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def level(self) -> PagesFile:
+        """The rows, with everything in them that the ledger has."""
+        with self.ledger.reading(), self._lock:
+            return self._leveled()
+
+    def _leveled(self) -> PagesFile:
+        """The same, for one who has his turn and has read on."""
+        self.ledger.must_be_whole()
+        for tried in range(3):
+            try:
+                return self._level()
+            except self.wrong as error:
+                self.fix(error, is_last=tried == 2)
+            except OSError as error:
+                raise self._in_the_way(error) from error
+        raise AssertionError("unreachable")
+
+    def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
+        """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
+        with self.ledger.reading(), self._lock:
+            return self._answered(lambda: self._ask(question), question)
+
+    def _ask(self, question: Callable[[PagesFile], Answer]) -> Answer:
+        try:
+            return question(self._leveled())
+        except sqlite3.DatabaseError as error:
+            self.fix(error)
+        return question(self._leveled())
+
+    def _made(self, path: Path | str) -> PagesFile:
+        return PagesFile(path, self._hard_limit())
+
+    def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
+        """From the bookmark on; where that was moved away, what is held now."""
+        end = self.ledger.end
+        if mark.seq + 1 >= self.ledger.chain().first:
+            return db.catch_up(events_from(self.ledger, mark.seq + 1))
+        db.empty()
+        told = (event for event in held_now(self.state) if not self._is_cleaned(event))
+        return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
+
+    def _is_cleaned(self, event: Event) -> bool:
+        """Whether what a belief was last told of is from before its user cleaned all of it away."""
+        belief = (event.body or {}).get("belief", {})
+        return bool(belief) and event.seq < self.state.pages.cleaned(belief.get("user", OWNER))
+
+    def _fronts(self) -> Iterator[Event]:
+        if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
+            yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
+        for (user, about), front in self.state.pages.fronts().items():
+            body = {"user": user, "about": about, "front": dict(front)}
+            yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
+
+    def rebuild(self) -> PagesFile:
+        """The rows made anew from the ledger, all or none. What is known of the files is kept."""
+        with self.ledger.reading(), self._lock:
+            try:
+                db = self.level()
+                with db.rebuilt():
+                    self._level_with(db)
+            except self.wrong as error:
+                self.fix(error)
+            return self.level()
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def parsed(self, file: File | None, read: Read) -> Page:
+        return parse(read.data, (zone_named(file.zone) if file else None) or self.zone)
+
+    def bring(
+        self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
+        due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
+        recorded: Collection[str] = (), from_nothing: bool = False, mark: Bookmark,
+    ) -> bool:  # fmt: skip
+        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read.
+
+        `mark` is where the rows were when they were read: if another process has led them on since, the file stays due.
+        """
+        if file.is_gone:
+            is_removed = self.folder.remove(file.path)
+            with db.writing():
+                db.drop(file.path)
+            return is_removed
+        due = db.entries(file.path, due=True) if due is None else due
+        try:
+            there = None if from_nothing else read
+            rendering = self._rendering(db, file, there, page, due, completions, drops, recorded)
+        except Refused as error:
+            raise NoPage(str(error)) from None
+        is_new = read is None or rendering.data != read.data
+        if is_new:
+            stamp = self.folder.write(file.path, rendering.data, read)
+            file.digest = digest_of(rendering.data)
+        elif read is not None:
+            stamp, file.digest = read.stamp.settled(time.time_ns()), read.digest
+        file.size, file.mtime, file.ctime, file.inode = stamp
+        file.front, file.zone = rendering.front, self._zone_in(file, page)
+        with db.writing():
+            file.is_due = int(db.bookmark() != mark)
+            db.saw(file, rendering.shown, mark_of(rendering.data), self._left.seq)
+        return is_new
+
+    def render_again(self, user: str, about: str) -> None:
+        """Write the file of a page from nothing: what a person wrote there beside its entries is gone."""
+        if not self.folder.is_there():
+            return
+        with self.working():
+            db = self.level()
+            mark = db.bookmark()
+            file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
+            read = self.folder.read(file.path) if file else None
+            if file is None or read is None:
+                return
+            self.bring(db, file, read, from_nothing=True, mark=mark)
+
+    def _rendering(
+        self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
+        completions: Sequence[Completion], drops: Sequence[str], recorded: Collection[str],
+    ) -> Rendering:  # fmt: skip
+        if read is None or is_blank(read.data):
+            return render.new(file, db.entries(file.path), self.zone)
+        is_plain = page is None and not completions and not drops
+        if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
+            return patched
+        page, is_seen = page or self.parsed(file, read), file.digest is not None
+        return render.changed(
+            page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen
+        )  # fmt: skip
+
+    def _zone_in(self, file: File, page: Page | None) -> str:
+        try:
+            return zone_name(page.zone) if page else file.zone or zone_name(self.zone)
+        except Refused:
+            return file.zone
+
+
+def is_blank(data: bytes) -> bool:
+    """Whether there is nothing to read in a file."""
+    return not data or data.isspace()
+
+
+def _lock(fd: int) -> None:
+    """Wait for the lock, and not for ever."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise Busy("another program has been writing pages for long; try again") from None
+            time.sleep(0.002)

@@ -1,0 +1,446 @@
+"""Taking in what people did to the pages, and bringing the files up to date: one run.
+
+First everything is looked at, then what was edited becomes events, a page at a time, and at last the files follow. An
+edit is recorded with a person's trust: whoever can write into the folder can write into the ledger. What changed on
+both sides is asked: nothing of either is lost.
+
+What a person did is what differs from the state that the file was saved from. A file with conflict markers, one that is
+no text or cut short, or one without most of its entries is left alone, and told of every time, until that is resolved
+(see `page_hold`). A page that says something else than the memory is told of every time too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import Any
+
+from tallystick.memory.pages.apply_edits import Adopted, EditApplier
+from tallystick.memory.pages.files import PagesAt, is_blank
+from tallystick.memory.pages.pending import APPROVED, REJECTED, Holds
+from tallystick.memory.pages.rename import renamed
+from tallystick.projections.database import has_no_room
+from tallystick.projections.follower import Bookmark
+from tallystick.projections.markdown import Page, Span, entity_of
+from tallystick.projections.pages.base import Base, mark_of
+from tallystick.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
+from tallystick.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
+from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.pages.render import Completion, is_on_another_clock
+from tallystick.projections.pages.rows import Entry, File, path_of
+from tallystick.records.belief import OWNER
+from tallystick.records.entity import PREFIXES
+from tallystick.records.page import Synced, SyncNote
+from tallystick.records.review import Review
+from tallystick.stores.page_files import NoPage, Raced, Read
+
+NOBODYS = "its folder is no user's"
+_TRIES = 5
+_PORTION = 50  # pages that are looked at in one transaction
+_PAUSE = 0.5  # seconds between two tries, where somebody is saving a page
+_BACK = "this is an earlier state of the page; it was brought up to date"
+_CONFLICT = "a merge left its marks here; nothing of the page is taken in or written until they are gone"
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A page that was looked at, because its file is not as it was."""
+
+    path: str
+    user: str
+    about: str
+    file: File | None
+    read: Read
+    page: Page
+    found: Compared
+    rows: Sequence[Entry] = ()  # as they were at that moment
+    base: Base | None = None  # what it was saved from
+    trouble: str = ""  # why it is not to be taken in before somebody decided
+    asked: Review | None = None  # what was asked of it, where its state of then is not known any more
+    is_put_back: bool = False
+    is_anew: bool = False  # whether all of it is to be written
+    adopted: Adopted = field(default_factory=Adopted)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing in it to be recorded."""
+        return self.file is not None and not self.found.changes and not self.found.front and not self.is_in_doubt
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return bool(self.trouble or self.asked)
+
+    @property
+    def missing(self) -> list[Entry]:
+        """What holds and stood there, and does not."""
+        seen = [row for row in self.rows if row.shown and row.is_current and row.id not in self.found.there]
+        return [row for row in seen if self.base is None or row.seq <= self.base.seq]
+
+    @property
+    def cut(self) -> Change | None:
+        """What a page that is cut short says of the entry that it ends in."""
+        known = [change for change in self.found.changes if change.entry and change.row]
+        last = max(known, key=lambda change: change.line, default=None) if self.trouble else None
+        return last if last and last.kind in (CHANGED, STRUCK) else None
+
+
+class Sync:
+    """One run."""
+
+    def __init__(self, at: PagesAt) -> None:
+        self._at = at
+        self._seen_files = self._count = 0
+        self._adopted: list[SyncNote] = []
+        self._written: dict[str, None] = {}
+        self._problems: list[SyncNote] = []
+        self._reviews: list[str] = []
+        self._folders: dict[str, str] | None = None  # → whose each is
+        self._raced: set[str] = set()  # of this pass
+        self._failed: set[str] = set()
+        self._is_saving = False  # whether somebody is, in this pass
+        self._held: set[str] = set()  # pages that stay as they are, in this pass
+        self._holds = Holds(at)
+        self._looked: dict[str, None] = {}  # pages that were compared
+        self._unclear = set[str]()
+        self._last: tuple[str, Read] | None = None  # the page that lags behind and was looked at last
+
+    def run(self, only: Iterable[str] | None = None) -> Synced:
+        """Sync every page, or those that are named and those that lag behind. Whoever names none does not wait."""
+        wanted, raced = None if only is None else set(only), set[str]()
+        waits = wanted is None or bool(wanted)
+        for tried in range(_TRIES):
+            if tried and waits and self._is_saving:
+                time.sleep(_PAUSE)
+            try:
+                raced = self._once(wanted)
+            except sqlite3.Error as error:
+                if has_no_room(error):
+                    self._at.fix(error)
+                raise
+            if not raced:
+                break
+            wanted = raced
+        later = "it keeps changing; it is taken in the next time"
+        self._problems += [SyncNote(path, 0, later) for path in sorted(raced)]
+        self._remember_problems()
+        return Synced(
+            seen=self._seen_files, adopted=tuple(self._adopted), written=tuple(self._written),
+            problems=tuple(dict.fromkeys(self._problems)), reviews=(*self._reviews, *self._holds.asked),
+        )  # fmt: skip
+
+    def _remember_problems(self) -> None:
+        """A page of which something was told is looked at again the next time, though nobody touched it."""
+        told = {problem.path for problem in self._problems}
+        fresh = [path for path in self._looked if path in told and path not in self._unclear]
+        clear = [path for path in self._looked if path not in told and path in self._unclear]
+        if fresh or clear:
+            db = self._at.level()
+            for file in filter(None, map(db.file, clear)):
+                self._holds.settle(file.path, file.user)
+            with db.writing():
+                for path in (*fresh, *clear):
+                    db.mark_unclear(path, is_so=path in told)
+
+    def _once(self, wanted: set[str] | None) -> set[str]:
+        """One pass. Returns the pages that changed under our hands."""
+        db = self._at.level()
+        self._raced, self._failed, self._held, self._last, self._is_saving = set(), set(), set(), None, False
+        self._unclear = db.unclear()
+        seen = self._look(db, wanted)
+        self._leave_what_moved(seen)
+        for each in seen:
+            self._adopt(each)
+        self._write_all(self._at.level(), seen)
+        return self._raced
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def _look(self, db: PagesFile, wanted: set[str] | None) -> list[_Seen]:
+        """The pages with something to be recorded. The others are brought up to date on the way, and let go."""
+        paths = self._all(db) if wanted is None else self._named(db, wanted)
+        self._seen_files = max(self._seen_files, self._count)
+        found = list[_Seen]()
+        for start in range(0, len(paths), _PORTION):
+            some = paths[start : start + _PORTION]
+            with db.writing() if len(some) > 1 else nullcontext():
+                found += [each for path in some if (each := self._told(db, path))]
+        return found
+
+    def _told(self, db: PagesFile, path: str) -> _Seen | None:
+        mark, each = db.bookmark(), self._read(db, path)
+        if each is not None and each.is_quiet:
+            self._bring(db, path, each, mark, each.rows)
+            return None
+        return each
+
+    def _all(self, db: PagesFile) -> list[str]:
+        """The files that are not as they were last seen; those that are gone are to be written anew."""
+        known = set(db.db.execute("SELECT path, size, mtime, ctime, inode FROM files"))
+        there = [
+            (path, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+            for path, seen in self._at.folder.walk()
+        ]  # fmt: skip
+        self._count = len(there)
+        changed = [each[0] for each in there if each not in known or each[0] in self._unclear]
+        if len(there) - len(changed) < len(known):
+            paths, named = {each[0] for each in there}, {each[0] for each in known}
+            lost = [path for path, size, *_ in known if size is not None and path not in paths]
+            self._lost(*self._but_renamed(db, lost, sorted(paths - named)))
+        return sorted(changed)
+
+    def _named(self, db: PagesFile, wanted: set[str]) -> list[str]:
+        wanted = wanted | {file.path for file in db.due()}
+        self._count = len(wanted)
+        there = {path for path in wanted if self._at.folder.stamp(path) is not None}
+        lost = [path for path in wanted - there if (file := db.file(path)) and file.size is not None]
+        fresh = sorted(path for path, _ in self._at.folder.walk() if db.file(path) is None) if lost else []
+        self._lost(*self._but_renamed(db, lost, fresh))
+        return sorted(there)
+
+    def _but_renamed(self, db: PagesFile, lost: Sequence[str], fresh: Sequence[str]) -> tuple[PagesFile, list[str]]:
+        """The pages that are lost, but those whose files have another name: so have their entities then."""
+        told = list(renamed(self._at, db, sorted(lost), fresh, self._whose)) if lost and fresh else []
+        self._adopted += told
+        db = self._at.level() if told else db
+        return db, [path for path in lost if db.file(path) is not None]
+
+    def _lost(self, db: PagesFile, paths: Sequence[str]) -> None:
+        self._looked.update(dict.fromkeys(paths))
+        if paths:
+            with db.writing():
+                for path in paths:
+                    db.lost(path)
+
+    def _read(self, db: PagesFile, path: str) -> _Seen | None:
+        """A file that a person may have changed; None if nobody did, or it cannot be a page."""
+        file = db.file(path)
+        try:
+            read = self._at.folder.read(path)
+        except NoPage as error:
+            self._problems.append(SyncNote(path, 0, str(error)))
+            return None
+        if read is None or (file and is_blank(read.data)):
+            if read is not None and self._is_being_saved(read):
+                self._raced.add(path)
+            else:
+                self._lost(db, [path] if file else [])
+            return None
+        if file and read.digest == file.digest and path not in self._unclear:
+            if file.is_due:
+                self._last = path, read
+            elif file.stamp != read.stamp:
+                file.size, file.mtime, file.ctime, file.inode = read.stamp.settled(time.time_ns())
+                db.restamp(file)
+            return None
+        self._looked[path] = None
+        page = self._at.parsed(file, read)
+        whose = (file.user, file.about) if file else self._whose(db, path, page)
+        if whose is None:
+            return None
+        return self._compared(db, path, *whose, file, read, page)
+
+    def _compared(
+        self, db: PagesFile, path: str, user: str, about: str, file: File | None, read: Read, page: Page
+    ) -> _Seen | None:  # fmt: skip
+        if file and file.digest not in (None, read.digest) and db.was_rendered(path, read.digest):
+            return _Seen(path, user, about, file, read, page, Compared(), db.entries(path), is_put_back=True)
+        rows = db.entries(path) if file else []
+        if line := conflict_line(page, {row.id: row for row in rows}):
+            self._problems.append(SyncNote(path, line, _CONFLICT))
+            self._held.add(path)
+            return None
+        mark = mark_of(read.data)
+        base = db.base(path, mark) if file else None
+        known = Known(self._at.state.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
+        trouble = unreadable(read.data)
+        found = Compared() if trouble else compare(page, file, rows, known, base)
+        if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
+            trouble = "it ends in the middle of what was written there"
+        asked = self._holds.known(path, user, read.digest) if file and base is None else None
+        each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
+        if not each.is_in_doubt:
+            self._problems += [SyncNote(path, note.line, note.what) for note in found.notes]
+        return each
+
+    def _last_event(self, user: str) -> Callable[[str], int]:
+        """The event that last changed what an entry shows."""
+
+        def last(name: str) -> int:
+            held = self._at.state.find(name, user=user, short=False)
+            return held.seq if held else -1
+
+        return last
+
+    def _is_past(self, db: PagesFile, user: str) -> Callable[[str], bool]:
+        """What is history that was moved away with the first stretches of the ledger: no row tells of it any more."""
+        is_whole, state = self._is_whole, self._at.state
+        return lambda name: not is_whole and state.owner(name) == user and db.entry(name) is None
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return self._at.ledger.chain().first == 0
+
+    def _whose(self, db: PagesFile, path: str, page: Page) -> tuple[str, str] | None:
+        """Whose page a file is that nobody knows, and what it is about."""
+        folder, _, name = path.rpartition("/")
+        about, user = entity_of(name, page.front.entity), OWNER
+        if folder:
+            named = entity_of(f"user-{folder[1:]}.md")
+            user = self._users(db).get(folder) or (named.removeprefix("user-") if named else "")
+            user = user if path_of(user, "topic-x").startswith(f"{folder}/") else ""
+        if about is None or not user:
+            kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
+            why = f"its name is no page's; a page is called {kinds} and a name in small letters"
+            self._problems.append(SyncNote(path, 0, why if user else NOBODYS))
+            return None
+        return user, about
+
+    def _users(self, db: PagesFile) -> dict[str, str]:
+        """The folders of all users that are known, gathered once: a name need not be read off its folder."""
+        if self._folders is None:
+            users = {held.user for held in self._at.state.held.values()} | {file.user for file in db.files()}
+            self._folders = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
+        return self._folders
+
+    def _leave_what_moved(self, seen: Sequence[_Seen]) -> None:
+        """An entry that is gone from one page and stands on another was moved: it is not taken back."""
+        removed = {
+            (each.user, change.row.id): (each, change)
+            for each in seen for change in each.found.changes if change.kind == REMOVED and change.row
+        }  # fmt: skip
+        for each in seen:
+            for change in each.found.changes:
+                if change.kind == NEW and change.entry and (found := removed.pop((each.user, change.entry.id), None)):
+                    each.adopted.moved.add(change.entry.id)
+                    found[0].found.changes.remove(found[1])
+
+    # -- taking in ---------------------------------------------------------------------------------------------------
+
+    def _adopt(self, each: _Seen) -> None:
+        if not self._may_be_taken(each):
+            self._held.add(each.path)
+            return
+        digest = each.file.digest if each.file and each.file.digest else b""
+        base = each.base or Base(digest, self._at.ledger.end.seq, "")
+        adopter = EditApplier(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
+        if each.found.changes or each.found.front:
+            adopter.run(each.found, is_new=each.file is None)
+        self._adopted += each.adopted.told
+        self._problems += each.adopted.problems
+        self._reviews += each.adopted.reviews
+
+    def _may_be_taken(self, each: _Seen) -> bool:
+        """Whether a page is what a person meant to save; where that is in doubt, a person is asked."""
+        trouble = each.trouble
+        if not trouble and loses_most(each.found.removed, each.rows, each.base):
+            trouble = f"it lacks {len(each.found.removed)} entries that stood there, most of what it had"
+        if not trouble and each.asked is not None:
+            trouble = each.asked.why.removeprefix(f"{each.path}: ")
+            each.trouble = "" if each.page.text.endswith("\n") else trouble
+        if not trouble:
+            return True
+        is_text, cut, changes = not unreadable(each.read.data), each.cut, dict[str, Any]()
+        missing = each.missing if each.trouble else each.found.removed
+        if cut and cut.row and cut.entry and not cut.entry.body.strip():
+            missing.append(cut.row)
+        elif cut and cut.row and cut.entry and not missing:
+            missing, changes = [cut.row], {"text": cut.entry.body, "trust": "human"}
+        held = [self._at.state.find(row.id, user=each.user, short=False) for row in missing]
+        target = [one.belief().id for one in held if one is not None and one.status == "active"]
+        why = f"{each.path}: {trouble}"
+        review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)
+        if is_text and (review is None or review.status in (APPROVED, REJECTED)):
+            notes = each.found.notes if each.is_in_doubt else ()
+            self._problems += [SyncNote(each.path, note.line, note.what) for note in notes]
+            each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
+            if review is not None and review.status == REJECTED:
+                self._put_back(each)
+            return True
+        ask = f", or answer `tallystick review {review.id[-6:]}`" if review and review.is_open else ""
+        what = f"{trouble}; nothing of it is taken in: set it right, remove the file to have it written anew{ask}"
+        self._problems.append(SyncNote(each.path, 0, what))
+        return False
+
+    def _put_back(self, each: _Seen) -> None:
+        """A person said that what is missing was not meant to be."""
+        gone = [change for change in each.found.changes if change.kind == REMOVED or change is each.cut]
+        each.found.changes = [change for change in each.found.changes if not any(change is one for one in gone)]
+        each.adopted.recorded |= {change.row.id for change in gone if change.row}
+        last = each.page.entries[-1] if each.page.entries else None
+        if each.trouble and last and not last.body and last.id not in each.found.there:  # half a heading
+            nothing = last._replace(heading=Span(last.span.start, last.span.start))
+            each.adopted.completions.append(Completion(nothing, "", datetime.now(UTC), ()))
+
+    # -- bringing the files up to date -------------------------------------------------------------------------------
+
+    def _write_all(self, db: PagesFile, seen: Sequence[_Seen]) -> None:
+        by_path = {each.path: each for each in seen}
+        for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
+            if path not in self._raced | self._failed | self._held:
+                self._bring(db, path, by_path.get(path), db.bookmark())
+
+    def _bring(
+        self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None = None
+    ) -> None:
+        """Bring one file up to date; what stands in the way of that is told."""
+        try:
+            self._write_one(db, path, each, mark, rows)
+        except Raced:
+            self._raced.add(path)
+        except (NoPage, OSError) as error:
+            self._failed.add(path)
+            why = f"it could not be written: {error.strerror}; nothing is lost" if isinstance(error, OSError) else error
+            self._problems.append(SyncNote(path, 0, str(why)))
+
+    def _write_one(
+        self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None
+    ) -> None:
+        file = db.file(path)
+        if file is None:
+            return
+        if each is None:
+            is_new = self._at.bring(db, file, self._as_it_was(path, file), mark=mark)
+        else:
+            rows = db.entries(path) if rows is None else rows
+            there = {entry.id for entry in each.page.entries} | each.found.garbled
+            lost = {row.id for row in rows if row.id not in there and not row.folded_into}
+            each.adopted.recorded |= _told_elsewhere(each.found, rows)
+            more = lost | each.found.again | each.adopted.recorded
+            if is_on_another_clock(each.page, file):
+                more |= {row.id for row in rows if not row.folded_into}
+            due = [row for row in rows if row.is_due or each.is_put_back or row.id in more]
+            due = [row for row in due if row.id not in each.found.garbled]
+            is_new = self._at.bring(
+                db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops,
+                recorded=each.adopted.recorded, from_nothing=each.is_anew, mark=mark,
+            )  # fmt: skip
+        if is_new:
+            self._written[path] = None
+            self._problems += [SyncNote(path, 0, _BACK)] if each is not None and each.is_put_back else []
+
+    def _as_it_was(self, path: str, file: File) -> Read | None:
+        """The file, in which nobody but us wrote. Raced, if somebody did."""
+        last, self._last = self._last, None
+        if last is not None and last[0] == path:
+            return last[1]
+        read = self._at.folder.read(path)
+        if read is not None and (self._is_being_saved(read) if is_blank(read.data) else read.digest != file.digest):
+            raise Raced
+        return read
+
+    def _is_being_saved(self, blank: Read) -> bool:
+        """Whether a page has only just been emptied: some editors do that first, and write it then."""
+        is_fresh = 0 <= time.time_ns() - blank.stamp.mtime < (_TRIES - 1) * _PAUSE * 1e9
+        self._is_saving |= is_fresh
+        return is_fresh
+
+
+def _told_elsewhere(found: Compared, rows: Sequence[Entry]) -> set[str]:
+    """Entries that another tells now, and that stand there in the same words, broken into other lines perhaps."""
+    folded = ((row, found.there.get(row.id)) for row in rows if row.folded_into)
+    return {row.id for row, entry in folded if entry and same_words(entry.body, row.content)}

@@ -1,0 +1,1 @@
+"""Branches of a conversation: branching, merging, abandoning, and a view from one of them."""

@@ -1,0 +1,1 @@
+"""Recall and frames, receipts, feedback, evaluation, working sessions."""

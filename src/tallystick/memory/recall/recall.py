@@ -1,0 +1,411 @@
+"""Asking an open memory: what the caller means by a moment, a scope and a frame, put to the index.
+
+What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tallystick.memory import settings
+from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
+from tallystick.memory.recall.frame_cache import FrameCache
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.records.clock import parse_moment, said_time, stamp
+from tallystick.records.errors import Missing, Refused
+from tallystick.records.filled_frame import FilledFrame
+from tallystick.records.frame import Frame
+from tallystick.records.history import Moment
+from tallystick.records.hit import Hit
+from tallystick.records.recall import RecallResult
+from tallystick.records.receipt import Receipt
+from tallystick.stores.open_folder import OpenFolder
+
+if TYPE_CHECKING:
+    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.recall.hit_comparison import Compared
+    from tallystick.projections.index.file import IndexFile
+    from tallystick.recall.pipeline import Ask
+    from tallystick.recall.vectors import VectorSearch
+    from tallystick.records.embedder import Embedder
+    from tallystick.records.progress import Progress
+
+Head = tuple[int, str]  # an event's number and hash
+Filled = tuple[FilledFrame, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
+
+_A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
+_AT_ONCE = 256  # texts between two looks at what others wrote
+_LINES, _PAGES, _A_LONG_LINE = 4096, 8, 600
+_SHOWN = 60  # hits that a frame chooses from, whatever its budget: a short one far down may be all that fits
+
+
+class RecallService:
+    """The questions put to one memory."""
+
+    def __init__(
+        self, open_folder: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
+        embedder: Embedder | str | None,
+        tell: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
+        self._given = embedder
+        self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
+        self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
+        self._frames = FrameCache(time.monotonic)
+
+    @cached_property
+    def settings(self) -> settings.Settings:
+        return settings.read_settings(self._folder.ledger.folder.root)
+
+    @cached_property
+    def meaning(self) -> VectorSearch:
+        """The embedder that was given, or set, or the one that comes with tallystick."""
+        from tallystick.recall.vectors import VectorSearch
+
+        given = self.settings.embedder if self._given is None else self._given
+        embedder = _chosen(given, self._tell) if isinstance(given, str) else given
+        static = None if embedder is None else _static()
+        folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
+        return VectorSearch(embedder, static, folder)
+
+    @cached_property
+    def _compared(self) -> Compared:
+        """What was read of the hits of frames. They come again and again."""
+        from tallystick.memory.recall.hit_comparison import Compared
+
+        return Compared()
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def ask(
+        self, question: str, *, k: int | None = None, user: str | None, session: str | None, agent: str | None,
+        path: str, believed_at: Moment | None, as_of: date | str | None, filters: Mapping[str, Any] | None,
+        frame: Frame | None, without: str | Iterable[str], floor: float | None, quarantined: bool,
+        explain: bool = False, by_words: bool = False,
+    ) -> Ask:  # fmt: skip
+        """What is asked, checked. The caller has the ledger's turn."""
+        from tallystick.projections.index.search import NOW, Scope
+        from tallystick.recall.filters import Filters
+        from tallystick.recall.pipeline import Ask
+
+        whose = self._user if user is None else user
+        check(question, k, floor, believed_at, as_of)
+        check_names(user=whose, path=path, session=_or_any(session), agent=_or_any(agent))
+        then = said_time(as_of)
+        at = NOW if believed_at is None else self._folder.seq_at(believed_at)
+        now = self._now(believed_at, at, then)
+        scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
+        scope = scope.on(self._folder.state.paths)
+        out = self._named(without, whose, path)
+        floor = self.settings.floor if floor is None else floor
+        return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)
+
+    def _now(self, believed_at: Moment | None, at: int, as_of: str) -> datetime:
+        """The moment from which "yesterday" is counted, and by which what has expired is hidden."""
+        if as_of:
+            return datetime.fromisoformat(parse_moment(as_of))
+        if believed_at is None:
+            return datetime.fromisoformat(self._folder.ledger.now())
+        if isinstance(believed_at, datetime):
+            return datetime.fromisoformat(stamp(believed_at))
+        if isinstance(believed_at, str):
+            return datetime.fromisoformat(parse_moment(believed_at))
+        chain = self._folder.ledger.chain()
+        place = min(max(at, chain.first), self._folder.ledger.end.seq)
+        return datetime.fromisoformat(chain.line(place).event().ts)
+
+    def _top_k(self) -> int:
+        said = self._folder.state.work.config.get("top_k", "5")
+        return int(said) if said.isdecimal() and int(said) else 5
+
+    def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
+        """What is left out; a belief by any of its names is left out in all its versions."""
+        from tallystick.recall.filters import several
+
+        names = several("without", without)
+        found = [(name, self._folder.state.find(name, user=user, path=path)) for name in names if name]
+        return [held.ref if held else name for name, held in found]
+
+    def recall(
+        self, question: str, *, receipt: bool | None, keep_question: bool, on_progress: Progress | None = None,
+        **asked: Any,
+    ) -> RecallResult:  # fmt: skip
+        """At most `k` hits, or the nearest if nothing fits."""
+        ask = self.asking(question, **asked)
+        found, head = self.answered(ask, on_progress)
+        if self.settings.receipts if receipt is None else receipt:
+            hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
+            found.receipt = self._keep(ask, head, hits, ask.k, question if keep_question else "", asked)
+        return found
+
+    def asking(self, question: str, *, now: datetime | None = None, **asked: Any) -> Ask:
+        """What is asked, checked; `now` is for a question that was asked before."""
+        with self._folder.ledger.reading():
+            ask = self.ask(question, **asked)
+        return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
+
+    def answered(self, ask: Ask, on_progress: Progress | None = None) -> tuple[RecallResult, Head]:
+        """The answer, and the last event that it was made from."""
+        from tallystick.recall.pipeline import answer
+
+        self._prepare(ask, on_progress)
+        with self._folder.ledger.reading():
+            erasures = self._folder.ledger.standing.erasures
+            found: RecallResult = self._put(
+                ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), on_progress
+            )
+            return found, self._head()
+
+    def frame(
+        self, question: str, *, frame: Frame, budget: int | None, receipt: bool | None, keep_question: bool,
+        **asked: Any,
+    ) -> FilledFrame:  # fmt: skip
+        """A frame, filled with what bears on the question."""
+        check_frame(frame, budget)
+        ask = self.asking(question, frame=frame, **asked)
+        filled, served, head = self.filled(ask, frame, budget)
+        if self.settings.receipts if receipt is None else receipt:
+            hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
+            kept = self._keep(ask, head, hits, 0, question if keep_question else "", asked | {"budget": budget})
+            return replace(filled, receipt=kept)
+        return filled
+
+    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head]:
+        """The frame, the source of each of its hits, and the last event that it was made from."""
+        day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
+        key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
+        with self._folder.ledger.reading():
+            kept = self._frames.get(key, self._folder.state.changed, ask.scope.now) if self._may_cache(frame) else None
+            if kept is not None:
+                return *kept, self._head()
+        self._prepare(ask, None)
+        with self._folder.ledger.reading():
+            done, served, expires = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
+            if frame.cache and self._may_cache(frame):
+                seconds, now = frame.cache["ttl_seconds"], ask.scope.now
+                self._frames.put(key, self._folder.state.changed, seconds, now, expires or "", done, served)
+            return done, served, self._head()
+
+    def _may_cache(self, frame: Frame) -> bool:
+        """Not inside a batch: what it writes is counted as known already, and is not in the index yet."""
+        return frame.cache is not None and not self._folder.ledger.in_batch()
+
+    def _head(self) -> Head:
+        end = self._folder.ledger.end
+        return end.seq, end.hash
+
+    def _keep(
+        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, question: str, asked: Mapping[str, Any]
+    ) -> str:
+        """Leave a receipt, and say which."""
+        is_of_now = ask.scope.as_of is None and asked.get("believed_at") is None
+        at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
+        receipt = Receipt.made(
+            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user, question=question,
+            asked=to_keep(ask, asked, at), frame=ask.frame.name if ask.frame else "",
+            embedder="" if ask.by_words else self.meaning.key,
+        )  # fmt: skip
+        self._receipts.keep(receipt)
+        return receipt.id
+
+    def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
+        from tallystick.projections.index import statements as sql
+        from tallystick.recall.frame import framed
+        from tallystick.recall.pipeline import rank, served
+
+        ranking = rank(file, self._means(ask), ask, self._folder.ledger.standing.erasures)
+        hits: list[Hit] = []
+        guaranteed: list[Hit] = []
+        cut: list[tuple[Hit, str]] = []
+        more = 0
+        if ranking is not None:
+            chosen = ranking.filling(ask, _SHOWN)
+            guaranteed, hits, more = ranking.hits(chosen.guaranteed), ranking.hits(chosen.rest), chosen.more
+            hits += ranking.related(chosen.neighbours, [*guaranteed, *hits])
+            reasons = {ranking.measured.blocks[place]: why for place, why in chosen.cut}
+            cut = [(hit, reasons[hit.block]) for hit in ranking.hits(place for place, _ in chosen.cut)]
+            if self._folder.outlet is not None:  # a line shows what this program may read
+                seen = self._folder.outlet.reader.hit
+                guaranteed, hits = ([*map(seen, each)] for each in (guaranteed, hits))
+                cut = [(seen(hit), why) for hit, why in cut]
+        filled = framed(
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared,
+            cut=cut, more=more,
+        )  # fmt: skip
+        if self._compared.is_large():
+            del self._compared
+        if ask.scope.is_nobodys():
+            return filled, [], None
+        next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
+        return filled, served(ranking, filled.hits) if ranking else [], next_expiry
+
+    def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
+        """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
+        from tallystick.recall.hits import as_served
+
+        with self._folder.ledger.reading():
+            found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))
+        return tuple(found.get(source, source) for source, _ in receipt.hits)
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has, as the embedder counts them. Lines come again and again, and are kept."""
+        if self.meaning.embedder is None:
+            from tallystick.models.arrays import estimated_tokens
+
+            return estimated_tokens(text)
+        counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
+        if text not in counts:
+            if len(counts) >= limit:
+                counts.clear()
+            counts[text] = self.meaning.count(text)
+        return counts[text]
+
+    def _means(self, ask: Ask) -> VectorSearch:
+        """Whoever asks by words alone needs no embedder, nor hears that there is none."""
+        return self._plain if ask.by_words else self.meaning
+
+    @cached_property
+    def _plain(self) -> VectorSearch:
+        from tallystick.recall.vectors import VectorSearch
+
+        return VectorSearch(None, None, None)
+
+    # -- vectors -----------------------------------------------------------------------------------------------------
+
+    def _prepare(self, ask: Ask, on_progress: Progress | None) -> None:
+        """What a slow embedder does first, outside the ledger's turn: the question's vector, and a few more."""
+        if ask.by_words or self.meaning.embedder is None or self.meaning.is_fast:
+            return
+        from tallystick.recall.question import take_apart
+        from tallystick.recall.vectors import NoVectors
+
+        try:
+            with self._folder.ledger.reading():
+                bare = self._index.read(
+                    lambda file: take_apart(file, ask.question, ask.scope, ask.now).bare, on_progress
+                )
+            if bare.strip():
+                self.meaning.hear(bare)
+            self._embed_some(ask.scope.user, _A_FEW)
+        except NoVectors:  # the answer itself meets it again, and says so
+            return
+
+    def _embed_some(self, user: str, limit: int) -> int:
+        """Embed the next few texts that have no vector; how many were looked at."""
+        ledger, meaning = self._folder.ledger, self.meaning
+        if meaning.embedder is None or not can_be_written(user):
+            return 0
+        meaning.identity()  # this may load a model, and nobody waits for it
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, limit))
+        if batch is None:
+            return 0
+        vectors = meaning.vectors_of(batch)
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            self._index.read(lambda file: meaning.add_vectors(file, user, erasures, batch, vectors))
+        return batch.looked_at
+
+    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
+        """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile."""
+        whose, looked_at = self._user if user is None else user, 0
+        check_names(user=whose)
+        while count := self._embed_some(whose, _AT_ONCE):
+            looked_at += count
+            if on_progress is not None:
+                on_progress(count)
+        while self._connect_some(whose):  # others have their turn in between
+            pass
+        return looked_at
+
+    def _connect_some(self, user: str) -> int:
+        if not can_be_written(user):
+            return 0
+        with self._folder.ledger.reading():
+            erasures = self._folder.ledger.standing.erasures
+            return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
+
+    def missing_vectors(self, user: str | None = None) -> int:
+        """How many texts have no vector yet; none if there is no embedder to be had."""
+        from tallystick.recall.vectors import NoVectors
+
+        whose = self._user if user is None else user
+        check_names(user=whose)
+        if not can_be_written(whose):
+            return 0
+        try:
+            self.meaning.get_ready()
+            with self._folder.ledger.reading():
+                erasures = self._folder.ledger.standing.erasures
+                return self._index.read(lambda file: self.meaning.missing_vectors(file, whose, erasures))
+        except NoVectors:
+            return 0
+
+    def sweep(self) -> None:
+        """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
+        self._counts.clear()
+        self._whole.clear()
+        self.__dict__.pop("_compared", None)
+        from tallystick.projections.vectors.erase import sweep
+
+        ledger = self._folder.ledger
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))
+
+    def _put(self, ask: Ask, work: Callable[[IndexFile, Ask], Any], on_progress: Progress | None) -> Any:
+        """Put it to the index; if the embedder cannot be had, by words alone."""
+        from tallystick.recall.vectors import NoVectors
+
+        def put(ask: Ask) -> Any:
+            return self._index.read(lambda file: work(_reaching(file, ask.scope.at), ask), on_progress)
+
+        try:
+            return put(ask)
+        except NoVectors as error:
+            self._tell(f"{error}; recalled by words alone")
+            return put(replace(ask, by_words=True))
+
+
+def _or_any(name: str | None) -> str:
+    return "" if name is None else name
+
+
+def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
+    """The embedder of that name. The one that comes with tallystick may be missing; any other must be there."""
+    from tallystick.models.registry import DEFAULT, choose
+
+    if spec:
+        return choose(spec, key=settings.embedder_key(), cache=settings.models_folder())
+    try:
+        return choose(DEFAULT)
+    except Refused as error:
+        tell(f"{error}; recall goes by words until then")
+        return None
+
+
+def _static() -> Embedder | None:
+    """Vectors of words, if they are at hand."""
+    from tallystick.models.registry import DEFAULT, choose
+
+    try:
+        return choose(DEFAULT)
+    except Refused:
+        return None
+
+
+def _reaching(file: IndexFile, at: int) -> IndexFile:
+    """The index, if it knows what was held then."""
+    since = file.bookmark().since
+    if since and at < since:
+        raise Missing(
+            f"what was held before event {since} is not known here: the events were moved away;"
+            " put their files back into sealed/ and run `tallystick rebuild-index`"
+        )
+    return file

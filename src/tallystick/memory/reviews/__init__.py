@@ -1,0 +1,1 @@
+"""Reviews: what needs a person's approval, and the answers."""

@@ -1,0 +1,42 @@
+"""Where records leave `Memory`: every public call of its classes answers through the reader of its program.
+
+A person's program has none, and gets what the call returns. The answer of the outermost call is filtered, and no other:
+calls that `Memory` makes to itself see everything, because what is decided is decided on all that is known.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound=type)
+
+
+def answering(kind: Kind) -> Kind:
+    """A class of `Memory` whose public calls answer as its `_shelf` has it. Also those that `AsyncMemory` iterates."""
+    found = dict(inspect.getmembers(kind, inspect.isfunction))
+    iterated = {f"_{name}" for name, method in found.items() if inspect.isgeneratorfunction(method)}
+    for name, method in found.items():
+        if not name.startswith("_") or name in iterated:
+            setattr(kind, name, _iterating(method) if inspect.isgeneratorfunction(method) else _returning(method))
+    return kind
+
+
+def _returning(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        outlet = self._folder.outlet
+        return method(self, *given, **named) if outlet is None else outlet.call(method, self, given, named)
+
+    return call
+
+
+def _iterating(method: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    @wraps(method)
+    def call(self: Any, *given: Any, **named: Any) -> Iterator[Any]:
+        outlet, found = self._folder.outlet, method(self, *given, **named)
+        yield from found if outlet is None else outlet.each(found)
+
+    return call

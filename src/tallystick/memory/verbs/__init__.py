@@ -1,0 +1,1 @@
+"""The methods of `Memory`, grouped by what they are about."""

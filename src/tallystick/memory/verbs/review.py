@@ -1,0 +1,198 @@
+"""The part of `Memory` that governs: what may be done under the policy, what is proposed, what is carried out.
+
+An action is built against what is known now, so that it names exact versions. It is proposed, and happens at once or
+waits for a person; or it is applied, with a person's yes to exactly that action where the policy asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from tallystick.decide.actions import on_page, targets
+from tallystick.decide.beliefs import invalidate, what_goes
+from tallystick.decide.gate import Verdict, as_seen, gate, matrix
+from tallystick.decide.path_actions import action_on
+from tallystick.decide.paths import named
+from tallystick.memory.context import MemoryBase
+from tallystick.memory.reviews.reviews import ReviewService, do_the_rest
+from tallystick.records.belief import texts
+from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.records.page import NOTES
+from tallystick.records.path import MAIN
+from tallystick.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
+from tallystick.records.review import Action, Applied, Approval, Review
+
+_LISTS = ("evidence", "tags", "triple", "rests_on")
+
+
+class ReviewVerbs(MemoryBase):
+    """What is done under the policy. `Memory` is one."""
+
+    @cached_property
+    def reviews(self) -> ReviewService:
+        """What waits for a person's yes."""
+        return self._reviews_of(self.user)
+
+    def _reviews_of(self, user: str) -> ReviewService:
+        return ReviewService(self._folder, self._gate, user, self._fold)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
+        return self._gate.policy
+
+    # -- proposing ---------------------------------------------------------------------------------------------------
+
+    def action(
+        self,
+        kind: str,
+        *names: str,
+        reason: str = "",
+        trust: str | None = None,
+        user: str | None = None,
+        path: str = "",
+        **changes: Any,
+    ) -> Action:
+        """An action on what is known now. Nothing is done.
+
+        `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
+        reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
+        what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
+
+        `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
+        `conflicts` to merge, `summary` to compact.
+        """
+        whose = self._user(user)
+        if kind.startswith("path."):
+            asker = self._gate.asker(trust)
+            return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, asker)
+        meant = kind_of(kind)
+        said = {name: texts(value, name) if name in _LISTS else value for name, value in changes.items()}
+        asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gate.by, "user": whose, "path": path}
+        asked["trust"] = self._gate.asker(trust)
+        with self._folder.ledger.reading():
+            if meant == "compact":
+                return self._gate.as_said(Action(**asked, **self._page(names, whose), changes=said))
+            if meant == "remember":
+                return self._gate.as_said(self._statement(asked, said, names))
+            target = self._versions(meant, names, whose, path)
+            if meant == "merge":
+                if self._folder.outlet is not None:
+                    self._folder.outlet.reader.must_read(target)
+                said = {**self._together(target, whose), **said}
+            if meant == "invalidate" and target:  # it names what it would weaken too
+                state, draw = self._folder.state, self._folder.draw()
+                drafts = invalidate(state, target[0], draw, reason=reason, user=whose, path=path)
+                target = targets(drafts) or target
+            return self._gate.as_said(Action(**asked, target=target, changes=said))
+
+    def propose(self, action: Action) -> Applied | Review:
+        """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.
+
+        NotApproved, if the policy says no; Moved, if what it is about has changed since the action was built.
+        """
+        try:
+            return self.apply(action)
+        except NeedsApproval as held:
+            return self._reviews_of(action.user).get(held.review)
+
+    def apply(self, action: Action, approval: Approval | None = None) -> Applied:
+        """Carry an action out. One that needs a person's yes takes an `approval` of exactly that action.
+
+        Without one, NeedsApproval: it waits in `reviews`. With one that is stale, ended, used before, for another
+        action, by someone the policy does not name, or not on record here: NotApproved, and nothing changes but that
+        the attempt is recorded.
+        """
+        given: tuple[object, object] = (action, approval)
+        if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
+            raise Refused(
+                "what is applied is an action of `memory.action`, with an approval of `reviews.grant`", "permission"
+            )
+        events = self._gate.carry_out(action, approval)
+        do_the_rest(self._gate, self._fold, action, was_approved=approval is not None)
+        return Applied(action, tuple(events), approval.review if approval else "")
+
+    def check_policy(
+        self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
+    ) -> Verdict:
+        """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
+
+        `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
+        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
+        about, kind, tags, confidence. Nothing is asked, and nothing is done.
+        """
+        cell, user = named_cell(kind), fields.pop("user", self.user)
+        noun, _, verb = cell.rpartition(".")
+        target = () if cell == "remember" else ("x",)
+        asked: dict[str, Any] = {"trust": trust, "by": source or self._gate.by, "user": user, "target": target}
+        action = Action(kind=verb if noun else kind, noun=noun or BELIEF, path=fields.get("path") or "x", **asked)
+        fields["tags"] = texts(fields.get("tags", ()), "tags")
+        return gate(self.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
+
+    def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
+        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
+
+        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
+        are of what would be changed, as for `what_would_happen`.
+        """
+        fields["tags"] = texts(fields.get("tags", ()), "tags")
+        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gate.by)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _on_a_path(
+        self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
+    ) -> Action:
+        if verb == "branch" or len(names) != 1:
+            raise Refused("an action on a path names one, and merges, abandons, compacts or reopens it", "unsupported")
+        asked = {"user": user, "reason": self._gate.masks.words(reason), "by": self._gate.by, "trust": trust}
+        if "summary" in said:
+            said["summary"] = self._gate.masks.words(said["summary"])
+        with self._folder.ledger.reading():
+            several = self._gate.several()
+            return action_on(self._folder.state, verb, named(self._folder.state, user, names[0]) or MAIN, said,
+                             several=several, **asked)  # fmt: skip
+
+    def _versions(self, meant: str, names: Iterable[str], user: str, path: str) -> tuple[str, ...]:
+        known, named = self._folder.state, tuple(names)
+        if meant not in ("erase", "merge", "reinforce") and len(named) > 1:
+            raise Refused(f"an action to {meant} is about one belief; make one for each", "unsupported")
+        if meant == "erase" and what_goes(known, named, user=user, path=path)[1]:
+            raise Refused("what happened is erased with `memory.erase`; an action erases beliefs", "permission")
+        held = [known.get(name, user=user, path=path) for name in named]
+        return tuple(dict.fromkeys(each.body()["id"] for each in held))
+
+    def _statement(self, asked: dict[str, Any], said: dict[str, Any], names: tuple[str, ...]) -> Action:
+        """Something new, or under a name that is known. Said in the asker's own trust, unless a lower one is named."""
+        if names:
+            raise Refused("what is remembered is named by its key: action('remember', key=…, text=…)", "required")
+        if not isinstance(said.get("text"), str) or not said["text"].strip():
+            raise Refused("there is nothing to remember: say it in words", "required")
+        fields = {**said, "user": asked["user"], "path": asked["path"], "trust": asked["trust"]}
+        held = self._folder.state.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
+        return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
+
+    def _together(self, target: tuple[str, ...], user: str) -> dict[str, Any]:
+        from tallystick.memory.beliefs.duplicates import merged
+
+        return merged([self._folder.state.get(version, user=user) for version in target])
+
+    def _page(self, names: tuple[str, ...], user: str) -> dict[str, Any]:
+        if len(names) != 1:
+            raise Refused("an action to compact names one page, such as person-ana", "unsupported")
+        about = names[0].removesuffix(".md")
+        target = on_page(self._folder.state, user, "" if about == NOTES else about)
+        if not target:
+            raise NotFound(f"nothing stands on a page about {about!r}; `tallystick pages` lists what there is")
+        return {"target": target}
+
+    def _fold(self, action: Action) -> None:
+        """Fold the page that an action names, which may be done."""
+        from tallystick.memory.pages.compact import Compactor  # only where something is folded
+
+        first = self._folder.state.get(action.target[0], user=action.user)
+        about = first.body().get("about", "") or NOTES
+        folds = Compactor(self._folder, self._pages_at, self._settings, self.pages.sync)
+        folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

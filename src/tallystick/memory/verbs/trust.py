@@ -1,0 +1,183 @@
+"""The part of `Memory` that knows whom to trust: which sources there are, and which of them recall leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tallystick.decide import trust as decide
+from tallystick.decide.beliefs import Draw
+from tallystick.memory.context import MemoryBase
+from tallystick.memory.core.echo import Echo, EchoDetector
+from tallystick.records.belief import Belief
+from tallystick.records.clock import just_before, parse_moment, said_time, stamp
+from tallystick.records.errors import Refused
+from tallystick.records.event import Draft
+from tallystick.records.recall import NearMiss, RecallResult
+from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
+
+if TYPE_CHECKING:
+    from tallystick.memory.recall.recall import RecallService
+    from tallystick.projections.index.file import IndexFile
+    from tallystick.records.history import Moment
+
+WITHHELD = "(withheld)"
+
+
+class TrustVerbs(MemoryBase):
+    """Whom to trust. `Memory` is one."""
+
+    @cached_property
+    def _echoes(self) -> EchoDetector:
+        return EchoDetector(lambda: self._index)
+
+    def distrust(
+        self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
+    ) -> Distrust:
+        """Take a source out of recall, all that it said, or what it said from a moment on. One event does it.
+
+        A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
+        What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
+        """
+        whose, named = self._user(user), checked_source(source)
+        said, first = self._from(since)
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gate.may("source", "distrust", user=whose)
+            how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
+            return decide.distrust(self._folder.state, named, user=whose, **how)
+
+        self._gate.record(decision)
+        with self._folder.ledger.reading():
+            found = self._folder.state.distrusts.find(whose, named)
+        assert found is not None
+        return found
+
+    def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
+        """Let a source be recalled as before. What it said meanwhile is recalled too."""
+        whose, named = self._user(user), checked_source(source)
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gate.may("source", "trust", user=whose)
+            return decide.restore_trust(self._folder.state, named, user=whose, reason=_words(reason))
+
+        self._gate.record(decision)
+
+    def sources(self, *, user: str | None = None) -> list[SourceStatus]:
+        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
+
+        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
+        """
+        whose = self._user(user)
+        with self._folder.ledger.reading():
+            against = self._folder.state.distrusts.of(whose)
+            return self._index.read(lambda file: _standings(file, whose, against))
+
+    def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
+        """Why a belief is left out of recall, if that is because its source is not trusted."""
+        with self._folder.ledger.reading():
+            known = self._folder.state
+            return decide.withheld(known, known.get(name, user=self._user(user), path=path))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _from(self, since: Moment | date | None) -> tuple[str, int]:
+        """The moment as it was said, and the first event that is meant."""
+        if since is None:
+            return "", 0
+        if isinstance(since, int):
+            if isinstance(since, bool) or since < 0:
+                raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
+            return f"event {since}", since
+        if not isinstance(since, str | date):
+            raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
+        said = stamp(since) if isinstance(since, datetime) else said_time(since)
+        then = parse_moment(said)
+        if then > self._folder.ledger.now():
+            raise Refused(f"{said} has not come yet; leave it out, or name a moment that has", "time")
+        with self._folder.ledger.reading():
+            return said, self._folder.seq_at(just_before(then)) + 1
+
+    def _echo_of(self, text: str, user: str) -> Echo:
+        return self._echoes.of(text, user)
+
+    def _repeated(self, fields: dict[str, Any]) -> Belief | None:
+        """The belief that is held already, where a program feeds in what recall served: it is no second one."""
+        if self._gate.asker(fields["trust"]) == "human" or "key" in fields:
+            return None
+        echo = self._echoes.of(fields["text"], fields["user"])
+        name = echo.belief_in(fields["session"], fields["agent"], fields["path"])
+        if not name:
+            return None
+        with self._folder.known() as known:
+            held = known.find(name, user=fields["user"], path=fields["path"], short=False)
+            return held.belief() if held and held.status == "active" else None
+
+    def _served(self, found: RecallResult, recall: RecallService, user: str, asked: dict[str, Any]) -> RecallResult:
+        """The same, noted as served; with what was left out, and why, if the reasons were asked for."""
+        self._echoes.serve(user, found)
+        if not asked["explain"] or asked["quarantined"]:
+            return found
+        with self._folder.ledger.reading():
+            if not self._folder.state.distrusts.of(user):
+                return found
+        every = recall.recall(**{**asked, "quarantined": True, "receipt": False, "explain": False})
+        shown = {hit.block for hit in found}
+        with self._folder.ledger.reading():
+            left = (self._left_out(hit.id, user) for hit in every)
+            pairs = [(hit, why) for hit, why in zip(every, left, strict=True) if why and hit.block not in shown]
+        found.nearly += tuple(NearMiss(replace(hit, text=WITHHELD), why.why) for hit, why in pairs)
+        return found
+
+    def _left_out(self, name: str, user: str) -> Distrust | None:
+        known = self._folder.state
+        held = known.find(name, user=user, short=False)
+        if held is not None:
+            return decide.withheld(known, held)
+        return self._episodes.withheld(name, user=user)
+
+
+def _words(reason: object) -> str:
+    if not isinstance(reason, str):
+        raise Refused(f"a reason is text, not {reason!r}")
+    return reason
+
+
+def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
+    from tallystick.projections.index import statements as sql
+
+    rows = list(file.db.execute(sql.SAID_BY, (user,)))
+    whole: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        whole.setdefault((row[0], row[1]), []).append(row)
+    names = {by for by, _ in whole}
+    found = [
+        _standing(by, trust, some, next((each for each in against if _is_client(each, by)), None))
+        for (by, trust), some in sorted(whole.items())
+    ]
+    for each in against:
+        if each.source not in names:
+            mine = [row for row in rows if _is_of(each, row)]
+            found.append(_standing(each.source, "", mine, each))
+    return found
+
+
+def _is_of(distrust: Distrust, row: tuple[Any, ...]) -> bool:
+    by, trust, agent, session, *_ = row
+    return distrust.covers(by=by, trust=trust, agent=agent, session=session, seq=distrust.first)
+
+
+def _is_client(distrust: Distrust, by: str) -> bool:
+    kind, _, name = distrust.source.partition(":")
+    return distrust.source == by or (name == ANY and by.partition(":")[0] == kind)
+
+
+def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Distrust | None) -> SourceStatus:
+    count = {what: sum(row[5] for row in rows if row[4] == what) for what in ("belief", "episode")}
+    return SourceStatus(
+        source=source, trust=trust, beliefs=count["belief"], episodes=count["episode"],
+        waiting=sum(row[6] for row in rows), first=min((row[7] for row in rows), default=""),
+        last=max((row[8] for row in rows), default=""), withheld=withheld,
+    )  # fmt: skip

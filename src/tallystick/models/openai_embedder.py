@@ -1,0 +1,130 @@
+"""Any server that speaks OpenAI's `/v1/embeddings`: a service with a key, or Ollama, llama.cpp, vLLM on this machine.
+
+The texts leave this process, and with a service this machine: that is what naming one means. Nothing the server says
+is taken on trust: one vector for each text, put in order by its `index`, all of the same length, all finite numbers.
+
+What it cannot know: the weights. Its identity is the address, the model's name and the dimensions; a server that
+changes its model under the same name is not noticed. Tokens are estimated: the tokenizer is on the other side.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from tallystick.models.arrays import estimated_tokens, rows_for
+from tallystick.models.http_client import HttpClient, address
+from tallystick.models.optional import one_line
+from tallystick.models.vector_key import digest_of
+from tallystick.records.embedder import Identity
+from tallystick.records.errors import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_ROOM, _ROOM_PER_TEXT = 1 << 20, 1 << 18  # bytes an answer may have: 8,192 numbers a text, generously written
+_RECIPE = "1"  # count on when the same server begins to give other vectors
+
+
+class Endpoint:
+    """The model `model` of the server at `url`.
+
+    Of each text the first `longest` characters are sent, so that one long memory does not spoil its batch. Where
+    `dimensions` is given the server is asked for that many; else they are learned from its first answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str = "",
+        dimensions: int = 0,
+        timeout: float = 30.0,
+        attempts: int = 4,
+        batch: int = 64,
+        longest: int = 8000,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not model or not model.isprintable():
+            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
+        self._url = address(url, below="embeddings")
+        self._wire = HttpClient(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
+        self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
+        self._known, self._lock = dimensions, Lock()
+
+    @property
+    def identity(self) -> Identity:
+        """Who makes these vectors. The first time this may ask the server, to learn the dimensions."""
+        dimensions = self._dimensions()
+        digest = digest_of(self._url.geturl(), self._name, str(dimensions), str(self._longest), _RECIPE)
+        return Identity("endpoint", self._name, dimensions, digest)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return rows_for(texts, self._dimensions(), self._vectors)
+
+    def count(self, text: str) -> int:
+        """About how many tokens `text` has."""
+        return estimated_tokens(text)
+
+    def _dimensions(self) -> int:
+        with self._lock:
+            if not self._known:
+                self._known = self._ask(["tallystick"]).shape[1]
+        return self._known
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float64]:
+        import numpy as np
+
+        starts = range(0, len(texts), self._batch)
+        return np.concatenate([self._ask(texts[start : start + self._batch]) for start in starts])
+
+    def _ask(self, texts: list[str]) -> NDArray[np.float64]:
+        """The rows of one batch, as long as the server makes them."""
+        import orjson
+
+        asked: dict[str, object] = {"model": self._name, "input": [text[: self._longest] for text in texts]}
+        if self._asked:
+            asked["dimensions"] = self._asked
+        answer = self._wire.post(orjson.dumps(asked), limit=_ROOM + _ROOM_PER_TEXT * len(texts))
+        try:
+            rows = _rows(orjson.loads(answer), len(texts))
+            if self._known and rows.shape[1] != self._known:
+                raise ValueError(f"vectors of {rows.shape[1]} dimensions, not {self._known}")
+        except ValueError as error:
+            raise Refused(
+                f"{self._wire.place} answers with something else than vectors: {one_line(error)}", "unavailable"
+            ) from None
+        return rows
+
+    def __repr__(self) -> str:
+        return f"<Endpoint {self._name} at {self._wire.place}>"
+
+
+def _rows(answer: Any, asked: int) -> NDArray[np.float64]:
+    """The vectors in an answer, in the order of the texts; ValueError says what is wrong with it."""
+    import numpy as np
+
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
+        raise ValueError("there is no list called data")
+    if len(data) != asked:
+        raise ValueError(f"{len(data)} vectors for {asked} texts")
+    by_index = {each["index"]: each.get("embedding") for each in data if type(each.get("index")) is int}
+    if by_index.keys() != set(range(asked)):
+        raise ValueError(f"the indexes are not those from 0 to {asked - 1}, each once")
+    vectors = [_numbers(by_index[place], place) for place in range(asked)]
+    if len({len(vector) for vector in vectors}) != 1:
+        raise ValueError("the vectors differ in length")
+    return np.array(vectors, dtype=np.float64)
+
+
+def _numbers(vector: object, place: int) -> list[float]:
+    if not isinstance(vector, list) or not vector or not all(type(each) in (float, int) for each in vector):
+        raise ValueError(f"vector {place} is not a list of numbers")
+    if not any(vector):
+        raise ValueError(f"vector {place} is all zeros")
+    return vector

@@ -1,0 +1,66 @@
+"""From one line of a setting to an embedder. Nothing is loaded, downloaded or asked here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.records.errors import Refused
+
+if TYPE_CHECKING:
+    from tallystick.records.embedder import Embedder
+
+DEFAULT = "wordllama"
+
+_CHOICES = "wordllama, none, onnx:FOLDER, fastembed:MODEL, https://HOST/v1#MODEL"
+_SIZED = re.compile(r"(.+)@([1-9][0-9]{0,4})")
+_SHOWN = 40  # of a setting that makes no sense
+
+
+def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> Embedder | None:
+    """The embedder that `spec` names; None for `none`, which is legal everywhere.
+
+        wordllama                            the default: static vectors, inside its package, offline
+        wordllama:/folder                    the same from an unpacked wheel, where nothing may be installed
+        none                                 no vectors: recall goes by words
+        onnx:/folder                         model.onnx and tokenizer.json in a folder of yours
+        fastembed:BAAI/bge-small-en-v1.5     a model that the fastembed package knows, downloaded on first use
+        https://host/v1#model                a server that speaks OpenAI's embeddings; http:// only on this machine
+        https://host/v1#model@512            the same, asked for 512 dimensions
+
+    `key` is for a server, `cache` is where fastembed keeps its models. A package, a folder or an address that cannot
+    work is refused here, in one line; the model itself is loaded when it is first used.
+    """
+    kind, _, rest = spec.strip().partition(":")
+    match kind, rest:
+        case "none", "":
+            return None
+        case "wordllama", _:
+            from tallystick.models.wordllama import WordLlama
+
+            return WordLlama(Path(rest).expanduser() if rest else None)
+        case "onnx", folder if folder:
+            from tallystick.models.onnx import Onnx
+
+            return Onnx(Path(folder))
+        case "fastembed", model if model:
+            from tallystick.models.fastembed import FastEmbed
+
+            return FastEmbed(model, cache=cache)
+        case "https" | "http", _:
+            return _endpoint(spec.strip(), key)
+    raise Refused(f"no embedder is called {_short(spec)!r}; there are {_CHOICES}")
+
+
+def _endpoint(spec: str, key: str) -> Embedder:
+    from tallystick.models.openai_embedder import Endpoint
+
+    url, _, model = spec.partition("#")
+    if sized := _SIZED.fullmatch(model):
+        return Endpoint(url, sized[1], key=key, dimensions=int(sized[2]))
+    return Endpoint(url, model, key=key)
+
+
+def _short(spec: str) -> str:
+    return spec if len(spec) <= _SHOWN else spec[: _SHOWN - 1] + "…"

@@ -1,0 +1,179 @@
+"""The default embedder: WordLlama's static word vectors, which lie inside its package.
+
+It never touches the network, and works on the first run of a machine that has none. Only two files of the package are
+read, its weights and its tokenizer; its code is not imported, because that code looks for the tokenizer in a folder
+that its own wheel spells otherwise, asks Hugging Face for it, and sets up logging for the whole program.
+
+A text's vector is the mean of its tokens' rows. Order and distance of words do not count, length hardly costs: every
+token of a long text is read. The weights stay in the file, mapped into memory and shared between processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tallystick.models import optional as packages
+from tallystick.models.arrays import readable, rows_for
+from tallystick.models.cache import shared
+from tallystick.models.vector_key import digest_of
+from tallystick.records.embedder import Identity
+from tallystick.records.errors import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DIMENSIONS = 256
+INSTALL = "pip install wordllama==0.2.2.post0"  # the release that every machine can install; later ones want a compiler
+
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_TENSOR = "embedding.weight"
+_RECIPE = "mean of all tokens, 1"  # count on when the same weights begin to give other vectors
+_MANY = 2000  # texts from which on it pays to have widened the weights, which takes as long as so many
+_PIECE = 4096  # tokens summed at a time, so that a very long text needs little memory
+
+
+class WordLlama:
+    """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where nothing may be installed."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        packages.require("tokenizers", "pip install tokenizers")
+        self._folder = folder or _package()
+        for name in (_WEIGHTS, _TOKENIZER):
+            if not (self._folder / name).is_file():
+                raise Refused(
+                    f"{self._folder / name} is missing; {INSTALL} --force-reinstall brings it back", "unavailable"
+                )
+
+    @property
+    def identity(self) -> Identity:
+        return self._model.identity
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return rows_for(texts, DIMENSIONS, lambda said: self._model.sums(said))
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` has."""
+        said = readable(text)
+        return len(self._model.encode(said).ids) if said else 0
+
+    def token_vectors(self, text: str) -> tuple[list[str], NDArray[np.float32]]:
+        """The tokens of `text` (`▁` begins a word) and their rows, as the model holds them."""
+        import numpy as np
+
+        said = readable(text)
+        if not said:
+            return [], np.zeros((0, DIMENSIONS), dtype=np.float32)
+        ids = self._model.encode(said).ids
+        return self._model.spelled(ids), self._model.matrix[ids].astype(np.float32)
+
+    @property
+    def _model(self) -> _Model:
+        return shared(("wordllama", self._folder), lambda: _Model(self._folder))
+
+    def __repr__(self) -> str:
+        return f"<WordLlama {self._folder}>"
+
+
+class _Model:
+    """The two files, loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        weights, tokenizer = folder / _WEIGHTS, folder / _TOKENIZER
+        self.matrix = _matrix(weights)
+        self._wide: NDArray[np.float32] | None = None
+        self._asked = 0
+        text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
+        self._tokenizer = _tokenizer(text, tokenizer)
+        if self._tokenizer.get_vocab_size() > len(self.matrix):
+            raise Refused(
+                f"{tokenizer} knows more tokens than {weights} has rows; {INSTALL} --force-reinstall", "unavailable"
+            )
+        self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
+
+    def encode(self, text: str) -> Any:
+        """The ids of `text`, without their spelling. A batch of one: faster than `encode`, and it starts no threads."""
+        [encoded] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
+        return encoded
+
+    def spelled(self, ids: list[int]) -> list[str]:
+        return [self._tokenizer.id_to_token(each) for each in ids]
+
+    def sums(self, texts: list[str]) -> NDArray[np.float32]:
+        """The sum of each text's rows, which points where their mean does; each by itself, whatever its neighbours."""
+        import numpy as np
+
+        self._asked += len(texts)
+        if self._wide is None and self._asked >= _MANY:
+            self._wide = self.matrix.astype(np.float32)
+        matrix = self.matrix if self._wide is None else self._wide
+        return np.stack([_sum(matrix, self.encode(text).ids) for text in texts])
+
+
+def _sum(matrix: NDArray[Any], ids: list[int]) -> NDArray[np.float32]:
+    """The sum of some rows, the same to the last bit whether the rows are stored with 16 bits or with 32."""
+    import numpy as np
+
+    total = np.zeros(matrix.shape[1], dtype=np.float32)
+    for start in range(0, len(ids), _PIECE):
+        rows = matrix.take(ids[start : start + _PIECE], axis=0).astype(np.float32, copy=False)
+        total += np.add.reduce(rows, axis=0)
+    return total
+
+
+def _package() -> Path:
+    """Where the package lies; nothing of it is imported."""
+    spec = packages.require("wordllama", INSTALL)
+    return Path((spec.submodule_search_locations or [""])[0])
+
+
+def _tokenizer(text: bytes, path: Path) -> Any:
+    tokenizers = packages.load("tokenizers", INSTALL)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_buffer(text)
+    except Exception as error:  # the package raises nothing narrower
+        raise Refused(
+            f"{path} is not a tokenizer: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
+        ) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True  # "<s>" in a text is four letters, not a control token
+    return tokenizer
+
+
+def _matrix(path: Path) -> NDArray[np.float16]:
+    """The tensor in a safetensors file: eight bytes of length, a JSON head, the numbers."""
+    import mmap
+
+    import numpy as np
+
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        start, shape = _head(data)
+        matrix = np.frombuffer(data, dtype="<f2", offset=start, count=shape[0] * shape[1]).reshape(shape)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Refused(
+            f"{path} does not hold the weights: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
+        ) from None
+    if shape[1] != DIMENSIONS:
+        raise Refused(
+            f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}; {INSTALL} --force-reinstall",
+            "unavailable",
+        )
+    return matrix
+
+
+def _head(data: Any) -> tuple[int, tuple[int, int]]:
+    """Where the numbers begin, and how many rows and columns they make."""
+    import orjson
+
+    length = int.from_bytes(data[:8], "little")
+    tensor = orjson.loads(data[8 : 8 + length])[_TENSOR]
+    if tensor["dtype"] != "F16":
+        raise ValueError(f"numbers of the kind {tensor['dtype']!r}, not F16")
+    rows, columns = tensor["shape"]
+    return 8 + length + int(tensor["data_offsets"][0]), (int(rows), int(columns))

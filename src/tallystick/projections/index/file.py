@@ -1,0 +1,138 @@
+"""The file of an index, open: one connection, its bookmark, and reading on from there.
+
+The bookmark (the last event taken in, its hash, the clock) is saved in the same transaction as the rows, and read
+again inside it: an index may lag behind the ledger, it cannot hold what its bookmark does not say. Whatever a crash
+leaves is an earlier bookmark with the rows that belong to it, or a file that SQLite refuses; both grow back.
+
+One connection is held as long as the file is open. Every statement is prepared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tallystick.projections.database import Database
+from tallystick.projections.index import fold, statements as sql
+from tallystick.projections.index.batch import Name, WriteBatch
+from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.records.event import Event
+from tallystick.records.operations import TRUST_SET as TRUST
+from tallystick.records.times import Times
+from tallystick.state.sessions import ActiveHours
+
+SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
+CHUNK = 2000
+
+PRAGMAS = (
+    "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
+    "PRAGMA temp_store=MEMORY",
+)  # fmt: skip
+_SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one put after another changes again is written back once
+UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
+
+
+class Bookmark(NamedTuple):
+    """How far an index has read."""
+
+    seq: int
+    hash: str
+    clock: ActiveHours = ActiveHours()
+    shape: int = SHAPE
+    since: int = 0  # what was held before that event is not known: the events were moved away
+
+
+NOTHING = Bookmark(-1, "")
+
+
+class IndexFile(Database):
+    """An index, open for reading and following. `making` is for a file that is thrown away if anything goes wrong."""
+
+    def __init__(self, path: Path | str, *, making: bool = False) -> None:
+        self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
+        self.times = Times()  # which of the times in it are doubted: whoever asks sets it
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA, alone=making)
+
+    def bookmark(self) -> Bookmark:
+        row = self.db.execute(sql.BOOKMARK).fetchone()
+        if row is None:
+            return NOTHING
+        _, shape, seq, hashed, hours, session, by, last, since = row
+        return Bookmark(seq, hashed, ActiveHours(hours, session, by, last), shape, since)
+
+    def block(self, name: str) -> tuple[object, ...] | None:
+        """The row of one block: what `blocks` has of it, then whose it is, when it came and went."""
+        row: tuple[object, ...] | None = self.db.execute(sql.BLOCK, (name,)).fetchone()
+        return row
+
+    def catch_up(self, events: Iterable[Event], *, expected: Bookmark | None = None) -> Bookmark:
+        """Take in the events behind the bookmark, all or none, and return the new bookmark.
+
+        Events that were taken in before are passed over, so two who read the same ledger do no harm. If the bookmark is
+        not the one the caller expected, or the events do not follow on it, nothing is done.
+        """
+        with self.writing():
+            before = self.bookmark()
+            if expected is not None and (before.seq, before.hash) != (expected.seq, expected.hash):
+                return before
+            fresh: set[Name] = set()
+            mark = self._read_on(before, iter(events), fresh)
+        self._names |= fresh
+        return mark
+
+    def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
+        batch = WriteBatch(self.db, mark.clock, self._names)
+        for chunk in _portions(event for event in events if event.seq > mark.seq):
+            if chunk[0].seq != mark.seq + 1:
+                break
+            if mark is NOTHING:
+                self._begin(chunk[0].ts)
+            if len(chunk) > 1:
+                batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
+            for event in chunk:
+                fold.apply(batch, event)
+            batch.flush()
+            fresh.update(batch.names)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, batch.clock, since=mark.since)
+            batch = WriteBatch(self.db, batch.clock, self._names)
+            self._save(mark)
+        return mark
+
+    def plant(self, events: Iterable[Event], mark: Bookmark, at: str) -> Bookmark:
+        """Begin in the middle: `events` say what is held at `mark`, in a ledger that began `at`."""
+        with self.writing():
+            self._begin(at)
+            batch = WriteBatch(self.db, mark.clock)
+            for chunk in _portions(iter(events)):
+                for event in chunk:
+                    fold.apply(batch, event)
+                batch.flush()
+                batch = WriteBatch(self.db, batch.clock)
+            self._save(mark)
+        return mark
+
+    def _begin(self, at: str) -> None:
+        """What every index begins with."""
+        self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
+        self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
+
+    def _save(self, mark: Bookmark) -> None:
+        self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
+        if mark.clock.hours:
+            self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
+
+
+def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
+    """Events by the chunk. One that is about all that somebody said stands alone: what came before is written first."""
+    chunk: list[Event] = []
+    for event in events:
+        if chunk and (event.op == TRUST or len(chunk) == CHUNK):
+            yield chunk
+            chunk = []
+        chunk.append(event)
+        if event.op == TRUST:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

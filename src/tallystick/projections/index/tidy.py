@@ -1,0 +1,67 @@
+"""What the index knows of memories that may leave sight: expired, faded, said again, or at odds with one another.
+
+Only what is held now, in the main line, by one user. What waits for a person's yes is not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+import orjson
+
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.rows import Source
+
+
+class Kept(NamedTuple):
+    """A source, the words of its block, and how the block stands."""
+
+    source: Source
+    content: str
+    said: int  # how many sources of this user say it now
+    decay: float
+    last: float  # active hours at which it was last said or used
+
+    @property
+    def text(self) -> str:
+        return self.content if self.source.said is None else self.source.said
+
+
+def expired(index: IndexFile, user: str, now: str, limit: int) -> list[Kept]:
+    """Beliefs that are hidden because their time is over, the longest over first."""
+    return list(_kept(index, sql.TIDY_EXPIRED, (user, now, limit)))
+
+
+def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: Iterable[str], limit: int) -> list[Kept]:
+    """What is fresh by less than `threshold` of 0 to 1, the most faded first.
+
+    Never what is served without being asked for, nor what bears a tag that a frame guarantees.
+    """
+    if threshold <= 0 or not math.isfinite(threshold):
+        return []
+    asked: dict[str, object] = {
+        "user": user, "now": now, "hours": index.bookmark().clock.hours, "least": -math.log(min(threshold, 1.0)),
+        "patterns": orjson.dumps(list(guaranteed)).decode(), "limit": limit,
+    }  # fmt: skip
+    return list(_kept(index, sql.TIDY_FADED, asked))
+
+
+def sharing_a_claim(index: IndexFile, user: str, now: str) -> Iterator[list[Kept]]:
+    """Beliefs that speak of the same thing, and so may contradict one another: group by group."""
+    rows = _kept(index, sql.TIDY_CLAIMS, {"user": user, "now": now})
+    for _, group in groupby(rows, lambda kept: kept.source.claim):
+        yield list(group)
+
+
+def texts(index: IndexFile, user: str, now: str) -> Iterator[tuple[str, str]]:
+    """Every belief that has words: its id and what it says, the oldest first."""
+    yield from index.db.execute(sql.TIDY_TEXTS, (user, now))
+
+
+def _kept(index: IndexFile, statement: str, asked: dict[str, object] | tuple[object, ...]) -> Iterator[Kept]:
+    for row in index.db.execute(statement, asked):
+        yield Kept(Source(*row[:-4]), *row[-4:])

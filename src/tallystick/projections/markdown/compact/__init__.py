@@ -1,0 +1,1 @@
+"""Compacting a page: what a shorter version would lose, and what it keeps."""

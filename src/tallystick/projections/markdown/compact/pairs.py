@@ -1,0 +1,112 @@
+"""Which entry of a rewritten page holds which entry of the page as it was.
+
+An entry holds the one with its own id, and those it names in `supersedes` that are no longer there. Ids may repeat on
+a page that was edited by hand: the second of a kind is held by the second, and never folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from tallystick.projections.markdown.compact.notes import Statement
+
+_Name = tuple[str, int]  # an id, and how many of the same stand before it
+
+
+class Pairs:
+    """Two pages side by side. Places are positions in `before` and in `after`."""
+
+    def __init__(self, before: Sequence[Statement], after: Sequence[Statement]) -> None:
+        self.before, self.after = before, after
+        names, self._own = list(_named(before)), {name: at for at, name in enumerate(_named(after))}
+        self.by_name = {name: at for at, (name, count) in enumerate(names) if count == 0}
+        heirs: dict[str, int] = {}
+        for place, statement in enumerate(after):
+            for name in statement.supersedes:
+                heirs.setdefault(name, place)
+        self._heirs = heirs
+        self._names: dict[int, frozenset[str]] = {}
+        self.is_own = [name in self._own for name in names]
+        self.holders = [
+            self._own[name] if name in self._own else heirs.get(name[0]) if name[1] == 0 and name[0] else None
+            for name in names
+        ]
+        self.sources: list[list[int]] = [[] for _ in after]
+        for at, holder in enumerate(self.holders):
+            if holder is not None:
+                self.sources[holder].append(at)
+
+    def is_there(self, name: str) -> bool:
+        return (name, 0) in self._own
+
+    def name_now(self, name: str) -> str:
+        """The id of the entry that stands for this one."""
+        place = self._heirs.get(name)
+        return name if self.is_there(name) or place is None else self.after[place].id
+
+    def is_named(self, name: str, place: int) -> bool:
+        """Whether an id is still there, or named by the entry at that place."""
+        if self.is_there(name):
+            return True
+        if place not in self._names:
+            self._names[place] = frozenset((self.after[place].id, *self.after[place].supersedes))
+        return name in self._names[place]
+
+    def invented_names(self, place: int) -> list[str]:
+        """The ids an entry names though neither it nor any that it holds is or named them."""
+        held = [self.before[at] for at in self.sources[place]]
+        known = {name for old in held for name in (old.id, *old.supersedes)}
+        return [name for name in self.after[place].supersedes if name not in known]
+
+    def next_of(self, old: Statement) -> Statement | None:
+        """What replaced it, if that is on the page."""
+        at = self.by_name.get(old.superseded_by)
+        return None if at is None else self.before[at]
+
+    def end_of(self, at: int) -> int | None:
+        """What holds now in the place of a superseded one; None where the chain leads nowhere."""
+        return self._ends[at]
+
+    @cached_property
+    def _ends(self) -> list[int | None]:
+        return ends(self.before)
+
+    def kept_order(self) -> Iterator[tuple[str, int]]:
+        """The ids that were kept, as they stand now, each with its place before."""
+        places = {self.holders[at]: at for at, is_own in enumerate(self.is_own) if is_own}
+        for place, statement in enumerate(self.after):
+            if place in places:
+                yield statement.id, places[place]
+
+
+def ends(page: Sequence[Statement]) -> list[int | None]:
+    """For each statement the place of the one that holds in its stead: its own where it was not superseded.
+
+    None where the chain leaves the page, runs in a circle, or ends at what was retracted.
+    """
+    by_name: dict[str, int] = {}
+    for place, statement in enumerate(page):
+        by_name.setdefault(statement.id, place)
+    found: dict[int, int | None] = {}
+    for start in range(len(page)):
+        trail: list[int] = []
+        at: int | None = start
+        while at is not None and at not in found:
+            found[at] = None  # for good, if the way leads back here
+            trail.append(at)
+            if not page[at].superseded_by:
+                found[at] = None if page[at].retracted else at
+                break
+            at = by_name.get(page[at].superseded_by)
+        end = None if at is None else found[at]
+        found.update(dict.fromkeys(trail, end))
+    return [found[at] for at in range(len(page))]
+
+
+def _named(page: Sequence[Statement]) -> Iterator[_Name]:
+    seen: dict[str, int] = {}
+    for statement in page:
+        count = seen.get(statement.id, 0)
+        seen[statement.id] = count + 1
+        yield statement.id, count

@@ -1,0 +1,61 @@
+"""Tags: letters and digits of any script, `-`, `_` and `/`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from tallystick.records.errors import Refused
+
+RETRACTED = "retracted"  # the tag that says so; nobody else's
+LONGEST = 64
+MOST = 3
+
+_ASCII = re.compile(r"[A-Za-z0-9_/-]*[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_/]|-(?!-)){0,62}(?<![-_/])\Z")  # what stays as it is, most often
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def is_letter(char: str) -> bool:
+    """A letter, a digit, or a sign that belongs to the letter before it, of any script; not one that shows nothing."""
+    return unicodedata.category(char)[0] in "LMN" and not _UNSEEN.match(char)
+
+
+def is_tag(text: str) -> bool:
+    """Whether `#text` is a tag."""
+    if len(text) > LONGEST:
+        return False
+    if text.isascii():
+        return _ASCII.match(text) is not None
+    return all(char in "-_/" or is_letter(char) for char in text) and any(map(str.isalnum, text))
+
+
+def tag_of(said: str) -> str:
+    """`said` as a tag: whatever cannot stand in one becomes a dash. Refused, if nothing is left, or too much."""
+    if _PLAIN.match(said) and said.lower() != RETRACTED:
+        return said
+    text = unicodedata.normalize("NFC", said[: 4 * LONGEST])
+    tag = re.sub("-{2,}", "-", "".join(char if char in "_/" or is_letter(char) else "-" for char in text))
+    tag = tag.strip("-_/")
+    if len(said) > 4 * LONGEST or len(tag) > LONGEST:
+        raise Refused(f"the tag {_shown(said)} is too long; {LONGEST} letters are the most", "size")
+    if not is_tag(tag):
+        raise Refused(f"{_shown(said)} is no tag; take letters and digits, for example 'work'", "name")
+    if tag.lower() == RETRACTED:
+        raise Refused(f"the tag {RETRACTED!r} says that an entry was taken back; take another word", "state")
+    return tag
+
+
+def tags_of(said: Iterable[str]) -> tuple[str, ...]:
+    """One to three tags, each once."""
+    if isinstance(said, str):
+        raise Refused(f"tags are a list of texts; write [{_shown(said)}]")
+    tags = tuple(dict.fromkeys(map(tag_of, said)))
+    if not 1 <= len(tags) <= MOST:
+        raise Refused(f"an entry has one to three tags, not {len(tags)}; keep the ones by which it is looked for")
+    return tags
+
+
+def _shown(said: str) -> str:
+    return ascii(said if len(said) <= 40 else said[:37] + "...")

@@ -1,0 +1,290 @@
+"""What a person did to a page: the file as it is now, held against what it showed when it was last seen.
+
+An entry's words belong to its id and never change, so other words under a known id are an edit; white space is none. A
+row that says how the entry was last shown tells an edit of what holds from one of what holds no longer, and both from
+one that raced a write. What the page was saved from (its `base`) tells what was removed from what was never seen: an
+entry that is newer is not missing, and neither is anything where the base is not known.
+
+What is typed without a heading, before the first entry or below one and apart from its words, is new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.projections.markdown import Entry as Written, Page
+from tallystick.projections.markdown.entry import read_body
+from tallystick.projections.markdown.free_text import loose_in, paragraphs
+from tallystick.projections.markdown.zone import moment, zone_named
+from tallystick.projections.pages.base import Base
+from tallystick.projections.pages.damage import same_words
+from tallystick.projections.pages.fold import tags_shown, time_said
+from tallystick.projections.pages.render import FRONT, is_unmarked, legal, one_line
+from tallystick.projections.pages.rows import Entry, File
+from tallystick.records.clock import stamp
+
+NEW = "new"  # an entry that nobody knows
+CHANGED = "changed"  # other words in an entry that holds
+TAGGED = "tagged"
+TAGGED_LATE = "tagged late"  # other tags, by hand or because the page lags behind
+DATED = "dated"  # another time in its heading
+STRUCK = "struck"  # a person struck it
+SUPERSEDED = "superseded"  # a person struck it and named what took its place
+REVIVED = "revived"  # a person took the strike of a retraction away
+REMOVED = "removed"
+RACED = "raced"  # changed by hand while it was changed elsewhere
+RACED_REMOVAL = "raced removal"
+
+_NAMED = re.compile(r"\{[ \t]*id:[ \t]*([^}\s]*)")
+_SECONDS = 19  # characters of a time, up to its seconds
+
+
+class Change(NamedTuple):
+    """One thing that a person did."""
+
+    kind: str
+    line: int
+    entry: Written | None  # as it stands in the file
+    row: Entry | None  # as it should
+
+
+class Note(NamedTuple):
+    """Something to tell the person, and where."""
+
+    line: int
+    what: str
+
+
+@dataclass(slots=True)
+class Compared:
+    """What became of a page."""
+
+    changes: list[Change] = field(default_factory=list)
+    front: dict[str, Any] = field(default_factory=dict)  # the fields that a person changed
+    notes: list[Note] = field(default_factory=list)
+    drops: list[str] = field(default_factory=list)  # ids that are to leave the file: their words were erased
+    there: dict[str, Written] = field(default_factory=dict)  # the entries that are known, by id
+    again: set[str] = field(default_factory=set)  # ids that do not show, or not wholly, that they hold no longer
+    garbled: set[str] = field(default_factory=set)  # ids that stand in the text and begin no entry
+
+    @property
+    def removed(self) -> list[Entry]:
+        return [each.row for each in self.changes if each.kind == REMOVED and each.row]
+
+
+class Known(NamedTuple):
+    """What is known beyond the page itself, by an entry's id."""
+
+    is_erased: Callable[[str], bool]
+    is_gone: Callable[[str, str], bool]  # was cleaned away, with these words
+    is_past: Callable[[str], bool]  # was told before the ledger that is here begins
+    last: Callable[[str], int]  # the event that last changed it
+
+
+class _Look(NamedTuple):
+    """What a page is compared with, and what comes of it."""
+
+    page: Page
+    file: File | None
+    rows: Mapping[str, Entry]
+    known: Known
+    base: Base | None
+    found: Compared
+
+    def is_late(self, row: Entry) -> bool:
+        """Whether it was changed after the state that the page was saved from, as far as that is known."""
+        return self.base is None or self.known.last(row.id) > self.base.seq
+
+
+def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, base: Base | None) -> Compared:
+    """What a person did to the page since it was in the state of `base`; None, if that is not known."""
+    look = _Look(page, file, {row.id: row for row in rows}, known, base, Compared())
+    found = look.found
+    found.notes += [Note(problem.line, problem.reason) for problem in page.problems]
+    found.changes += _loose_before(page)
+    for entry in page.entries:
+        _compare_one(look, entry)
+    missing = [row for row in rows if row.shown and row.id not in found.there and not row.folded_into]
+    named = {name[1]: name.start() for name in reversed(list(_NAMED.finditer(page.text)))} if missing else {}
+    undone = {row.superseded_by for row in rows if (old := found.there.get(row.id)) and old.is_current}
+    for row in missing:
+        if row.id in named:
+            found.garbled.add(row.id)
+            what = f"the heading of {row.id} begins no entry: it begins a line, with ## and a space, in no code block"
+            found.notes.append(Note(page.text.count("\n", 0, named[row.id]) + 1, what))
+        elif row.id in undone and not row.is_struck:  # what it replaced stands there: the statement was not removed
+            found.notes.append(Note(0, f"{row.id} was put back: what it replaced stands there and counts for nothing"))
+        elif not any(name in found.there for name in row.folded):  # else the page is older than the fold
+            found.changes += _missing(look, row)
+    found.front = _front(page, file, base)
+    return found
+
+
+def _loose_before(page: Page) -> Iterator[Change]:
+    """What stands before the first entry, unless that is a front matter that is not closed."""
+    if page.front.span is None and page.front.fault:
+        return
+    start = page.front.span.end if page.front.span else int(page.text.startswith("\ufeff"))
+    for entry in loose_in(page, start, page.entries[0].span.start if page.entries else len(page.text)):
+        yield Change(NEW, entry.line, entry, None)
+
+
+def _compare_one(look: _Look, entry: Written) -> None:
+    found, known = look.found, look.known
+    row = look.rows.get(entry.id) if entry.id and entry.id not in found.there else None
+    if row is not None:
+        entry, below = _parted(look.page, entry, row)
+        found.there[entry.id] = entry
+        if _holds_others(look, entry):
+            return
+        found.changes += _compared(look, entry, row)
+        found.changes += [Change(NEW, each.line, each, None) for each in below]
+    elif entry.id and known.is_erased(entry.id):
+        found.drops.append(entry.id)
+        found.notes.append(Note(entry.line, f"{entry.id} was erased; it is taken off the page"))
+    elif entry.id and known.is_gone(entry.id, entry.body):
+        found.drops.append(entry.id)
+    elif entry.id and known.is_past(entry.id):
+        return
+    elif not entry.body.strip():
+        found.notes.append(Note(entry.line, "this entry has no words yet; it is taken in when it has"))
+    else:
+        found.changes.append(Change(NEW, entry.line, entry, None))
+
+
+def _parted(page: Page, entry: Written, row: Entry) -> tuple[Written, list[Written]]:
+    """An entry, and what was typed below it apart from its words: it has as many paragraphs as it was written with."""
+    if same_words(entry.body, row.content):
+        return entry, []
+    line, words = page.text.find("\n", entry.heading.end, entry.span.end), row.content.strip()
+    count, start = sum(1 for _ in paragraphs(words, 0, len(words))), line + 1 if line >= 0 else entry.span.end
+    own = list(paragraphs(page.text, start, entry.span.end))[:count]
+    if not own:
+        return entry, []
+    body = read_body(page.text, start, own[-1].end)
+    if count > 1 and not same_words(body.said, row.content):
+        return entry, []
+    changed = entry._replace(
+        body=body.said, body_span=body.span, is_struck=body.is_struck,
+        superseded_by=entry.superseded_by or body.superseded_by, is_retracted=entry.is_retracted or body.is_retracted,
+    )  # fmt: skip
+    return changed, list(loose_in(page, own[-1].end, entry.span.end))
+
+
+def _holds_others(look: _Look, entry: Written) -> bool:
+    """Whether the heading of another entry that is known stands in the words of this one, and begins none."""
+    if "{id:" not in entry.body:
+        return False
+    inside = look.page.text[entry.heading.end : entry.span.end]
+    ids = {entry.id for entry in look.page.entries}
+    others = [name for name, row in look.rows.items() if row.shown and name not in ids and f"{{id: {name}}}" in inside]
+    return bool(others)
+
+
+def _compared(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
+    """What was done to an entry that is known."""
+    found, is_same = look.found, same_words(entry.body, row.content)
+    if row.folded_into:
+        yield from _of_what_was_folded(found, entry, row)
+        return
+    if not row.is_struck:
+        yield from _of_what_holds(look, entry, row)
+        return
+    if not entry.is_current and is_unmarked(entry, row):
+        found.again.add(row.id)
+    if entry.is_current and not is_same:
+        yield Change(RACED, entry.line, entry, row)
+    elif entry.is_current and (row.shown != 2 or look.is_late(row)):  # it held in the state that is known of the page
+        found.again.add(row.id)
+    elif not is_same:
+        what = f"{row.id} holds no longer: these words count for nothing; change {row.superseded_by or 'another'}"
+        found.notes.append(Note(entry.line, what))
+    elif entry.is_current and row.retracted and not row.superseded:
+        yield Change(REVIVED, entry.line, entry, row)
+    elif entry.is_current:
+        found.again.add(row.id)
+        found.notes.append(Note(entry.line, f"{row.superseded_by} took the place of {row.id}; it is struck again"))
+    elif _is_dated(look, entry, row):
+        what = f"{row.id} holds no longer: this time counts for nothing; it was {row.timestamp}"
+        found.notes.append(Note(entry.line, what))
+
+
+def _of_what_was_folded(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
+    """The page is older than the folding: what stands there is told by another entry, unless it was edited."""
+    is_same = same_words(entry.body, row.content)
+    if not is_same and not entry.is_current:
+        what = f"{row.id} is told by {row.folded_into} now: these words count for nothing; change that one"
+        found.notes.append(Note(entry.line, what))
+        return
+    found.again.add(row.id)
+    if not is_same:
+        yield Change(RACED, entry.line, entry, row)
+
+
+def _of_what_holds(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
+    if entry.superseded_by and entry.superseded_by != row.id:
+        yield Change(SUPERSEDED, entry.line, entry, row)
+    elif entry.is_retracted or entry.is_struck or not entry.body.strip():
+        yield Change(STRUCK, entry.line, entry, row)
+    elif not same_words(entry.body, row.content):
+        yield Change(CHANGED, entry.line, entry, row)
+    else:
+        if entry.tags and (tags := row.tag_list) != entry.tags and tags != tags_shown(entry.tags, ""):
+            is_late = not row.shown or row.is_due or look.is_late(row)
+            yield Change(TAGGED_LATE if is_late else TAGGED, entry.line, entry, row)
+        if _is_dated(look, entry, row):
+            yield Change(DATED, entry.line, entry, row)
+
+
+def _is_dated(look: _Look, entry: Written, row: Entry) -> bool:
+    """Whether a heading says another time than it was written with. To say another zone changes none of them."""
+    said = time_said(stamp(entry.at)) if row.shown and entry.at is not None else ""
+    if not said or said[:_SECONDS] == row.timestamp[:_SECONDS]:
+        return False
+    zone = zone_named(look.file.zone) if look.file else None
+    seen = moment(entry.time, zone) if zone else None
+    return seen is None or stamp(seen)[:_SECONDS] != row.timestamp[:_SECONDS]
+
+
+def _missing(look: _Look, row: Entry) -> Iterator[Change]:
+    """An entry that stood there when the page was last seen, and does not."""
+    found = look.found
+    if look.base is None:
+        if not row.is_struck:
+            what = f"{row.id} was put back: `updated` and `entry_count` do not tell whether it was removed; strike it"
+            found.notes.append(Note(0, what))
+    elif row.seq > look.base.seq:  # whoever saved the page has not seen it
+        return
+    elif not row.is_struck:
+        yield Change(REMOVED, 0, None, row)
+    elif row.shown == 1 or look.is_late(row):
+        yield Change(RACED_REMOVAL, 0, None, row)
+    else:
+        found.notes.append(Note(0, f"{row.id} is history and stays on the page; `tallystick tidy --compact` folds it"))
+
+
+def _front(page: Page, file: File | None, base: Base | None) -> dict[str, Any]:
+    """The fields that a person changed, or all, of a page that was never seen."""
+    front = page.front
+    said: dict[str, Any] = {"title": page.title} if page.title else {}
+    for name in ("description", "tags", "status", "needs_compact"):
+        if name in front.fields and front.fields[name].value is not None:
+            said[name] = list(front.tags) if name == "tags" else getattr(front, name)
+    if front.created is not None:
+        said["created"] = front.created
+    if file is None:
+        return said
+    now = {
+        "title": file.title, "description": file.description, "tags": list(file.tag_list), "status": file.status,
+        "needs_compact": bool(file.needs_compact),
+        "created": datetime.fromisoformat(file.created).replace(microsecond=0),
+    }  # fmt: skip
+    seen = {**now, **orjson.loads(base.front if base else file.front)} if file.digest is not None else now
+    ours = {**now, **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title)}  # as we write it
+    return {name: value for name, value in said.items() if value not in (seen.get(name, value), now[name], ours[name])}

@@ -1,0 +1,355 @@
+"""From rows to the bytes of a page: a page from nothing, or what has to change in one that is there.
+
+Whatever is not named by a row stays as it is, to the byte. If nothing has to change, nothing does, not even a counter
+that is wrong; the next change sets it right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.projections import markdown
+from tallystick.projections.markdown import Draft, Edit, Page, grown, new_page, parse
+from tallystick.projections.markdown.escape import escaped
+from tallystick.projections.markdown.fields import Value, checked
+from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_heading
+from tallystick.projections.markdown.page import to_bytes, to_text
+from tallystick.projections.markdown.zone import on_the_clock, zone_named
+from tallystick.projections.pages.fold import tags_shown
+from tallystick.projections.pages.rows import Entry, File
+from tallystick.records.errors import Refused
+
+FRONT = ("description", "tags", "status", "needs_compact")
+
+_BLANK = " \t\r\n"
+_TITLE = re.compile(r"^ {0,3}#[ \t]([^\r\n]*)", re.MULTILINE)
+_FOLLOWED = re.compile(rb"[ \t]*(?:\n[ \t]*)*(?:\Z|(?<=\n)## \[\d[^]\n]*\] \{id: )")  # by the next entry, or by nothing
+_NAMED = f"#{SUPERSEDED}".encode()
+_LONGEST, _MOST_TAGS = 1_000, 32  # characters of a description, and tags of a page
+_FEW = 16  # entries that are each looked for; to read all of a page takes as long as some hundreds
+
+Shown = list[tuple[int, int]]  # (n of an entry, 1 as it is or 2 struck; 0 not on the page)
+
+
+class Rendering(NamedTuple):
+    """A page as it is to be written; the same bytes as before, if nothing has to change."""
+
+    data: bytes
+    shown: Shown
+    front: str  # JSON: what its front matter says, see `seen_front`
+
+
+class Completion(NamedTuple):
+    """A heading that a person wrote, and what it lacks."""
+
+    entry: markdown.Entry
+    id: str
+    at: datetime
+    tags: tuple[str, ...]
+
+
+def moment(ts: str) -> datetime:
+    return datetime.fromisoformat(ts)
+
+
+def draft_of(entry: Entry) -> Draft:
+    return Draft(
+        entry.id, moment(entry.timestamp), entry.tag_list, entry.content, entry.folded, entry.superseded_by,
+        bool(entry.retracted and not entry.superseded_by),
+    )  # fmt: skip
+
+
+def how(entry: Entry) -> int:
+    """How an entry is shown once its page is level."""
+    return 0 if entry.folded_into else 2 if entry.is_struck else 1
+
+
+def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
+    """The page from nothing."""
+    shown = [entry for entry in entries if not entry.folded_into]
+    text = new_page(
+        legal(file, "description"), legal(file, "tags"), file.title, moment(file.created),
+        zone_named(file.zone) or zone, entity="" if markdown.is_plain(file.about) else file.about,
+        updated=moment(file.updated), status=file.status, needs_compact=bool(file.needs_compact),
+        entries=map(draft_of, shown),
+    )  # fmt: skip
+    front = {
+        **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown),
+        "last": shown[-1].id if shown else "",
+    }  # fmt: skip
+    return Rendering(to_bytes(text), [(each.n, how(each)) for each in shown], orjson.dumps(front).decode())
+
+
+def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rendering | None:
+    """The page with a few entries struck and more at its end, without reading all of it; None, if more than that has to
+    change. The bytes are those in which the page was last seen."""
+    seen, struck = orjson.loads(file.front), [each for each in due if each.shown]
+    if not due or any(each.folded_into for each in due) or len(struck) > _FEW:
+        return None
+    if "count" not in seen or any(_is_wanting(file, name, seen.get(name)) for name in FRONT):
+        return None
+    if seen.get("title") and seen["title"] != one_line(file.title):
+        return None
+    own = zone_named(file.zone) or zone
+    strikes = [_strike(data, each, own) for each in struck]
+    if None in strikes:
+        return None
+    drafts = [draft_of(each) for each in due if not each.shown]
+    text = grown(
+        _joined(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
+    )  # fmt: skip
+    more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
+    front = orjson.dumps({**seen, **more}).decode()
+    return Rendering(text, [(each.n, how(each)) for each in due], front)
+
+
+class _Strike(NamedTuple):
+    """Where an entry begins to hold no longer: behind its heading, up to the end of its words."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
+    """The strike of an entry that stood on the page as it is. None, if that is not plain to see: its id stands there
+    once beside the entries that it replaced, its heading is one line, its words are as we write them, and the next
+    entry follows. Code blocks are left to whoever reads all of the page."""
+    name, words = row.id.encode(), to_bytes(escaped(row.content))
+    if row.shown != 1 or not row.is_struck or row.supersedes != "[]" or b"```" in words or data.find(b"\r") >= 0:
+        return None
+    at = _only(data, name)
+    start, end = data.rfind(b"\n", 0, max(at, 0)) + 1, data.find(b"\n", max(at, 0))
+    heading = read_heading(to_text(data[start:end]), zone) if 0 <= at < end else None
+    if heading is None or heading.id != row.id or heading.problems or heading.supersedes:
+        return None
+    is_marked = heading.superseded_by or heading.is_retracted
+    if is_marked or heading.at != moment(row.timestamp).replace(microsecond=0):
+        return None
+    last = end + 1 + len(words)
+    if not data.startswith(words, end + 1) or not _FOLLOWED.match(data, last):
+        return None
+    draft = draft_of(row)
+    text = marks(draft.superseded_by, draft.is_retracted) + "\n" + escaped(row.content, is_struck=True)
+    return _Strike(start + len(data[start:end].rstrip(_BLANK.encode())), last, to_bytes(text))
+
+
+def _only(data: bytes, name: bytes) -> int:
+    """Where the heading with that id is; -1, if the id stands elsewhere too. What it replaced names it as well."""
+    found, at = -1, data.find(name)
+    while at >= 0:
+        if not data.endswith(_NAMED, 0, at):
+            if found >= 0:
+                return -1
+            found = at
+        at = data.find(name, at + 1)
+    return found
+
+
+def _joined(data: bytes, strikes: Iterable[_Strike]) -> bytes:
+    parts, done = list[bytes](), 0
+    for start, end, text in sorted(strikes):
+        parts += [data[done:start], text]
+        done = end
+    return b"".join([*parts, data[done:]]) if done else data
+
+
+def changed(
+    page: Page, file: File, due: Sequence[Entry], *, completions: Sequence[Completion] = (), drops: Iterable[str] = (),
+    recorded: Collection[str] = (), is_seen: bool = True,
+) -> Rendering:  # fmt: skip
+    """The page with what has to change in it. What stands there under `drops` is removed.
+
+    On a page that is on another clock than it was, the headings of `due` say the same moments on the new one. Other
+    words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of a page
+    does not say, and never did, is said with the next change.
+    """
+    as_read, page = page, _completed(page, completions)
+    if any(row.supersedes != "[]" for row in due):
+        page = _folded(page, due)
+    edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
+    is_moved = is_on_another_clock(page, file)
+    for row in due:
+        if row.id in there:
+            is_any = _level(edit, there[row.id], row, may_reword=row.id in recorded) or is_any
+            if is_moved and there[row.id].at not in (None, at := moment(row.timestamp).replace(microsecond=0)):
+                edit.redate(row.id, at)
+                is_any = True
+        elif not row.folded_into:
+            drafts.append(draft_of(row))
+    fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
+    lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
+    is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
+    shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
+    if not is_any and not gone and not title:
+        return Rendering(page.data, shown, seen_front(page))
+    if page.front.fault:
+        fields = {}
+    edit = edit.append(*drafts) if drafts else edit
+    text = (edit.front(**fields) if fields else edit).stamp(moment(file.updated)).text
+    if gone or title:
+        made = _retitled(without(parse(text, page.zone), gone), title)
+        return Rendering(made.data, shown, seen_front(made))
+    told = {row.id for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)}
+    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
+    said = {name: value for name, value in fields.items() if name in FRONT}
+    return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
+
+
+def is_on_another_clock(page: Page, file: File) -> bool:
+    """Whether a person changed the zone of a page since it was last seen."""
+    return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
+
+
+def _completed(page: Page, completions: Sequence[Completion]) -> Page:
+    """The page with whole headings, as if the person had written them so."""
+    edit = Edit(page)
+    for each in completions:
+        edit.complete(each.entry, each.id, each.at, each.tags)
+    return parse(edit.text, page.zone) if completions else page
+
+
+def _folded(page: Page, due: Sequence[Entry]) -> Page:
+    """The page with what was folded in the place of the first entry that it names."""
+    there, made = _first(page), dict[str, Entry]()
+    into = {row.id: row.folded_into for row in due if row.id in there and there[row.id].body == row.content}
+    for row in due:
+        is_there = row.id in there
+        place = row.id if is_there else next((name for name in row.folded if into.get(name) == row.id), "")
+        if place and not row.folded_into and not (is_there and row.folded == there[row.id].supersedes):
+            made[place] = row
+    return parse(rewritten(page, made), page.zone) if made else page
+
+
+def rewritten(page: Page, made: Mapping[str, Entry], gone: Collection[str] = ()) -> str:
+    """The page with other entries in the place of some, and without others. All else stays to the byte."""
+    text, at, parts, there = page.text, 0, list[str](), _first(page)
+    for entry in page.entries:
+        if entry is not there.get(entry.id) or (entry.id not in made and entry.id not in gone):
+            continue
+        start, end = entry.span
+        parts.append(text[at:start])
+        at = end
+        if entry.id in made:
+            draft, raw = draft_of(made[entry.id]), text[start:end]
+            is_clear = page.front.zone is not None or on_the_clock(draft.at, page.zone) == entry.time
+            words = draft.text(page.zone if is_clear else None, page.newline).removesuffix(page.newline)
+            parts += (words, raw[len(raw.rstrip(_BLANK)) :])
+    return "".join([*parts, text[at:]])
+
+
+def _first(page: Page) -> dict[str, markdown.Entry]:
+    """The entries by id; of two with the same id, the first."""
+    return {entry.id: entry for entry in reversed(page.entries) if entry.id}
+
+
+def without(page: Page, names: Collection[str]) -> Page:
+    """The page without the entries of these ids, however often they stand there, and its count set right."""
+    while found := {entry.id for entry in page.entries if entry.id in names}:
+        edit = Edit(page)
+        for name in found:
+            edit.remove(name)
+        if page.front.entry_count is not None:
+            edit.front(entry_count=max(0, page.front.entry_count - len(found)))
+        page = parse(edit.text, page.zone)
+    return page
+
+
+def _level(edit: Edit, there: markdown.Entry, row: Entry, *, may_reword: bool) -> bool:
+    """Bring one entry to what its row says. False, if it says so already."""
+    if row.folded_into:
+        if is_told := _is_told(there, row, may_reword):
+            edit.remove(row.id)
+        return is_told
+    is_any = False
+    if there.body != row.content and may_reword:
+        edit.rebody(row.id, row.content)
+        is_any = True
+    if is_unmarked(there, row):
+        edit.supersede(row.id, row.superseded_by) if row.superseded_by else edit.retract(row.id)
+        is_any = True
+    if row.is_struck or not there.tags:
+        return is_any
+    if (tags := row.tag_list) != there.tags and tags != tags_shown(there.tags, ""):
+        edit.retag(row.id, tags)
+        is_any = True
+    return is_any
+
+
+def is_unmarked(there: markdown.Entry, row: Entry) -> bool:
+    """Whether an entry does not show that it holds no longer."""
+    return not there.superseded_by if row.superseded_by else bool(row.retracted) and not there.is_retracted
+
+
+def _is_told(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
+    """Whether another entry tells what stands there, so that it may leave the page."""
+    return bool(row.folded_into) and (is_recorded or there.body == row.content)
+
+
+def _fields(page: Page, file: File) -> dict[str, Value]:
+    """What the front matter has to say and does not."""
+    said = orjson.loads(seen_front(page))
+    if page.front.span is None:  # all of it is written
+        entity = {} if markdown.is_plain(file.about) else {"entity": file.about}
+        return {**{name: legal(file, name) for name in FRONT}, "created": moment(file.created), **entity}
+    return {name: legal(file, name) for name in FRONT if _is_wanting(file, name, said[name])}
+
+
+def _is_wanting(file: File, name: str, said: Any) -> bool:
+    return said not in (_said(file, name), legal(file, name))
+
+
+def _said(file: File, name: str) -> Any:
+    if name == "tags":
+        return list(file.tag_list)
+    return bool(file.needs_compact) if name == "needs_compact" else getattr(file, name)
+
+
+def legal(file: File, name: str) -> Any:
+    """What a front matter says in a field, as it can be written anew: a person may have written what we may not."""
+    said = _said(file, name)
+    if name == "description":
+        return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
+    if name != "tags":
+        return said
+    found: list[str] = []
+    for tag in said:
+        try:
+            found += checked("tags", [tag], UTC)
+        except Refused:
+            continue
+    return list(dict.fromkeys(found))[:_MOST_TAGS]
+
+
+def one_line(title: str) -> str:
+    return " ".join(title.split())
+
+
+def _title(page: Page, file: File) -> str:
+    """What stands in the place of the title, if that is another. A page without one gets none."""
+    title = one_line(file.title)
+    return escaped(title) if page.title and title and one_line(page.title) != title else ""
+
+
+def _retitled(page: Page, title: str) -> Page:
+    start = page.front.span.end if page.front.span else 0
+    found = _TITLE.search(page.text, start, page.entries[0].span.start if page.entries else len(page.text))
+    if not title or found is None:
+        return page
+    return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
+
+
+def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
+    """What a page says of itself, and which entry is its last, to be compared with what it says the next time; or, if
+    fields were written and it has other entries then, what it says then."""
+    front, ids = page.front, [entry.id for entry in page.entries] if ids is None else ids
+    return orjson.dumps({
+        "description": front.description, "tags": list(front.tags), "status": front.status,
+        "needs_compact": front.needs_compact, "title": page.title, **(written or {}),
+        "count": len(ids), "last": next(filter(None, reversed(ids)), ""),
+    }).decode()  # fmt: skip

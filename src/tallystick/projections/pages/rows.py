@@ -1,0 +1,382 @@
+"""The rows of `pages.db` while events are taken in: fetched when they are needed, written when the work is done.
+
+The caller owns the transaction. Files are written once for many entries; entries a portion at a time, and before
+anybody asks for one of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.projections.markdown.names import file_of
+from tallystick.projections.pages.search import index_entry, letters_of, unindex_entry
+from tallystick.records.belief import OWNER
+from tallystick.records.entity import PREFIXES
+from tallystick.records.page import NOTES
+from tallystick.records.times import later
+from tallystick.state.pages import USUAL
+
+_PER_ENTRY = 18  # tokens of a heading
+_PORTION = 500  # entries written at once
+
+
+class Entry(NamedTuple):
+    """One entry, as it should stand on its page."""
+
+    n: int
+    id: str
+    path: str
+    timestamp: str
+    tags: str  # JSON
+    content: str
+    letters: str | None
+    superseded: int
+    superseded_by: str
+    supersedes: str  # JSON: what was folded into it
+    retracted: int
+    folded_into: str
+    has_key: int
+    seq: int
+    shown: int
+    is_due: int
+
+    @property
+    def is_current(self) -> bool:
+        return not (self.superseded or self.retracted or self.folded_into)
+
+    @property
+    def is_struck(self) -> bool:
+        return bool(self.superseded or self.retracted)
+
+    @property
+    def tag_list(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.tags))
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.supersedes))
+
+
+@dataclass(slots=True)
+class File:
+    """One page, as it should be, and as its file was last seen."""
+
+    path: str
+    user: str
+    about: str
+    title: str
+    description: str
+    tags: str  # JSON
+    status: str
+    created: str
+    updated: str
+    needs_compact: int = 0
+    entry_count: int = 0
+    zone: str = ""
+    tokens: int = 0
+    is_gone: int = 0
+    front: str = "{}"  # JSON: what the front matter said when it was last seen
+    size: int | None = None
+    mtime: int | None = None
+    ctime: int | None = None
+    inode: int | None = None
+    digest: bytes | None = None
+    is_due: int = 1
+
+    @property
+    def tag_list(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.tags))
+
+    @property
+    def stamp(self) -> tuple[int | None, ...]:
+        return self.size, self.mtime, self.ctime, self.inode
+
+
+def columns(of: Any) -> str:
+    return ", ".join(of._fields if hasattr(of, "_fields") else [field.name for field in fields(of)])
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+ENTRY_COLUMNS, FILE_COLUMNS = columns(Entry), columns(File)
+ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM entries "
+FILES = f"SELECT {FILE_COLUMNS} FROM files "
+_ADD_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES ({_marks(len(Entry._fields))})"
+# what full text is told in values costs a third of what it is told in rows of another table: that it writes at once
+_ADD_WORDS = "INSERT INTO entries_fts (rowid, content, tags, letters) VALUES (?, ?, ?, ?)"
+_SET_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({_marks(len(fields(File)))})"
+_values_of = attrgetter(*(field.name for field in fields(File)))
+
+
+def digest_of_words(text: str) -> bytes:
+    """By what words are known that are not kept."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def tokens_in(text: str) -> int:
+    """About so many tokens a text has."""
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + _PER_ENTRY
+
+
+def path_of(user: str, about: str) -> str:
+    """The file of an entity under `memory/`; another user's are in a folder of their own."""
+    if user == OWNER:
+        return file_of(about)
+    folder = file_of(f"user-{user}").removeprefix("user-").removesuffix(".md")
+    return f"@{folder}/{file_of(about)}"
+
+
+def title_of(about: str) -> str:
+    """What stands at the head of a page that nobody gave a title: `user-profile` is "User Profile"."""
+    prefix, _, name = about.partition("-")
+    words = name if prefix in PREFIXES and prefix != "user" and name else about
+    if words[:1].isdigit():
+        return words
+    return " ".join(word[:1].upper() + word[1:] for word in words.replace("_", "-").split("-") if word)
+
+
+def description_of(about: str) -> str:
+    """What a page says of itself that nobody described."""
+    if about == NOTES:
+        return "What is about nothing in particular"
+    title = title_of(about)
+    return f"What happened on {title}" if about.startswith("event-") else f"What is known about {title}"
+
+
+class Rows:
+    """The part of the tables that is being changed."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._files: dict[tuple[str, str], File] = {}
+        self._changed: dict[str, File] = {}  # by path
+        self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
+        last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
+        self._next = 1 if last is None else last + 1
+
+    # -- pages -------------------------------------------------------------------------------------------------------
+
+    def file(self, user: str, about: str, at: str) -> File:
+        """The page of an entity, which is made if it is not there."""
+        key = (user, about)
+        found = self._files.get(key) or self._fetch(key)
+        if found is None or found.is_gone:
+            usual = USUAL.get(about, {})
+            fresh = File(
+                found.path if found else self._free_path(user, about), user, about, title_of(about),
+                usual.get("description") or description_of(about), orjson.dumps(usual.get("tags", [])).decode(),
+                "active", at, at,
+            )  # fmt: skip
+            if found:
+                fresh.front, fresh.digest = found.front, found.digest
+                fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
+            found = self._files[key] = self._changed[fresh.path] = fresh
+        return found
+
+    def _fetch(self, key: tuple[str, str]) -> File | None:
+        row = self._db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
+        return self._kept(File(*row)) if row else None
+
+    def _kept(self, fetched: File) -> File:
+        """Of each page there is one object, whoever asked for it first."""
+        return self._files.setdefault((fetched.user, fetched.about), fetched)
+
+    def _free_path(self, user: str, about: str) -> str:
+        """Nobody shares a file, not even with a name that was made for that."""
+        path, number = path_of(user, about), 1
+        while path in self._changed or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
+            number += 1
+            path = f"{path_of(user, about).removesuffix('.md')}-{number}.md"
+        return path
+
+    def touch(self, file: File, at: str) -> None:
+        """The file lags behind from now on."""
+        file.updated, file.is_due = max(file.updated, at), 1
+        self._changed[file.path] = file
+
+    def rename(self, file: File, about: str, at: str) -> File:
+        """The page is about another entity, and what stands on it goes along, to its page if it has one."""
+        self.flush()
+        there = self._files.get((file.user, about)) or self._fetch((file.user, about))
+        was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
+        self._db.execute("DELETE FROM files WHERE path = ?", (was,))
+        if there is None or there.is_gone:
+            self._db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
+            file.about, file.path = about, self._free_path(file.user, about)
+        else:
+            there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
+            file = there
+        self._files[file.user, about] = file
+        self._db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.touch(file, at)
+        return file
+
+    def redate(self, clock: str) -> None:
+        """Pages that were changed, as they say, long after `clock`, which is right, were changed by then."""
+        self.flush()
+        for row in self._db.execute(FILES + "WHERE updated > ?", (later(clock),)).fetchall():
+            file = self._kept(File(*row))
+            file.updated = clock
+            self.touch(file, clock)
+
+    def files_of(self, user: str) -> list[File]:
+        self.flush()
+        return [self._kept(File(*row)) for row in self._db.execute(FILES + "WHERE user = ?", (user,))]
+
+    def at(self, path: str) -> File | None:
+        """The page in that file."""
+        if file := self._changed.get(path):
+            return file
+        row = self._db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
+        return self._kept(File(*row)) if row else None
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        self._write_entries()
+        self._db.executemany(_SET_FILE, map(_values_of, self._changed.values()))
+        self._changed.clear()
+
+    # -- entries -----------------------------------------------------------------------------------------------------
+
+    def add(
+        self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, *, happened: str = "",
+        superseded_by: str = "", is_retracted: bool = False, supersedes: Sequence[str] = (), has_key: bool = False,
+    ) -> None:  # fmt: skip
+        """A new entry at the end of a page."""
+        n, self._next = self._next, self._next + 1
+        listed = orjson.dumps(list(tags)).decode()
+        if name in self._fresh or len(self._fresh) >= _PORTION:
+            self._write_entries()
+        self._fresh[name] = Entry(
+            n, name, file.path, happened or at, listed, text, letters_of(text, name), int(bool(superseded_by)),
+            superseded_by, orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
+        )  # fmt: skip
+        file.entry_count += 1
+        file.tokens += tokens_in(text)
+        if file.status == "dormant" and not supersedes:  # what was folded is no news
+            file.status = "active"
+        self.touch(file, at)
+
+    def _write_entries(self) -> None:
+        self._db.executemany(_ADD_ENTRY, self._fresh.values())
+        words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
+        self._db.executemany(_ADD_WORDS, words)
+        self._fresh.clear()
+
+    def entry(self, version: str) -> Entry | None:
+        """The entry that shows a version of a belief."""
+        if fresh := self._fresh.get(version):
+            return fresh
+        named = self._db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
+        name = named[0] if named else version
+        row = self._db.execute(ENTRIES + "WHERE id = ?", (name,)).fetchone()
+        return Entry(*row) if row else self._fresh.get(name)
+
+    def carry_on(self, version: str, entry: Entry) -> None:
+        """A version without words of its own stands where those before it stood."""
+        self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, entry.id))
+
+    def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
+        """It no longer holds: something took its place, or it was taken back."""
+        if fresh := self._fresh.get(entry.id):
+            struck = {"superseded": 1, "superseded_by": superseded_by} if superseded_by else {"retracted": 1}
+            self._fresh[entry.id] = fresh._replace(**struck)
+        elif superseded_by:
+            change = "superseded = 1, superseded_by = ?"
+            self._db.execute(f"UPDATE entries SET {change}, is_due = 1 WHERE n = ?", (superseded_by, entry.n))
+        else:
+            self._db.execute("UPDATE entries SET retracted = 1, is_due = 1 WHERE n = ?", (entry.n,))
+        self.touch_path(entry.path, at)
+
+    def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
+        self._write_entries()
+        unindex_entry(self._db, entry.n)
+        listed = orjson.dumps(list(tags)).decode()
+        self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        index_entry(self._db, entry.n)
+        self.touch_path(entry.path, at)
+
+    def date(self, entry: Entry, happened: str, at: str) -> None:
+        """It happened at another time than its page said."""
+        self._write_entries()
+        self._db.execute("UPDATE entries SET timestamp = ?, is_due = 1 WHERE id = ?", (happened, entry.id))
+        self.touch_path(entry.path, at)
+
+    def fold(self, entry: Entry, into: str, at: str) -> None:
+        """It is told by another entry now, and stands on no page."""
+        self._write_entries()
+        self._db.execute("UPDATE entries SET folded_into = ?, is_due = 1 WHERE n = ?", (into, entry.n))
+        if (file := self.at(entry.path)) and not entry.folded_into:
+            file.entry_count -= 1
+            file.tokens -= tokens_in(entry.content)
+        self.touch_path(entry.path, at)
+
+    def join_into(self, entry: Entry, names: Sequence[str], at: str) -> None:
+        """It tells those too, in the words it has."""
+        self._write_entries()
+        listed = orjson.dumps(list(names)).decode()
+        self._db.execute("UPDATE entries SET supersedes = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        self.touch_path(entry.path, at)
+
+    def stand_at(self, name: str, others: Sequence[Entry]) -> list[Entry]:
+        """An entry and the first of the others change places. Returns the others, as they are then."""
+        self._write_entries()
+        entry, first = self.entry(name), others[0]
+        assert entry is not None
+        for n in (entry.n, first.n):
+            unindex_entry(self._db, n)
+        for old, new in ((entry.n, -1), (first.n, entry.n), (-1, first.n)):
+            self._db.execute("UPDATE entries SET n = ? WHERE n = ?", (new, old))
+        for n in (entry.n, first.n):
+            index_entry(self._db, n)
+        return [first._replace(n=entry.n), *others[1:]]
+
+    def touch_path(self, path: str, at: str) -> None:
+        if file := self.at(path):
+            self.touch(file, at)
+
+    def entries_on(self, path: str) -> Iterator[Entry]:
+        self._write_entries()
+        for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (path,)).fetchall():
+            yield Entry(*row)
+
+    def sweep(self, file: File, at: str) -> None:
+        """All that stands on a page goes, and the page with it."""
+        for entry in self.entries_on(file.path):
+            unindex_entry(self._db, entry.n)
+            self._db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
+            self._db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
+        file.is_gone, file.entry_count, file.tokens = 1, 0, 0
+        self.touch(file, at)
+
+    # -- what waits for a yes ----------------------------------------------------------------------------------------
+
+    def wait(self, version: str, at: str, belief: dict[str, Any]) -> None:
+        said = orjson.dumps(belief).decode()
+        self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (version, at, said))
+
+    def waiting(self, version: str) -> tuple[str, dict[str, Any]] | None:
+        """When it was said, and what; it waits no longer."""
+        row = self._db.execute("SELECT at, belief FROM waiting WHERE id = ?", (version,)).fetchone()
+        if row is None:
+            return None
+        self._db.execute("DELETE FROM waiting WHERE id = ?", (version,))
+        return row[0], orjson.loads(row[1])
+
+    def ask(self, review: str, version: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (review, version))
+
+    def asked(self, review: str) -> list[str]:
+        """What a question was about; it is answered."""
+        names = [row[0] for row in self._db.execute("SELECT id FROM asked WHERE review = ?", (review,))]
+        self._db.execute("DELETE FROM asked WHERE review = ?", (review,))
+        return names

@@ -1,0 +1,307 @@
+"""The vectors of one user's blocks by one embedder, in files beside the index.
+
+    vectors/<embedder's key>/<user>.json             which generation counts
+                             <user>-<generation>.rows  16 bytes for each vector (see rows.py)
+                             <user>-<generation>.f32   the vectors themselves, in the same order
+                             <user>-<generation>.near  a graph over them, when they are many (see nearest.py)
+                             lock                      held by whoever adds or takes away
+
+Rows are only ever added at the end; a row counts when both files hold it whole, its check is right, and the block that
+it is a part of is whole. Taking rows away writes files of another generation, then the small file that names it, then
+removes the old ones; the name of a generation is drawn, and never comes again. So a crash, or files of two times beside
+each other, leave the rows that were there or some fewer, which are made again; never a vector with another block's
+name. Nothing that a reader may have open is ever cut or written over.
+
+Whatever cannot be read is begun anew: vectors are made from the index, and say nothing that it does not. Where nothing
+can be written (no space, no right, nobody lets go of the lock), they are held in memory alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from tallystick.projections.vectors.names import FORMAT, file_name, read_head
+from tallystick.projections.vectors.rows import AT_ONCE, ROW, Rows, how_many_good, rows_for
+
+PATIENCE = 10.0  # seconds to wait for whoever has the lock
+_KINDS = ("f32", "rows")  # in the order in which they are written
+
+
+class VectorFile:
+    """All vectors of one user by one embedder. `folder` is None where nothing may be written.
+
+    `begun` counts how often the rows were begun anew: whoever remembers places of rows looks whether it moved.
+    """
+
+    def __init__(self, folder: Path | None, key: str, dimensions: int, user: str) -> None:
+        self.key, self.dimensions, self.begun = key, dimensions, 0
+        self._home = None if folder is None else folder / key
+        self._name = file_name(user)
+        self._locked = False
+        self._begin("")
+        self.read()
+
+    def _begin(self, generation: str) -> None:
+        self.generation, self.begun, self._is_false = generation, self.begun + 1, False
+        self.rows = Rows()
+        self._matrix: NDArray[np.float32] = np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        return self._matrix[: len(self.rows)]
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Take in what others added. Cheap if there is nothing new."""
+        if self._home is None:
+            return
+        generation = self._said()
+        if generation != self.generation:
+            self._begin(generation)
+        if generation and not self._is_false:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """The rows behind those that are known, as far as they are true."""
+        whole = min(_size(self._path(kind)) // size for kind, size in self._sizes())
+        if whole < len(self.rows):  # somebody cut what we have: nothing of it may be touched any more
+            self._begin(self.generation)
+        start = len(self.rows)
+        if whole == start:
+            return
+        try:
+            fresh = np.fromfile(self._path("rows"), dtype=ROW, count=whole - start, offset=start * ROW.itemsize)
+            matrix = self._mapped(start + len(fresh))
+        except (OSError, ValueError):  # it was taken away at this moment: the next look sees what is there instead
+            return
+        good, self._is_false = how_many_good(fresh, matrix[start:])
+        self.rows.extend(fresh[:good])
+        self._matrix = matrix
+
+    def _mapped(self, count: int) -> NDArray[np.float32]:
+        return np.asarray(np.memmap(self._path("f32"), dtype="<f4", mode="r", shape=(count, self.dimensions)))
+
+    def _sizes(self) -> tuple[tuple[str, int], ...]:
+        return ("f32", 4 * self.dimensions), ("rows", ROW.itemsize)
+
+    def _said(self) -> str:
+        """The generation that the small file names, if it says what it should."""
+        head = read_head(self._small)
+        return str(head["generation"]) if head and head["dimensions"] == self.dimensions else ""
+
+    @property
+    def _small(self) -> Path:
+        assert self._home is not None
+        return self._home / f"{self._name}.json"
+
+    def _path(self, kind: str, generation: str = "") -> Path:
+        assert self._home is not None
+        return self._home / f"{self._name}-{generation or self.generation}.{kind}"
+
+    def near_path(self) -> Path | None:
+        """Where the graph of this generation belongs."""
+        return self._path("near") if self._home is not None and self.generation else None
+
+    # -- finding -----------------------------------------------------------------------------------------------------
+
+    def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        """The rows of these blocks, part by part; a block that has none is left out."""
+        return self.rows.where(blocks)
+
+    def blocks_at(self, rows: NDArray[np.int64]) -> list[str]:
+        """Which blocks some rows belong to."""
+        return [f"{number:016x}" for number in self.rows.every["block"][rows].tolist()]
+
+    # -- adding and taking away --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[bool]:
+        """One who adds or takes away at a time; what others did meanwhile is read first. False: in memory alone."""
+        if self._home is None:
+            yield False
+            return
+        with locked(self._home) as is_mine:
+            self._locked = is_mine
+            try:
+                self.read()
+                yield is_mine
+            finally:
+                self._locked = False
+
+    @contextmanager
+    def unchanged(self) -> Iterator[bool]:
+        """The lock, and whether these are still the rows that count. Nothing is read: no row changes its place."""
+        if self._home is None:
+            yield False
+            return
+        with locked(self._home) as is_mine:
+            yield is_mine and bool(self.generation) and self._said() == self.generation
+
+    def add(self, blocks: Sequence[str], parts: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Add blocks with all their parts at the end. What cannot be written down is held in memory alone."""
+        if vectors.shape != (len(blocks), self.dimensions) or vectors.dtype != np.float32:
+            raise TypeError(f"{len(blocks)} rows of {self.dimensions} are needed, not {vectors.dtype}{vectors.shape}")
+        fresh = rows_for(blocks, parts, vectors)
+        if self._locked and self._home is not None:
+            try:
+                self._write(fresh, vectors)
+                return
+            except OSError:
+                with suppress(OSError):  # what cannot be cut off is passed over by whoever reads
+                    self._cut_back()
+        self.stay_in_memory()
+        self.rows.extend(fresh)
+        self._matrix = np.concatenate([self._matrix, vectors])
+
+    def stay_in_memory(self) -> None:
+        """From now on nothing is written, and nothing that others write is seen."""
+        if self._home is not None:
+            self._matrix, self._home = np.array(self.matrix), None
+
+    @property
+    def is_in_memory(self) -> bool:
+        return self._home is None
+
+    def _write(self, fresh: NDArray[Any], vectors: NDArray[np.float32]) -> None:
+        """At the end of both files; half a block that a crash left is cut off first. The lock is held."""
+        if self._is_false or not len(self.rows):
+            self._renew(np.arange(len(self.rows)))
+        for (kind, size), data in zip(self._sizes(), (vectors, fresh), strict=True):
+            with open(self._path(kind), "ab", opener=_private) as file:
+                file.truncate(len(self.rows) * size)
+                file.write(np.ascontiguousarray(data).tobytes())
+        matrix = self._mapped(len(self.rows) + len(fresh))
+        self.rows.extend(fresh)
+        self._matrix = matrix
+
+    def _cut_back(self) -> None:
+        """Cut off what stands in the files behind the rows that count. Nobody reads there."""
+        for kind, size in self._sizes():
+            path = self._path(kind)
+            if self.generation and _size(path) > len(self.rows) * size:
+                os.truncate(path, len(self.rows) * size)
+
+    def keep_only(self, blocks: NDArray[np.uint64]) -> None:
+        """Take away every vector of other blocks, and whatever else lies here of this user.
+
+        If there is no room for those that stay, they go too, and are made again. May raise OSError: then something is
+        left that should be gone. Without the lock it is done in memory alone.
+        """
+        keep = np.flatnonzero(np.isin(self.rows.every["block"], blocks))
+        if self._home is None or not self._locked:
+            self.stay_in_memory()
+            rows, matrix = self.rows.every[keep], self._matrix[keep]
+            self._begin("")
+            self.rows.extend(rows)
+            self._matrix = matrix
+            return
+        try:
+            if len(keep) < len(self.rows) or self._is_false:
+                self._renew(keep)
+            self._cut_back()
+            self._remove_others()
+        except OSError:
+            self._begin("")
+            self._remove_others()
+        sync_folder(self._home)
+
+    def _renew(self, keep: NDArray[np.int64]) -> None:
+        """The next generation, with these of the rows; then the small file that names it."""
+        rows, matrix, token = self.rows.every[keep], self._matrix, os.urandom(8).hex()
+        for kind in _KINDS:
+            with open(self._path(kind, token), "xb", opener=_private) as file:
+                for start in range(0, len(keep), AT_ONCE):
+                    some = slice(start, start + AT_ONCE)
+                    file.write((rows[some] if kind == "rows" else matrix[keep[some]]).tobytes())
+        self._name_it(token)
+        self._begin(token)
+        if len(rows):
+            self._matrix = self._mapped(len(rows))
+            self.rows.extend(rows)
+        self._remove_others()
+
+    def _name_it(self, generation: str) -> None:
+        head = {"format": FORMAT, "dimensions": self.dimensions, "generation": generation}
+        fresh = self._small.with_suffix(".new")
+        with open(fresh, "wb", opener=_private) as file:
+            file.write(orjson.dumps(head))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self._small)
+
+    def _remove_others(self) -> None:
+        """Whatever is not of this generation. A folder is nobody's vectors of ours, and stays."""
+        assert self._home is not None
+        keep = {self._path(kind).name for kind in (*_KINDS, "near")} | {self._small.name} if self.generation else set()
+        remove_files(self._home, self._name, keep)
+
+
+def remove_files(home: Path, name: str, keep: set[str] | frozenset[str] = frozenset()) -> None:
+    """Remove all files of one user. The lock is held. May raise OSError."""
+    for path in home.glob(f"{name}*"):
+        if path.name not in keep and (path.is_symlink() or not path.is_dir()):
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(home: Path) -> Iterator[bool]:
+    """The lock of an embedder's folder, which is made. False if it is not to be had."""
+    lock = -1
+    try:
+        for folder in (home.parent, home):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        held = _wait_for(lock)
+    except OSError:
+        held = False
+    try:
+        yield held
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _wait_for(lock: int) -> bool:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.002)
+
+
+def sync_folder(path: Path) -> None:
+    """What was removed from a folder is gone from the medium too."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,249 @@
+"""Which memories are looked at more closely, from every side from which one can be found.
+
+By its words, by its letters where a script has no spaces, by its vector, as the turn beside one that was found, by an
+edge from one that was found, by the time it happened, by the entity it is about, and because it stands whatever is
+asked. Each is found as a block; a block counts only if somebody says it whom the reader may hear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.rows import Source
+from tallystick.projections.index.search import (
+    EVERY_ROW,
+    Found,
+    Scope,
+    SourceRow,
+    in_turn,
+    search,
+    search_all,
+    search_aside,
+    search_letters,
+)
+from tallystick.recall.index_cache import IndexCache, Link, Side, View, turn_of
+from tallystick.recall.neighbours import Bond, bonds_of
+from tallystick.recall.question import Question
+from tallystick.records.clock import stamp
+
+POOL = 100  # from text, and from vectors
+BESIDE = 40  # of the best of each: the turns beside them are looked at too
+_ROOM = 2
+_MORE = 4  # times as many, if too few of them may be heard
+_FEW = 50  # from every other side
+_MOST_SPANS = 4
+
+Visible = Callable[[Source], bool]
+
+
+class Searched(Protocol):
+    """Vectors that can be searched."""
+
+    def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
+        """Blocks and how near they are, the nearest first; only those of `among`, if it is given."""
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Blocks by id, who says each, and what stands beside it."""
+
+    sources: dict[str, list[SourceRow]]
+    text: dict[str, float]  # bm25 of those that were found by their words
+    links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
+    bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, the strongest first
+    unheard: tuple[str, ...] = ()  # blocks that were found, and that nobody says whom the reader may hear
+
+    def with_beside(self) -> dict[str, None]:
+        """All of them, and then the turns beside them."""
+        every: dict[str, None] = dict.fromkeys(self.sources)
+        for link in self.links.values():
+            every[link.before] = every[link.after] = None
+        every.pop("", None)
+        return every
+
+
+@dataclass(slots=True)
+class Gathering:
+    """One question being put to the index."""
+
+    seen: IndexCache
+    question: Question
+    scope: Scope
+    visible: Visible | None  # None: whatever the scope shows
+    vectors: Searched | None
+    vector: NDArray[np.float32] | None
+    pool: int = POOL  # how many are taken from text, and from vectors
+    _sources: dict[str, list[SourceRow]] = field(default_factory=dict)
+    _looked: set[str] = field(default_factory=set)
+    _reach: dict[str, int] | None = None
+    _view: View = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._view = self.seen.view(self.scope)
+
+    @property
+    def index(self) -> IndexFile:
+        return self.seen.index
+
+    def gather(self, extra: Iterable[str] = ()) -> Candidates:
+        """Everything worth a closer look."""
+        text, near = self._by_text(), self._by_vector()
+        order = [
+            *text, *near, *self._by_letters(text), *self._about(), *self._in_time(), *extra, *self._standing(),
+        ]  # fmt: skip
+        found = self.sources_of(dict.fromkeys(order))
+        best = [*list(text)[:BESIDE], *near[:BESIDE]]
+        bonds = bonds_of(self.seen, [*dict.fromkeys([*best, *list(found)[:BESIDE]])], self.scope)[:_FEW]
+        found |= self.sources_of(dict.fromkeys(end for bond in bonds for end in bond[:2]))
+        gathered = Candidates(found, text, bonds=bonds)
+        self._join_turns(gathered, best)
+        gathered.unheard = tuple(sorted(self._looked - self._sources.keys()))
+        return gathered
+
+    # -- the turns of a conversation ---------------------------------------------------------------------------------
+
+    def _join_turns(self, found: Candidates, best: list[str]) -> None:
+        """Find the turns beside each candidate. Those beside the best are candidates too."""
+        links = found.links = self._links(found.sources)
+        heard = [side for block in best if block in links for side in links[block][1:] if side]
+        joined = self.sources_of(block for block in dict.fromkeys(heard) if block not in found.sources)
+        found.sources.update(joined)
+        links.update(self._links(joined))
+
+    def _links(self, said: dict[str, list[SourceRow]]) -> dict[str, Link]:
+        """What stands beside these blocks. Where there are filters, a turn beside one must pass them too."""
+        if self.visible is None:
+            return self._view.links(said, self.scope)
+        turns = {block: turn for block, sources in said.items() if (turn := turn_of(sources))}
+        sides = self._view.beside(list(turns.values()), self.scope)
+        self._see({side.block for both in sides for side in both if side.block})
+        return {
+            block: Link(turn, *(side.block if side.block != block and self._hears(side) else "" for side in both))
+            for (block, turn), both in zip(turns.items(), sides, strict=True)
+        }
+
+    def _hears(self, side: Side) -> bool:
+        return side.seq in [source.since_seq for source in self._sources.get(side.block, ())]
+
+    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[SourceRow]]:
+        """Who says these blocks, as far as the reader may hear."""
+        wanted = list(blocks)
+        self._see(wanted)
+        return {block: self._sources[block] for block in wanted if block in self._sources}
+
+    def _see(self, blocks: Iterable[str]) -> None:
+        unseen = [block for block in blocks if block not in self._looked]
+        self._looked.update(unseen)
+        said = self._view.sources_of(unseen, self.scope)
+        if self.visible is None:
+            self._sources.update(said)
+            return
+        passing = {
+            source.id for sources in self._view.whole(said, self.scope).values() for source in sources
+            if self.visible(source)
+        }  # fmt: skip
+        for block, told in said.items():
+            if heard := [source for source in told if source.id in passing]:
+                self._sources[block] = heard
+
+    # -- the sides ---------------------------------------------------------------------------------------------------
+
+    def _by_text(self) -> dict[str, float]:
+        words, room = self.question.words, self.pool * _ROOM
+        found: list[Found] = []
+        if self.scope.is_wide():
+            every = search_all(self.index, words, room, self.seen.names_of)
+            found = self._heard(every)
+            if len(found) < self.pool and len(every) == room:
+                found = self._all_heard(words)
+            else:
+                found = in_turn(found[: self.pool], self._heard(search_aside(self.index, words, self.scope, self.pool)))
+        else:
+            found = self._all_heard(words)
+        limit = self.pool if self.scope.is_main() else 2 * self.pool  # as many of what stands beside the main line
+        best = {each.block: each.rank for each in found[:limit]}
+        if self.question.about:  # what is held of someone is said with the name, and few of the other words
+            for each in search(self.index, self.question.names, self.scope, _FEW, self._rows()):
+                best.setdefault(each.block, 0.0)
+        return best
+
+    def _heard(self, found: list[Found]) -> list[Found]:
+        self._see([each.block for each in found])
+        return [each for each in found if each.block in self._sources]
+
+    def _all_heard(self, words: Sequence[str]) -> list[Found]:
+        """The best that may be heard and pass the filters, however many better ones do not."""
+        limit, rows = self.pool, self._rows()
+        while True:
+            every = search(self.index, words, self.scope, limit, rows)
+            found = self._heard(every)
+            if len(found) >= self.pool or len(every) < limit:
+                return found
+            limit *= _MORE
+
+    def _by_letters(self, text: dict[str, float]) -> list[str]:
+        found = search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
+        text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
+        return [each.block for each in found]
+
+    def _by_vector(self) -> list[str]:
+        if self.vectors is None or self.vector is None:
+            return []
+        among = None if self.scope.is_wide() else list(self._in_scope())
+        limit, before = self.pool * _ROOM, -1
+        while True:
+            near = [block for block, _ in self.vectors.nearest(self.vector, limit, among)]
+            self._see(near)
+            heard = [block for block in near if block in self._sources]
+            if len(heard) >= self.pool or len(near) <= before:
+                return heard[: self.pool]
+            before, limit = len(near), limit * _MORE
+
+    def _in_scope(self) -> dict[str, int]:
+        """What the reader may hear; of a session, with the row of each."""
+        if self._reach is None and not self.scope.is_nobodys():
+            values = {**self.scope.values(), "in_session": self.scope.session}
+            self._reach = dict(self.index.db.execute(sql.IN_SESSION if self.scope.session else sql.IN_SCOPE, values))
+        return self._reach or {}
+
+    def _rows(self) -> tuple[int, int]:
+        """Between which rows of full text everything stands that the reader may hear: a session's are few."""
+        if not self.scope.session:
+            return EVERY_ROW
+        rows = self._in_scope().values()
+        return min(rows, default=0), max(rows, default=-1)
+
+    def _about(self) -> list[str]:
+        names = orjson.dumps(sorted(self.question.about)).decode()
+        return self._run(sql.ABOUT, names=names, limit=_FEW) if self.question.about else []
+
+    def _in_time(self) -> list[str]:
+        found: list[str] = []
+        for span in self.question.spans[:_MOST_SPANS]:
+            found += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
+        return found
+
+    def _standing(self) -> list[str]:
+        """Kept with the view, unless one of them may expire and make room for another."""
+        if self._view.standing is not None:
+            return self._view.standing
+        found = self._run(sql.STANDING, limit=_FEW)
+        self._see(found)
+        if self._view.is_lasting(found):
+            self._view.standing = found
+        return found
+
+    def _run(self, statement: str, **values: object) -> list[str]:
+        if self.scope.is_nobodys():
+            return []
+        rows = self.index.db.execute(statement, {**self.scope.values(), **values})
+        return [row[0] for row in rows if row[0] is not None]
+

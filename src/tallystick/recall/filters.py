@@ -1,0 +1,131 @@
+"""What a question is narrowed to, beside its scope: kinds, tags, who said it, when, and what is left out.
+
+Every filter is asked of a source. A block is found if one of its sources passes them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import date
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from tallystick.projections.index.rows import Source
+from tallystick.records.belief import TRUST
+from tallystick.records.clock import parse_moment, said_time
+from tallystick.records.errors import Refused
+
+_LEFT_OUT = ("agent", "session", "trust", "kind", "about")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """None of them given: everything passes. A list passes whatever one of its texts names."""
+
+    tags: tuple[str, ...] = ()  # patterns as SQL's LIKE has them: `self/%`
+    kinds: tuple[str, ...] = ()
+    what: str = ""  # belief or episode
+    about: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()
+    since: str = ""  # of when it happened, or was recorded
+    until: str = ""  # that moment not included
+    without: tuple[str, ...] = ()  # ids of beliefs and episodes, or `agent:NAME`, `session:NAME`, `trust:NAME`, …
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None, without: Iterable[str] = ()) -> Filters:
+        """Filters as a caller gives them. What is not known is refused."""
+        known = {field.name for field in fields(cls)} - {"without"}
+        if not isinstance(given, Mapping | None):
+            raise Refused(f"filters are named: {', '.join(sorted(known))}; not {given!r}")
+        asked = dict(given or {})
+        if unknown := asked.keys() - known:
+            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown, key=str)!r}", "field")
+        for name in ("tags", "kinds", "about", "trust"):
+            asked[name] = several(name, asked.get(name, ()))
+        for name in ("since", "until"):
+            if not isinstance(asked.get(name), str | date | None):
+                raise Refused(f"{name} is a date or a time, not {asked[name]!r}", "time")
+            said = said_time(asked.get(name))
+            asked[name] = parse_moment(said) if said else ""
+        if asked.get("what", "") not in ("", "belief", "episode"):
+            raise Refused(f'what is "belief" or "episode", not {asked["what"]!r}')
+        if wrong := [each for each in asked["trust"] if each not in TRUST]:
+            raise Refused(f"trust {wrong[0]!r} is not known; it is one of {', '.join(TRUST)}")
+        return cls(**asked, without=several("without", without))
+
+    def passes(self) -> Callable[[Source], bool]:
+        """A check for one source after another."""
+        checks = [check for name, check in _CHECKS.items() if getattr(self, name)]
+        return lambda source: all(check(self, source) for check in checks)
+
+    def is_empty(self) -> bool:
+        return self == Filters()
+
+
+def several(name: str, value: object) -> tuple[str, ...]:
+    """A text, or several, as a caller gives them."""
+    if isinstance(value, str):
+        return (value,)
+    found = tuple(value) if isinstance(value, Iterable) else (None,)
+    if any(type(each) is not str for each in found):
+        raise Refused(f"{name} is a text or a list of texts, not {value!r}")
+    return found
+
+
+def tags_of(source: Source) -> tuple[str, ...]:
+    return tuple(orjson.loads(source.tags)) if source.tags else ()
+
+
+@lru_cache(maxsize=256)
+def _pieces(like: str) -> tuple[tuple[re.Pattern[str], int], ...]:
+    """What stands between the % of a pattern, and how long each is: _ is any one letter, and capitals do not count."""
+    found = []
+    for piece in re.sub("%+", "%", like).split("%"):
+        letters = ("." if each == "_" else re.escape(each) for each in piece)
+        found.append((re.compile("".join(letters), re.IGNORECASE | re.DOTALL), len(piece)))
+    return tuple(found)
+
+
+def is_like(text: str, like: str) -> bool:
+    """Whether a text is as a pattern of SQL's LIKE says. Each piece is looked for once, from left to right."""
+    (first, _), *rest = _pieces(like)
+    if not rest:
+        return first.fullmatch(text) is not None
+    *middle, (last, length) = rest
+    found = first.match(text)
+    for piece, _ in middle:
+        found = piece.search(text, found.end()) if found else None
+    if found is None or len(text) - length < found.end():
+        return False
+    return last.fullmatch(text, len(text) - length) is not None
+
+
+def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Whether one of the tags is as one of the patterns says."""
+    return any(is_like(tag, pattern) for tag in tags for pattern in patterns)
+
+
+def _left_out(filters: Filters, source: Source) -> bool:
+    for each in filters.without:
+        name, colon, value = each.partition(":")
+        if colon and name in _LEFT_OUT and getattr(source, name) == value:
+            return False
+        if each in (source.id, source.name, source.ref):
+            return False
+    return True
+
+
+_CHECKS: dict[str, Callable[[Filters, Source], bool]] = {
+    "what": lambda filters, source: source.what == filters.what,
+    "kinds": lambda filters, source: source.kind in filters.kinds,
+    "about": lambda filters, source: source.about in filters.about,
+    "trust": lambda filters, source: source.trust in filters.trust,
+    "since": lambda filters, source: (source.happened or source.at) >= filters.since,
+    "until": lambda filters, source: (source.happened or source.at) < filters.until,
+    "tags": lambda filters, source: bears(tags_of(source), filters.tags),
+    "without": _left_out,
+}

@@ -1,0 +1,114 @@
+"""Making hits: what a block's sources said, who said it, and the reason in a line that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import orjson
+
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.rows import BACK, WITHHELD, Source
+from tallystick.projections.index.segmentation import has_no_spaces
+from tallystick.recall.filters import tags_of
+from tallystick.recall.question import Question
+from tallystick.records.hit import Hit
+from tallystick.text.recall_words import stem, words
+
+_MOST_WORDS = 6
+_ALIKE = 3  # letters with which words of one stem begin
+_CLOSE = 0.6  # of the best candidate's nearness
+SIGNALS = ("words", "meaning", "speaker", "date")  # of those that were measured, what means something by itself
+
+
+def hits_of(
+    question: Question, block: str, content: str, sources: Sequence[Source], score: float,
+    signals: dict[str, float], *, is_now: bool = True,
+) -> Iterator[Hit]:  # fmt: skip
+    """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
+    for text, said_so in _by_their_words(content, sources):
+        own = [source for source in said_so if not source.echo]
+        first = _speaking(question, own or said_so)
+        rest = [source for source in own if source is not first]
+        why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
+        yield _hit(text, score, why, [first, *rest], block, signals)
+
+
+def _hit(
+    text: str, score: float, why: str, sources: Sequence[Source], block: str, signals: dict[str, float]
+) -> Hit:  # fmt: skip
+    first = sources[0]
+    return Hit(
+        _name(first), text, score, why, first.what, first.kind, first.trust, first.about, first.confidence,
+        first.happened or first.at, first.since_seq, tuple(map(_name, sources)), signals, first.agent, first.session,
+        tags_of(first), block, first.standing > 0, tuple(orjson.loads(first.triple)) if first.triple else (),
+        first.by,
+    )  # fmt: skip
+
+
+def _by_their_words(content: str, sources: Sequence[Source]) -> Iterator[tuple[str, list[Source]]]:
+    said: dict[str, list[Source]] = {}
+    for source in sources:
+        said.setdefault((content if source.said is None else source.said).strip(), []).append(source)
+    yield from said.items()
+
+
+def _speaking(question: Question, sources: Sequence[Source]) -> Source:
+    """Who speaks for all of them: whom the question names, else the newest."""
+    named = (s for s in sources if s.agent in question.speakers or s.about in question.about)
+    return next(named, sources[0])
+
+
+def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapping[str, float]) -> str:
+    first, reasons = sources[0], list[str]()
+    if held := _held(question, text):
+        reasons.append(f"says {', '.join(held)}")
+    if signals.get("meaning", 0.0) >= _CLOSE:
+        reasons.append("close in meaning")
+    if signals.get("speaker", 0.0) > 0:
+        reasons.append(f"said by {first.agent}" if first.what == "episode" else "about whom the question names")
+    if signals.get("date"):
+        reasons.append("at that time")
+    if (times := sum(not source.echo for source in sources)) > 1:
+        reasons.append(f"said {times} times")
+    if first.standing:
+        reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
+    if first.quarantined:
+        reasons.append("waits for a person's yes")
+    return "; ".join(reasons) or "near what answers"
+
+
+def _sight(source: Source) -> str:
+    """Whether it is seen otherwise than it would be if everybody were trusted."""
+    if source.sight == WITHHELD:
+        return f"; withheld, because {source.by} is not trusted"
+    return "; what took its place is withheld" if source.sight == BACK else ""
+
+
+def _held(question: Question, text: str) -> list[str]:
+    """The words of the question that a text holds, in any of their endings."""
+    low = text.lower().replace("’", "'")
+    near = [word for word in question.words if word[:_ALIKE] in low]
+    begin = {word[:_ALIKE] for word in near}
+    stems = {stem(word) for word in words(text) if word[:_ALIKE] in begin} if near else set()
+    return [word for word in near if stem(word) in stems or (has_no_spaces(word) and word in text)][:_MOST_WORDS]
+
+
+def _name(source: Source) -> str:
+    return source.name or source.id
+
+
+def as_served(index: IndexFile, hits: Sequence[tuple[str, float]], user: str) -> dict[str, Hit]:
+    """What some sources said when they were served, by source; those whose words are gone are left out."""
+    ids = orjson.dumps([source for source, _ in hits]).decode()
+    sources = {row[0]: Source(*row) for row in index.db.execute(sql.SOURCES, (ids,))}
+    mine = {name: source for name, source in sources.items() if source.user == user and source.block_id}
+    blocks = orjson.dumps([source.block_id for source in mine.values()]).decode()
+    contents = {row[0]: row[1] for row in index.db.execute(sql.FREE, (blocks,))}
+    found = {}
+    for name, score in hits:
+        source = mine.get(name)
+        block = source.block_id if source else None
+        if source and block is not None and block in contents:
+            found[name] = _hit(source.said or contents[block], score, "as it was served", [source], block, {})
+    return found

@@ -1,0 +1,452 @@
+"""From a question to the memories that answer it, the best first, each with its reason.
+
+    take the question apart → gather candidates → measure signals → fuse → weigh → hits, or "nothing fits"
+
+Behind what answers come its neighbours (see `neighbours`). A frame shows what recall would serve, and more: what its
+window or its floor keeps out is named with the reason.
+
+The same index, question and settings give the same answer. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.rows import STANDARD, Source
+from tallystick.projections.index.search import NOW, Scope, count_of, count_on
+from tallystick.recall.candidates import POOL, Candidates, Gathering
+from tallystick.recall.filters import Filters, bears, tags_of
+from tallystick.recall.fusion import floor_of, floor_of_beliefs, similarity
+from tallystick.recall.hits import SIGNALS, hits_of
+from tallystick.recall.index_cache import IndexCache, View, edges_of
+from tallystick.recall.neighbours import Bond
+from tallystick.recall.own_questions import as_answers
+from tallystick.recall.path_view import hidden, nearest_alone, out_of_sight, proofs_of, with_use
+from tallystick.recall.question import Question, take_apart
+from tallystick.recall.render import named
+from tallystick.recall.signals import Measured, measure
+from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
+from tallystick.recall.threshold import Floors, Judged, judge
+from tallystick.recall.vectors import Vectors, VectorSearch
+from tallystick.records.frame import Frame
+from tallystick.records.hit import Hit
+from tallystick.records.recall import NearMiss, RecallResult
+
+LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
+_NEAREST = 3  # named when nothing fits, and of what a frame's floor keeps out
+_NEIGHBOURS = 3  # served behind what answers
+_ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
+_NAMED = 20  # of what a frame has no room for, or its window keeps out
+_MOST = 5_000  # hits that are prepared for, however many are wanted
+_TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
+_RECENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """All that an answer depends on beside the index."""
+
+    question: str
+    scope: Scope
+    now: datetime
+    k: int = 5
+    filters: Filters = field(default_factory=Filters)
+    frame: Frame | None = None
+    floor: float | None = None  # None: the one that was learned
+    explain: bool = False
+    by_words: bool = False  # without vectors
+    drop: frozenset[str] = frozenset()  # signals that are left out, to see what they are worth
+
+
+class Neighbour(NamedTuple):
+    """A candidate that belongs together with one that answers."""
+
+    place: int
+    via: str  # the block of that one
+    bond: Bond
+
+
+class Filling(NamedTuple):
+    """What a frame is filled with: places, the best first; and what it is not filled with, and why."""
+
+    guaranteed: list[int]
+    rest: list[int]
+    neighbours: list[Neighbour]
+    cut: list[tuple[int, str]]
+    more: int  # beside those
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Every candidate, the best first."""
+
+    question: Question
+    scope: Scope
+    view: View
+    order: list[int]
+    scores: NDArray[np.float64]
+    measured: Measured
+    found: Candidates
+    states: dict[str, State]
+    likeness: NDArray[np.float64]
+    support: Support
+    judged: Judged  # how likely each candidate answers
+    plainly: list[int]  # every candidate in the order of recall without a frame
+    plain: Judged  # how likely each answers there
+    recalled: frozenset[int]  # what recall without a frame would serve
+    answering: frozenset[int]  # what may be an answer at all: there, or as something that bears on the frame's task
+    guaranteed: frozenset[str]
+    outside: frozenset[int]  # what the frame's window does not reach
+
+    @property
+    def fit(self) -> float:
+        """How likely the best candidate answers; nothing answers a question without words."""
+        return self.judged.fit if self.question.words else 0.0
+
+    @property
+    def floor(self) -> float:
+        """Below which nothing of the best candidate's kind fits."""
+        return self.judged.floor
+
+    def serving(self, ask: Ask) -> list[int]:
+        """What may be shown, the best first: where likeness decides, it must reach the floor."""
+        return [place for place in self.order if place not in self.outside and self._may_show(ask, place)]
+
+    def _may_show(self, ask: Ask, place: int) -> bool:
+        """The same of one candidate, wherever it is in time."""
+        if place in self.answering or ask.frame is None:
+            return place in self.answering
+        return bool(ask.frame.filters.get("tag_patterns")) or not ask.question.strip() or self.stands(place)
+
+    def filling(self, ask: Ask, limit: int) -> Filling:
+        """What is guaranteed, all of it, and of the rest that may be shown the best `most`: first what recall would
+        serve, then the others by the frame's weights, then neighbours of what answers. Standing memory is looked at
+        beside those `most`, however much answers: the budget decides about it."""
+        kept, blocks = self.guaranteed, self.measured.blocks
+        recalled = islice((place for place in self.plainly if place in self.recalled), ask.k)
+        every = [place for place in dict.fromkeys([*recalled, *self.order]) if blocks[place] not in kept]
+        wanted = [place for place in every if self._may_show(ask, place)]
+        inside = [place for place in wanted if place not in self.outside]
+        near = self.neighbours(inside)
+        neighbours = [each for each in near if each.place not in self.outside]
+        neighbours = neighbours[: min(max(limit - len(inside), 0), _NEIGHBOURS)]
+        rest = inside[:limit] + [place for place in inside[limit:] if self.stands(place)][:limit]
+        looked_at, known = set(rest), set(wanted)
+        beyond = [place for place in inside[limit:] if place not in looked_at]
+        cut = [(place, self.why_outside(ask)) for place in wanted if place in self.outside]
+        cut += [(place, f"there is no room: {limit} that are ranked higher are looked at first") for place in beyond]
+        cut += [
+            (each.place, self.why_outside(ask) if each.place in self.outside else _ONLY_RELATED)
+            for each in near if each not in neighbours and each.place not in known
+        ]  # fmt: skip
+        below = set(every) - known - {each.place for each in near} - self.outside
+        nearest = islice((place for place in self.plainly if place in below), _NEAREST)
+        unlike = [(place, f"too unlike the question to answer it: {self.plain.sure[place]:.2f}") for place in nearest]
+        guaranteed = [place for place in self.order if blocks[place] in kept] if kept else []
+        return Filling(guaranteed, rest, neighbours, cut[:_NAMED] + unlike, max(len(cut) - _NAMED, 0))
+
+    def why_outside(self, ask: Ask) -> str:
+        window = ask.frame.filters["search_window"] if ask.frame else 0
+        return f"last said or used before the frame's window of {window:g} active hours"
+
+    def neighbours(self, served: Iterable[int]) -> list[Neighbour]:
+        """What belongs together with those of `served` that answer, the strongest bonds of the best first.
+
+        Whoever is shown what waits for a person's yes gets none: nothing is to come in by such a one.
+        """
+        if not self.found.bonds or self.scope.quarantined:
+            return []
+        blocks, every = self.measured.blocks, list(served)
+        places = {block: place for place, block in enumerate(blocks)}
+        shown, found = {*(blocks[place] for place in every), *self.guaranteed}, list[Neighbour]()
+        for block in (blocks[place] for place in every if place in self.answering):
+            for bond in self.found.bonds:
+                other = bond.beyond(block)
+                if block in bond[:2] and other in places and other not in shown:
+                    shown.add(other)
+                    found.append(Neighbour(places[other], block, bond))
+        return found
+
+    def stands(self, place: int) -> bool:
+        """Whether a candidate is served without resembling the question."""
+        block = self.measured.blocks[place]
+        return block in self.guaranteed or any(source.standing for source in self.found.sources[block])
+
+    def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
+        """Hits for some candidates; what was said in other letters is a hit of its own."""
+        made: list[Hit] = []
+        chosen = {self.measured.blocks[place]: place for place in places}
+        whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
+        told = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
+        columns = {"similarity": self.likeness, **told, **self.support._asdict()}
+        for block, place in chosen.items():
+            signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
+            score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
+            said, is_now = self.states[block].content, self.scope.at >= NOW
+            made += hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+        return made
+
+    def related(self, neighbours: Iterable[Neighbour], hits: Sequence[Hit], scale: float = 1.0) -> list[Hit]:
+        """Hits for neighbours of `hits`: none of them scores as high as what answers."""
+        first = {hit.block: hit for hit in reversed(hits)}
+        least = min((hit.score for hit in hits), default=0.0)
+        made = []
+        for place, block, bond in neighbours:
+            if via := first.get(block):
+                why, score = bond.told(named(via), self.measured.blocks[place]), min(via.score, least) / 2
+                made += [
+                    replace(hit, why=why, score=score, via=via.id, relation=bond.relation)
+                    for hit in self.hits([place], scale)
+                ]
+        return made
+
+
+def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> RecallResult:
+    """At most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
+    ranking = rank(index, meaning, ask, erasures)
+    name = ask.frame.name if ask.frame else ""
+    if ranking is None:
+        return RecallResult(question=ask.question, floor=ask.floor or 0.0, frame=name)
+    floor = ranking.floor
+    top = float(ranking.scores[ranking.judged.best])
+    scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
+    places = ranking.serving(ask)[: ask.k]
+    if not places:
+        nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
+        return RecallResult(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest, frame=name)
+    hits = ranking.hits(places, scale)
+    if len(hits) < ask.k:
+        near = [each for each in ranking.neighbours(places) if each.place not in ranking.outside]
+        hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
+    nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
+    sources = served(ranking, hits[: ask.k])
+    return RecallResult(
+        hits[: ask.k], question=ask.question, fit=ranking.fit, floor=floor, nearly=nearly, served=sources, frame=name
+    )  # fmt: skip
+
+
+def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
+    """The source of each hit, as the ledger knows it."""
+    found = ranking.found.sources
+    return [next(s.id for s in found[hit.block] if s.since_seq == hit.seq) for hit in hits]
+
+
+def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[NearMiss]:
+    """What came next, and by how much it fell short; and what a nearer path hides."""
+    served, least = {hit.block for hit in hits[: ask.k]}, hits[min(len(hits), ask.k) - 1].score if hits else 0.0
+    nearly = []
+    for place in [p for p in ranking.order if ranking.measured.blocks[p] not in served][: ask.k]:
+        behind = f"{float(ranking.scores[place]) * scale:.3f}, and the last that was served has {least:.3f}"
+        why = behind if place in ranking.answering else "too unlike the question to answer it"
+        if place in ranking.outside:
+            why = ranking.why_outside(ask)
+        nearly += [NearMiss(hit, why) for hit in ranking.hits([place], scale)]
+    return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
+
+
+def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> Ranking | None:
+    """Every candidate in order; None if there is none."""
+    if ask.scope.is_nobodys():
+        return None
+    put, kind = _Put.of(index, meaning, ask, erasures), _kind(meaning, ask)
+    guaranteed = _guaranteed(put.seen, ask)
+    found, states = put.gather(ask, guaranteed)
+    if not found.sources:
+        return None
+    lexicon = meaning.plain if kind == "none" else meaning.lexicon
+    rare = np.array(put.rare, np.float32)
+    measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector, put.toward)
+    said = list(found.sources.values())
+    edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
+    degree = degrees(edges, measured.blocks)
+    support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
+    counts = 1.0 if ask.by_words else as_answers(put.question, measured, states)
+    likeness = similarity(measured, kind, ask.drop) * counts
+    base = backing(support, said, ask.scope.path)
+    proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
+    alike = weighed(LIKENESS, likeness, support) * base
+    floors, plain_floors = put.floors(index, ask, kind)
+    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # no outcome decides this
+    plainly = order = _in_order(alike * proof, measured.blocks)
+    scores, judged, outside = alike * proof, plain, frozenset[int]()
+    if ask.frame is not None:
+        outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
+        inside = np.ones(len(measured.blocks), dtype=np.bool_)
+        inside[list(outside)] = False
+        if (limit := float(likeness.max(initial=0.0, where=inside))) > 0:
+            likeness = np.minimum(likeness / limit, 1.0)  # beside other signals, likeness counts against the best
+        scores = weighed(ask.frame.weights, likeness, support) * base * proof
+        order = _in_order(scores, measured.blocks)
+        leading = np.argsort(-likeness, kind="stable").tolist()
+        judged = judge(measured, kind, leading, floors, counts, inside)
+    recalled = put.reached(ask, plain, measured, found)
+    answering = recalled if judged is plain else recalled | put.reached(ask, judged, measured, found)
+    return Ranking(
+        put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
+        judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A question put to one state of the index."""
+
+    question: Question
+    seen: IndexCache
+    rare: list[float]  # how rare each of its words is
+    vectors: Vectors | None
+    vector: NDArray[np.float32] | None
+    toward: NDArray[np.float32] | None  # the same, less whom it names
+
+    @classmethod
+    def of(cls, index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int) -> _Put:
+        question = take_apart(index, ask.question, ask.scope, ask.now)
+        seen = meaning.seen(index)
+        rare = seen.rarity(question.words, ask.scope)
+        vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
+        vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
+        toward = None if vector is None else meaning.of_rest(question.words, rare, question.called)
+        return cls(question, seen, rare, vectors, vector, toward)
+
+    def gather(self, ask: Ask, guaranteed: Sequence[str]) -> tuple[Candidates, dict[str, State]]:
+        """Every candidate, and what the index holds of each and of the turns beside it."""
+        pool = max(POOL, 2 * min(ask.k, _MOST))
+        gathering = Gathering(
+            self.seen, self.question, ask.scope, _Visible.of(ask), self.vectors, self.vector, pool
+        )  # fmt: skip
+        found = gathering.gather([*guaranteed, *_of_the_frame(self.seen, ask)])
+        states = self.seen.states_of(found.with_beside())
+        if not ask.scope.is_main():
+            nearest_alone(found, states, ask.scope)
+            states = with_use(self.seen.index, states, ask.scope)
+        return found, states
+
+    def goes_by_words(self, ask: Ask) -> bool:
+        """Whoever asks for words, or in words that say nothing, gets whatever holds one."""
+        return ask.by_words or not self.question.tells
+
+    def reached(self, ask: Ask, judged: Judged, measured: Measured, found: Candidates) -> frozenset[int]:
+        """The candidates that may be answers by a judgement; none, if not even the best of them reaches its floor."""
+        if (judged.fit if self.question.words else 0.0) < judged.floor:
+            return frozenset()
+        reached = judged.reached
+        if self.goes_by_words(ask):
+            reached = (measured.covers > 0) | np.array([block in found.text for block in measured.blocks])
+        return frozenset(np.flatnonzero(reached).tolist())
+
+    def floors(self, index: IndexFile, ask: Ask, kind: str) -> tuple[Floors, Floors]:
+        """Below which nothing fits: what is asked, and what recall would be. A frame's beliefs need not answer."""
+        if ask.floor is None and self.goes_by_words(ask):
+            return Floors(0.0), Floors(0.0)
+        size = self._size(index, ask)
+        turns = floor_of(kind, size) if ask.floor is None else ask.floor
+        beliefs = None if self.goes_by_words(ask) else floor_of_beliefs(kind, size)
+        plain = Floors(turns, beliefs if ask.floor is None or beliefs is None else ask.floor)
+        return Floors(turns) if ask.frame else plain, plain
+
+    def _size(self, index: IndexFile, ask: Ask) -> int:
+        """Among how many memories is asked."""
+        is_now = self.vectors is not None and ask.scope.at >= NOW
+        out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
+        if self.vectors is None or not is_now:
+            return count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out
+        unseen = out_of_sight(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
+        return len(self.vectors.file) - unseen - out
+
+
+def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
+    """The places, the best first; equal ones in the order of their blocks."""
+    order = np.argsort(-scores, kind="stable")
+    sorted_scores = scores[order]
+    if (sorted_scores[1:] == sorted_scores[:-1]).any():
+        order = np.lexsort((np.array(blocks), -scores))
+    places: list[int] = order.tolist()
+    return places
+
+
+def _kind(meaning: VectorSearch, ask: Ask) -> str:
+    return "none" if ask.by_words else meaning.kind
+
+
+class _Visible:
+    """Whether a source passes the filters of the caller and of the frame; what a frame guarantees passes the latter."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._passes = ask.filters.passes()
+        filters = ask.frame.filters if ask.frame else {}
+        self._tags, self._kinds = tuple(filters.get("tag_patterns") or ()), tuple(filters.get("categories") or ())
+        self._guarantees = ask.frame.guarantees if ask.frame else ()
+
+    @classmethod
+    def of(cls, ask: Ask) -> _Visible | None:
+        """None if there is nothing to check."""
+        narrows = ask.frame is not None and any(ask.frame.filters.get(name) for name in ("tag_patterns", "categories"))
+        return cls(ask) if narrows or not ask.filters.is_empty() else None
+
+    def __call__(self, source: Source) -> bool:
+        if not self._passes(source):
+            return False
+        if not self._tags and not self._kinds:
+            return True
+        tags = tags_of(source)
+        if self._guarantees and bears(tags, self._guarantees):
+            return True
+        return (not self._tags or bears(tags, self._tags)) and (not self._kinds or source.kind in self._kinds)
+
+
+def _guaranteed(seen: IndexCache, ask: Ask) -> list[str]:
+    """Blocks that the frame guarantees, and those that are always served: all of them, however many."""
+    if ask.frame is None:
+        return []
+    always = (row[0] for row in seen.index.db.execute(sql.ALWAYS, ask.scope.values()))
+    return list(dict.fromkeys([*_tagged(seen, ask, ask.frame.guarantees), *filter(None, always)]))
+
+
+def _tagged(seen: IndexCache, ask: Ask, patterns: Sequence[str]) -> list[str]:
+    """Blocks that bear a tag, and that the reader may hear. Of the past, what their sources were tagged with then."""
+    if not patterns or ask.scope.is_nobodys():
+        return []
+    if not ask.scope.is_wide() or ask.scope.quarantined or not ask.scope.is_main():
+        rows = seen.index.db.execute(sql.WITH_TAGS, ask.scope.values())
+        return list(dict.fromkeys(block for block, tags in rows if block and bears(orjson.loads(tags), patterns)))
+    blocks: dict[str, None] = {}
+    for pattern in patterns:
+        rows = seen.index.db.execute(sql.TAGGED, (ask.scope.user, pattern))
+        blocks.update(dict.fromkeys(row[0] for row in rows))
+    heard = seen.view(ask.scope).sources_of(blocks, ask.scope)
+    return [block for block in blocks if block in heard]
+
+
+def _of_the_frame(seen: IndexCache, ask: Ask) -> list[str]:
+    """What a frame looks at whatever is asked: what bears its tags; without a question, also what is newest."""
+    if ask.frame is None or ask.scope.is_nobodys():
+        return []
+    patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
+    found = _tagged(seen, ask, patterns)[:_TAGGED]
+    if not patterns and not ask.question.strip():
+        rows = seen.index.db.execute(sql.NEWEST, {**ask.scope.values(), "limit": _RECENT})
+        found += [row[0] for row in rows if row[0]]
+    return found
+
+
+def _outside(
+    states: dict[str, State], blocks: Sequence[str], ask: Ask, hours: float, guaranteed: Sequence[str]
+) -> frozenset[int]:  # fmt: skip
+    """The places of what a frame's window of active hours does not reach. What fades more slowly is in it longer."""
+    window = ask.frame.filters.get("search_window") if ask.frame else None
+    if window is None:
+        return frozenset()
+    last, decay = np.array([(states[block].last, states[block].decay) for block in blocks]).T
+    is_outside = hours - last > window * np.maximum(1.0, STANDARD / np.maximum(decay, 1e-9))
+    kept = set(guaranteed)
+    return frozenset(place for place in np.flatnonzero(is_outside).tolist() if blocks[place] not in kept)

@@ -1,0 +1,102 @@
+"""A question, taken apart: the words that count, whom it names, which time it speaks of, who "I" is.
+
+The names of those who speak in a memory are taken out before anything is compared: nearly every turn of a conversation
+holds them, so they say nothing about which one answers. Whom they name is a signal of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import MOST_WORDS, Scope
+from tallystick.recall.residual import called_in
+from tallystick.text.dates.find import Span, spans_in, wants_a_time
+from tallystick.text.recall_words import STOP, telling, without_names, words
+
+_LONGEST_NAME = 4  # words
+_MOST_READ = 10_000  # characters: a question that is longer is read up to here
+_I = re.compile(r"\b(?:I|my|me|mine|myself|I'm|I've|I'd)\b")
+_YOU = re.compile(r"\byour?s?\b", re.IGNORECASE)
+_ASKS_A_NAME = re.compile(r"(?:who|where|which)\b|.*\b(?:name|called|title)\b", re.IGNORECASE)
+_OF_TIME = re.compile(r"(?:3[01]|[12]?\d)(?:st|nd|rd|th)?|(?:19|20)\d\d")  # days and years
+_MYSELF = ("user", "human", "me")  # what programs call the person they talk with
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question asks for."""
+
+    asked: str
+    bare: str  # without the names of those who speak
+    words: tuple[str, ...]  # that say something, each once; if none does, all of them
+    tells: bool  # whether one does
+    speakers: frozenset[str]  # the one person it names, by every agent of that name
+    about: frozenset[str]  # the entities it names
+    names: tuple[str, ...]  # that were taken out
+    called: tuple[int, ...]  # places of the words that are written as names
+    spans: tuple[Span, ...]  # of time
+    is_when: bool
+    is_naming: bool  # it asks for a name
+
+
+def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Question:
+    """The question as recall puts it to the index."""
+    asked = asked[:_MOST_READ]
+    named, about, speakers = _whom(index, asked, scope)
+    bare = without_names(asked, named) or asked
+    spans = tuple(spans_in(asked, now))
+    told = list(dict.fromkeys(telling(bare)))
+    if spans:  # what was read as a time is no word any more
+        told = [word for word in told if not _OF_TIME.fullmatch(word)] or told
+    spoken = told or list(dict.fromkeys(words(bare)))
+    return Question(
+        asked, bare, tuple(spoken[:MOST_WORDS]), bool(told), frozenset(speakers), frozenset(about), tuple(named),
+        called_in(bare, spoken[:MOST_WORDS]), spans, wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
+    )  # fmt: skip
+
+
+def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[str], set[str]]:
+    """The names that stand in a question, the entities they name, and who speaks, if it is one."""
+    if scope.is_nobodys():
+        return [], set(), set()
+    said = _phrases(asked)
+    wanted = [*said, *_MYSELF, scope.user.casefold()]
+    values = scope.values()
+    asked_for = scope.user, orjson.dumps(wanted).decode(), values["paths"], values["at"]
+    rows = index.db.execute(sql.NAMED, asked_for).fetchall()
+    named = sorted({name for name, *_ in rows if name in said})
+    about = {as_written for name, what, as_written in rows if what == "about" and name in said}
+    agents: dict[str, set[str]] = {}
+    for name, what, as_written in rows:
+        if what == "agent":
+            agents.setdefault(name, set()).add(as_written)
+    spoken_of = {frozenset(agents[name]) for name in named if name in agents}
+    people = frozenset[str]().union(*spoken_of)
+    if len(people) == 1 or len(spoken_of) == 1:
+        return named, about, set(people)
+    if not people and _I.search(asked) and not _YOU.search(asked):
+        return named, about, {each for name in (*_MYSELF, scope.user.casefold()) for each in agents.get(name, ())}
+    return named, about, set()
+
+
+def _phrases(asked: str) -> set[str]:
+    """Every run of a few words, in small letters. A word that says nothing counts only if it is written as a name."""
+    written = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", asked)[: 4 * MOST_WORDS]
+    said = [_without_possessive(word) for word in written]
+    found = set()
+    for start in range(len(said)):
+        for end in range(start + 1, min(start + _LONGEST_NAME, len(said)) + 1):
+            if end == start + 1 and said[start].casefold() in STOP and (start == 0 or not said[start][0].isupper()):
+                continue
+            found.add(" ".join(said[start:end]).casefold())
+    return found
+
+
+def _without_possessive(word: str) -> str:
+    return word[:-2] if word.endswith(("'s", "’s")) else word

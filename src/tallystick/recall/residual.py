@@ -1,0 +1,93 @@
+"""What a belief must answer: the question, less whom or what it is asked about.
+
+"Ana's blood type?" names Ana and asks for a blood type. A belief that names Ana covers the one and says nothing of the
+other, so the name counts for nothing, and the rest has to be covered. A belief stands by itself: if it names others, it
+says nothing of whom the question names. A turn of a conversation is no such statement, and is not judged by this: "she
+moved there in May" has its names in the turns around it.
+
+A name is what is written like one: with a capital, where other words have none, or with a possessive. Names that the
+index knows were taken out of the question before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallystick.projections.vectors.product import steady
+from tallystick.text.recall_words import STOP, without_possessive
+
+Floats = NDArray[np.float32]
+
+_WRITTEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_TIMES = frozenset(  # they have capitals, and name nobody
+    """
+    january february march april june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)
+_OF_SEVERAL = ("are", "were", "have", "do")  # "Backups are kept" begins with a capital, and names nobody
+_READ = 2_000  # letters of a statement that are looked at for names
+_THE_SAME = 0.9999
+
+
+class Rest(NamedTuple):
+    """For each candidate: how much of the rest it covers, how near it is to it, and how it stands to the names."""
+
+    covers: Floats
+    near: Floats
+    others: NDArray[np.bool_]  # the question names somebody, and it names others
+    nobody: NDArray[np.bool_]  # the question names somebody, and it names nobody
+    alone: NDArray[np.bool_]  # it is a belief
+
+
+def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:
+    """The places of those words of a question that are written as names; none, if there is nothing beside them."""
+    low = {word for word in _written(asked) if word[:1].islower() and word not in STOP}
+    names = {_plain(word) for at, word in enumerate(_written(asked)) if _is_name(word, at, bool(low))}
+    places = tuple(at for at, word in enumerate(words) if word in names)
+    return places if len(places) < len(words) else ()
+
+
+def _written(asked: str) -> list[str]:
+    return _WRITTEN.findall(asked.replace("’", "'"))
+
+
+def _is_name(word: str, at: int, capitals_tell: bool) -> bool:
+    if _says_nothing(word):
+        return False
+    return word.endswith("'s") or (capitals_tell and at > 0 and word[0].isupper())
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in STOP or word.lower() in _TIMES
+
+
+def _plain(word: str) -> str:
+    return without_possessive(word.lower())
+
+
+def names_someone(text: str) -> bool:
+    """Whether a statement may speak of somebody: it has capitals, or begins with one and not with several things."""
+    written = _written(text[:_READ])
+    several = len(written) > 1 and written[0].endswith("s") and written[1] in _OF_SEVERAL
+    return any(word[0].isupper() and not _says_nothing(word) for word in written[several:])
+
+
+def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+    """How much of the question each candidate covers, less the first name it holds; and whether it holds one.
+
+    `alike` is a row for each word of the question, and `share` what each of them is worth.
+    """
+    covered: Floats = steady(alike.T, share).astype(np.float32)
+    holds = np.zeros(alike.shape[1], dtype=np.bool_)
+    for place in called:
+        first = (alike[place] >= _THE_SAME) & ~holds
+        left = max(1.0 - float(share[place]), 1e-9)
+        covered[first] = np.clip((covered[first] - share[place]) / left, 0, 1)
+        holds |= first
+    return covered, holds

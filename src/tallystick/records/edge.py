@@ -1,0 +1,30 @@
+"""An edge: that two blocks belong together. It has no direction, so it is written in one order only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tallystick.records.errors import Refused
+
+
+class _Pair(NamedTuple):
+    from_id: str
+    to_id: str
+
+
+class Edge(_Pair):
+    """Two blocks, the smaller id first: A–B and B–A are the same edge, and cannot both exist."""
+
+    __slots__ = ()
+
+    def __new__(cls, from_id: str, to_id: str) -> Edge:
+        if from_id == to_id:
+            raise Refused(f"an edge joins two blocks, and {from_id!r} is one", "self")
+        if from_id > to_id:
+            raise Refused(f"an edge is written with the smaller id first: {to_id!r}, {from_id!r}; see Edge.canonical")
+        return super().__new__(cls, from_id, to_id)
+
+    @classmethod
+    def canonical(cls, id_a: str, id_b: str) -> Edge:
+        """The edge between two blocks, whichever is named first."""
+        return cls(min(id_a, id_b), max(id_a, id_b))

@@ -1,0 +1,133 @@
+"""How a belief is seen as a fact: what its `views["fact"]` holds.
+
+    {"payload": {…}, "lineage": [step, …], "metadata": {…}}
+
+A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when,
+which delta it was, and what it claimed. An event holds only the steps that are new with its version; folding
+adds those of the versions that it replaces, so that where a fact comes from, and what an erasure of an episode has to
+reach, can be read off what is held. Whatever somebody else put there (any program may revise a belief's views) is
+passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tallystick.records.belief import Belief
+from tallystick.records.clock import stamp
+from tallystick.records.fact import Fact
+
+if TYPE_CHECKING:
+    from tallystick.records.delta import Delta
+
+VIEW = "fact"
+TRIPLE = ("subject", "predicate", "object")
+
+
+def view_of(views: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fact's part of a belief's views; empty if there is none, or none that we wrote."""
+    found = views.get(VIEW) if views else None
+    return found if isinstance(found, dict) else {}
+
+
+def steps_in(views: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Where a fact comes from, oldest first."""
+    found = view_of(views).get("lineage")
+    return [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
+
+
+def sources_in(views: Mapping[str, Any] | None) -> Iterator[str]:
+    """The events that recorded the episodes it comes from; the names of those that nobody told here."""
+    yield from (source for source, _ in claims_in(views))
+
+
+def claims_in(views: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """The same, each with the object that it was taken to claim; empty where a step does not say."""
+    for step in steps_in(views):
+        value, sources = step.get("object"), step.get("sources") or step.get("source_episode_ids")
+        if isinstance(sources, list):
+            said = value if isinstance(value, str) else ""
+            yield from ((source, said) for source in sources if isinstance(source, str))
+
+
+def has_claimed(views: Mapping[str, Any] | None, source: str, triple: tuple[str, ...]) -> bool:
+    """Whether one of its steps took that claim from that episode, whatever the fact says now."""
+    return any(
+        tuple(step.get(name) for name in TRIPLE) == triple and source in (step.get("sources") or ())
+        for step in steps_in(views)
+    )
+
+
+def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """The views of a version that takes the place of others: where they come from, it comes from too."""
+    own = steps_in(views)
+    mine = set(map(_bytes, own))
+    taken = {key: step for each in before for step in steps_in(each) if (key := _bytes(step)) not in mine}
+    if not taken:
+        return dict(views)
+    return {**views, VIEW: {**view_of(views), "lineage": [*taken.values(), *own]}}
+
+
+def trimmed(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """The same, as an event says it: without the steps that are known of what it replaces."""
+    own = steps_in(views)
+    known = {_bytes(step) for each in before for step in steps_in(each)} if own else set[bytes]()
+    kept = [step for step in own if _bytes(step) not in known]
+    if len(kept) == len(own):
+        return dict(views)
+    rest = {name: value for name, value in view_of(views).items() if name != "lineage"}
+    return {**views, VIEW: {**rest, "lineage": kept} if kept else rest}
+
+
+def _bytes(step: dict[str, Any]) -> bytes:
+    return orjson.dumps(step, option=orjson.OPT_SORT_KEYS)
+
+
+def reason_of(kind: str, rule: str) -> str:
+    """Why a version is there, if a delta made it."""
+    return f"{kind} by rule {rule}"
+
+
+def step_of(delta: Delta, sources: Iterable[str]) -> dict[str, Any]:
+    """One promotion, as the ledger keeps it."""
+    step = {
+        "kind": delta.kind, "rule_id": delta.rule_id, "source_episode_ids": list(delta.source_episode_ids),
+        "sources": list(sources), "promotion_ts": stamp(delta.promotion_ts), "confidence": delta.confidence,
+    }  # fmt: skip
+    return step | ({"channels": list(delta.channels)} if delta.channels else {})
+
+
+def triple_of(payload: Mapping[str, Any]) -> tuple[str, str, str] | tuple[()]:
+    """Subject, predicate and object, if a payload has all three in words."""
+    subject, predicate, value = (payload.get(name) for name in TRIPLE)
+    if isinstance(subject, str) and isinstance(predicate, str) and isinstance(value, str):
+        return (subject, predicate, value) if subject and predicate and value else ()
+    return ()
+
+
+def text_of(payload: Mapping[str, Any]) -> str:
+    """A fact in words: its payload's own, else its triple. Empty if there are none."""
+    for name in ("text", "content"):
+        if isinstance(said := payload.get(name), str) and said.strip():
+            return said
+    return " ".join(triple_of(payload)).replace("_", " ")
+
+
+def fact_of(belief: Belief, *, superseded_by: str = "", until: str = "") -> Fact:
+    """A belief, seen as a fact. `until` and `superseded_by` tell of a version that was replaced."""
+    view = view_of(belief.views)
+    payload, metadata = view.get("payload"), view.get("metadata")
+    said = payload if isinstance(payload, dict) else {"text": belief.text} if belief.text else {}
+    return Fact(
+        id=belief.key, user=belief.user, agent=belief.agent,
+        payload={**said, **dict(zip(TRIPLE, belief.triple, strict=False))}, lineage=steps_in(belief.views),
+        confidence=belief.confidence, pinned_at=datetime.fromisoformat(belief.at),
+        metadata=metadata if isinstance(metadata, dict) else {}, valid_from=belief.valid_from,
+        valid_to=until or belief.valid_to, superseded_by=superseded_by,
+        status="superseded" if superseded_by else belief.status, version=belief.id,
+        trust=belief.trust,
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""What is told of a belief's past: its versions, what changed between two moments, and why it is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tallystick.records.belief import Belief
+from tallystick.records.display import Displayable
+
+Moment = int | str | datetime
+
+
+
+@dataclass(frozen=True, slots=True)
+class Version(Displayable):
+    """One step in a belief's life."""
+
+    seq: int
+    at: str
+    op: str
+    by: str
+    belief: Belief
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"seq": self.seq, "at": self.at, "op": self.op, "by": self.by, "belief": self.belief.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Displayable):
+    """What one belief was at two moments; None where it was not held."""
+
+    key: str
+    before: Belief | None
+    after: Belief | None
+
+    @property
+    def what(self) -> str:
+        if self.before is None:
+            return "added"
+        return "gone" if self.after is None else "changed"
+
+    def to_dict(self) -> dict[str, Any]:
+        before, after = (b.to_dict() if b else None for b in (self.before, self.after))
+        return {"key": self.key, "what": self.what, "before": before, "after": after}
+
+
+@dataclass(frozen=True, slots=True)
+class Why(Displayable):
+    """One belief and the reasons for its standing."""
+
+    belief: Belief
+    because: tuple[str, ...]  # why its confidence fell, or why it is no longer held
+    rests_on: tuple[Why, ...]
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """The reasons as indented text."""
+        belief, indent = self.belief, "  " * depth
+        held = "a hypothesis" if belief.is_hypothesis and belief.is_held else belief.status
+        found = [f"{indent}{belief.key}: {belief.text} ({held}, {belief.confidence:g})"]
+        found += [f"{indent}  evidence: {piece}" for piece in belief.evidence]
+        found += [f"{indent}  {line}" for line in self.because]
+        for below in self.rests_on:
+            found += [f"{indent}  rests on", *below.lines(depth + 2)]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        below = [why.to_dict() for why in self.rests_on]
+        return {"belief": self.belief.to_dict(), "because": list(self.because), "rests_on": below}
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())

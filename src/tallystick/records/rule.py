@@ -1,0 +1,130 @@
+"""A consolidation rule: which episodes become facts, how often, and into which channels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tallystick.records.belief import OWNER
+from tallystick.records.display import Displayable, html_of, plain
+from tallystick.records.errors import ConsolidationRuleError
+
+if TYPE_CHECKING:
+    from tallystick.records.delta import Delta
+    from tallystick.records.extraction import Malformed
+    from tallystick.records.fact import Fact
+
+_FIELDS = ("id", "cadence", "when_filter", "then_emits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationRule(Displayable):
+    """`when_filter` is read by `consolidate.filter`; an empty one fits every episode.
+
+    `cadence` is `{"every": N}`, in episodes, or `{"cron": "…"}`, with a `zone` if not in UTC: see `Cadence`.
+    An empty one runs only when asked.
+    """
+
+    id: str
+    cadence: dict[str, Any] = field(default_factory=dict)
+    when_filter: str = ""
+    then_emits: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not str or not self.id:
+            raise ConsolidationRuleError("a rule needs an id: it is stamped on every delta")
+        if type(self.when_filter) is not str:
+            raise ConsolidationRuleError(f"when_filter is text, not {type(self.when_filter).__name__}")
+        if type(self.cadence) is not dict:
+            raise ConsolidationRuleError('cadence is {"every": N} or {"cron": "…"}')
+        channels: object = self.then_emits
+        if not isinstance(channels, list) or not all(isinstance(name, str) and name for name in channels):
+            raise ConsolidationRuleError("then_emits is a list of channel names")
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> ConsolidationRule:
+        """A rule as a file has it. A field that no rule has is an error: it would not do what its writer hopes."""
+        if unknown := sorted(map(str, given.keys() - set(_FIELDS))):
+            raise ConsolidationRuleError(f"a rule has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}")
+        return cls(**{"id": "", **given})
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Finding(NamedTuple):
+    """An episode that a rule could make nothing of. It is set aside; the others go on."""
+
+    rule: str
+    source: str  # the event that recorded it
+    reason: str
+    seq: int  # the event that says so
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {name: plain(getattr(self, name)) for name in self._fields}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStatus(Displayable):
+    """A rule, and how far it has come."""
+
+    rule: ConsolidationRule
+    user: str
+    waiting: int  # episodes that it has not considered
+    last: str  # when it last ran
+    next: str  # when the clock makes it due, if it goes by the clock
+    is_due: bool
+    runs: int
+    considered: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule.to_dict(), "user": self.user, "waiting": self.waiting, "last": self.last,
+            "next": self.next, "is_due": self.is_due, "runs": self.runs, "considered": self.considered,
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Consolidated(Displayable):
+    """What one run of a rule came to."""
+
+    rule: str
+    user: str = OWNER
+    considered: int = 0  # episodes that its filter selected
+    read: int = 0  # episodes that it looked at
+    deltas: list[Delta] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)  # as they were left, in the order of the deltas
+    waiting: list[str] = field(default_factory=list)  # reviews that wait for a person's yes
+    findings: list[Malformed] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Delta]:
+        return iter(self.deltas)
+
+    def __len__(self) -> int:
+        return len(self.deltas)
+
+    def __getitem__(self, at: int) -> Delta:
+        return self.deltas[at]
+
+    @property
+    def made(self) -> dict[str, int]:
+        """How many deltas there were of each kind."""
+        return dict(Counter(delta.kind for delta in self.deltas))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule, "user": self.user, "read": self.read, "considered": self.considered, "made": self.made,
+            "deltas": [delta.model_dump(mode="json") for delta in self.deltas],
+            "facts": [fact.to_dict() for fact in self.facts], "waiting": self.waiting,
+            "findings": [{"episode": each.episode_id, "reason": each.reason} for each in self.findings],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        made = ", ".join(f"{count} {kind}" for kind, count in self.made.items()) or "nothing"
+        return f"<Consolidated {self.rule}: {made} of {self.considered} episodes>"

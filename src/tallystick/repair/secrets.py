@@ -1,0 +1,79 @@
+"""Secrets that stand in the ledger: from before they were masked, through another door, or kept on purpose.
+
+A finding says where one stands and of what kind it is, never what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from tallystick.ledger.chain import Chain
+from tallystick.ledger.layout import Folder
+from tallystick.ledger.settings_file import read_toml
+from tallystick.ledger.upgrade import lift
+from tallystick.records.event import Event
+from tallystick.records.secret_count import told
+from tallystick.repair.findings import Finding, found
+from tallystick.text.secrets.nested import kind_under, kinds_in
+
+_OWN = ("ledger.", "snapshot", "erase")
+
+
+class SecretFound(NamedTuple):
+    """One secret: in which event, under which id it can be erased, in which field, and what kind it is."""
+
+    seq: int
+    id: str
+    field: str
+    kind: str
+
+
+def secrets_in(events: Iterable[Event]) -> Iterator[SecretFound]:
+    """Every secret in what is recorded."""
+    for event in events:
+        if event.body is not None and not event.op.startswith(_OWN):
+            for field, kind in _in(event.body, ""):
+                yield SecretFound(event.seq, _name(event, event.body), field, kind)
+
+
+def findings(folder: Folder) -> Iterator[Finding]:
+    """The same, as findings: one for each event, however many it holds. What `tallystick.toml` keeps is none."""
+    chain, kept = Chain(folder), _kept(folder)
+    at: dict[int, list[SecretFound]] = {}
+    for each in secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound):
+        if kept is not True and each.kind not in kept:
+            at.setdefault(each.seq, []).append(each)
+    for seq, some in at.items():
+        fields = ", ".join(dict.fromkeys(each.field for each in some))
+        remedy = f"tallystick erase {some[0].id}" if some[0].id else ""
+        yield found("secret-found", f"event {seq}", f"{told(each.kind for each in some)} in {fields}", remedy)
+
+
+def _kept(folder: Folder) -> Literal[True] | list[str]:
+    """The kinds that are meant to stay. Settings that cannot be read keep none; they are a finding of their own."""
+    try:
+        said = (read_toml(folder.settings) or {}).get("policy", {}).get("keep_secrets", [])
+    except (ValueError, AttributeError):
+        return []
+    return True if said is True else said if isinstance(said, list) else []
+
+
+def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _in(each, f"{place}.{key}".removeprefix("."), kind_under(str(key)))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _in(each, f"{place}[{number}]", kind)
+    elif isinstance(value, str | int):
+        yield from ((place, each) for each in kinds_in(value, kind))
+
+
+def _name(event: Event, body: Mapping[str, Any]) -> str:
+    """By which id what an event speaks of is erased; nothing, if it speaks of nothing that can be."""
+    for part in ("belief", "episode"):
+        if isinstance(body.get(part), Mapping):
+            return str(body[part].get("id") or event.id)
+    target = body.get("action", {}).get("target") or body.get("ids") or [body.get("id", "")]
+    return str(target[0]) if event.op.startswith(("belief.", "review.", "episode.", "outcome.", "relation.")) else ""

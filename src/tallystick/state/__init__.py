@@ -1,0 +1,1 @@
+"""What decisions are made on, folded from events: beliefs, episodes, paths, pages, reviews, sources. Pure."""

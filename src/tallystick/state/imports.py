@@ -1,0 +1,118 @@
+"""What was taken in from another memory, folded from events.
+
+    import.take/1  {"user", "ledger": the memory it was recorded in, "begun": when that began, "made": when it was
+                    written down, "whole": whether this memory goes on from that one}
+    import.done/1  {"user", "events": how many were taken in}
+
+What stands between the two, in one group, was recorded there, and keeps the times that it had. Where this memory goes
+on from that one, a time names a place among them as it did there. What is taken in beside other memories was held here
+from that moment on, and not before; so was what the memory that this one goes on from had taken in itself.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from tallystick.records.event import Event
+from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
+from tallystick.records.transfer import IMPORT
+from tallystick.state.transaction import Transactional
+
+
+def source_of(memory: str) -> str:
+    """The source that another memory is here, by its ledger's name: the same for every file that it wrote."""
+    return IMPORT + sha256(memory.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+class Zone(NamedTuple):
+    """The events of the memory that this one goes on from: after `began`, up to and with `ended`."""
+
+    began: int = -1
+    ended: int = -1
+    begun: str = ""  # when that memory began
+    ledger: str = ""  # its name
+
+    def holds(self, seq: int) -> bool:
+        return self.began < seq <= self.ended
+
+
+class Taken(Transactional):
+    """Where this memory goes on from another, which it can do once, at its beginning; and how much of which it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._zone: dict[str, Zone] = {"": Zone()}
+        self._dated: dict[str, tuple[str, tuple[int, ...]]] = {"": ("", ())}  # of the zone: the last time, and `steps`
+        self._made: dict[tuple[str, str], str] = {}  # user, ledger → when the newest file of it was written
+        self._joined: dict[int, tuple[int, str]] = {}  # of the zone: the first event joined there → the last, and when
+
+    @property
+    def zone(self) -> Zone:
+        return self._zone[""]
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The events of the zone that are dated before the one above."""
+        return self._dated[""][1]
+
+    def knows(self, op: str) -> bool:
+        return op in (IMPORT_TAKE, IMPORT_DONE)
+
+    def _date(self, event: Event) -> None:
+        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != IMPORT_DONE:
+            last, steps = self._dated[""]
+            self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
+
+    def apply(self, event: Event) -> None:
+        self._date(event)
+        body, zone = event.body, self.zone
+        if body is None or not self.knows(event.op):
+            return
+        if event.op == IMPORT_TAKE:
+            key = (body["user"], body["ledger"])
+            self._set(self._made, key, max(body["made"], self._made.get(key, "")))
+        if event.op == IMPORT_TAKE and body["whole"] and zone.began < 0:
+            self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
+        elif zone.ended == zone.began >= 0:  # it is being taken in
+            self._apply_inside(event, zone)
+
+    def _apply_inside(self, event: Event, zone: Zone) -> None:
+        first, (last, at) = next(reversed(self._joined.items()), (-1, (0, "")))
+        if event.op == IMPORT_TAKE:
+            self._set(self._joined, event.seq, (-1, event.ts))
+        elif last < 0:
+            self._set(self._joined, first, (event.seq, at))
+        else:
+            self._set(self._zone, "", zone._replace(ended=event.seq))
+
+    def joined_at(self, seq: int) -> str:
+        """When the memory that this one goes on from took in that event from another; nothing, if it did not."""
+        if not self._joined:
+            return ""
+        first = max((each for each in self._joined if each <= seq), default=-1)
+        last, at = self._joined.get(first, (-1, ""))
+        return at if seq <= last else ""
+
+    def through(self, user: str, ledger: str) -> str:
+        """Up to when all that was recorded of a user in that memory has been looked at here; nothing, if never."""
+        return self._made.get((user, ledger), "")
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "zone": list(self.zone), "made": [[*key, made] for key, made in self._made.items()],
+            "joined": [[first, *rest] for first, rest in self._joined.items()], "dated": self._dated[""],
+        }  # fmt: skip
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        if "zone" in dumped:
+            self._zone[""] = Zone(*dumped["zone"])
+        if "dated" in dumped:
+            last, steps = dumped["dated"]
+            self._dated[""] = last, tuple(steps)
+        self._made.update({(user, ledger): made for user, ledger, made in dumped.get("made", ())})
+        self._joined.update({first: (last, at) for first, last, at in dumped.get("joined", ())})

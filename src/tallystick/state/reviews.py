@@ -1,0 +1,306 @@
+"""What was asked of a person, and what was answered, folded from events.
+
+A review is answered once. One about a belief that has changed since, or is no longer held, is stale. When words are
+erased, every review that names one of their versions goes with them, as it would if the ledger were read anew.
+
+A version is approved when a person said yes to it, and stays so through whatever replaces it: the gate lets nobody
+replace an approved version but a person, or with a person's yes. Where a person's policy says that a source is to be
+heard, that is such a yes.
+
+A yes that is still to be carried out (a grant) stands with its review. The newest one counts, until it ends; then the
+review waits again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.records import ids
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Event
+from tallystick.records.fact_view import sources_in
+from tallystick.records.json import to_keep
+from tallystick.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    ERASE,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    REVIEW_GRANT,
+    REVIEW_REFUSE,
+)
+from tallystick.records.review import OUTCOMES, Action, Review
+from tallystick.state.transaction import Transactional
+
+BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
+
+Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
+
+
+class _Kept(NamedTuple):
+    """A review as it is kept: as JSON, so that what is handed out is always a fresh copy."""
+
+    line: bytes
+    user: str
+    kind: str
+    status: str
+    digest: str
+    target: tuple[str, ...]
+    seq: int
+    sources: frozenset[str]  # whose words it has: episodes, by their events, and versions of another path
+
+    @classmethod
+    def of(cls, review: Review) -> _Kept:
+        action, line = review.action, to_keep(orjson.dumps(review.to_body()))
+        because = frozenset((*sources_in(action.changes.get("views")), *action.merged))
+        return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq, because)
+
+    def review(self) -> Review:
+        return Review.from_body(orjson.loads(self.line))
+
+
+class Reviews(Transactional):
+    """The questions, and which versions of beliefs a person said yes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._kept: dict[str, _Kept] = {}  # by id
+        self._waiting: dict[str, str] = {}  # digest of an action → the review in which it waits
+        self._in_question: dict[str, str] = {}  # version → the waiting review that asks whether to trust it
+        self._approved: dict[str, str] = {}  # version → the review that said yes to it
+        self._refused: dict[Refusal, str] = {}  # what was refused lately, and when that was last recorded
+        self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that were asked because of it
+
+    # -- following the ledger ----------------------------------------------------------------------------------------
+
+    def knows(self, op: str) -> bool:
+        return op in (REVIEW_ASK, REVIEW_ANSWER, REVIEW_GRANT, REVIEW_REFUSE)
+
+    def apply(self, event: Event) -> None:
+        """Take in one event. An answer to what is not known, or is answered already, changes nothing."""
+        act = _ACTS.get(event.op)
+        if act is not None and event.body is not None:
+            act(self, event, event.body)
+
+    def _ask(self, event: Event, body: dict[str, Any]) -> None:
+        action = Action.from_body(body["action"])
+        self._keep(Review(id=body["review"], action=action, why=body["why"], asked_at=event.ts, seq=event.seq))
+
+    def _answer(self, event: Event, body: dict[str, Any]) -> None:
+        kept = self._kept.get(body["review"])
+        if kept is None or not kept.review().is_open:
+            return
+        self._close(body["review"], OUTCOMES[body["answer"]], event, body.get("reason", ""), body.get("marker", ""))
+        if body["answer"] == "approve" and kept.kind == "trust":
+            for version in kept.target:
+                self._set(self._approved, version, body["review"])
+
+    def _grant(self, event: Event, body: dict[str, Any]) -> None:
+        kept = self._kept.get(body["review"])
+        if kept is not None and kept.status == "waiting":
+            end, marker = body["expires"], body["marker"]
+            self._keep(
+                replace(kept.review(), granted_by=event.by, granted_at=event.ts, expires=end, marker=marker)
+            )  # fmt: skip
+
+    def _refuse(self, event: Event, body: dict[str, Any]) -> None:
+        """An attempt that failed. One that shows that a review is stale closes it."""
+        kept = self._kept.get(body["review"])
+        if kept is not None and kept.status == "waiting" and body["why"] == "stale":
+            self._close(body["review"], "stale", event, "it has changed since it was asked")
+        for refusal, at in list(self._refused.items()):
+            if is_recent(at, event.ts):
+                break
+            self._drop(self._refused, refusal)
+        refusal = refusal_in(event.by, body)
+        self._drop(self._refused, refusal)
+        self._set(self._refused, refusal, event.ts)  # the newest last
+
+    def _state(self, event: Event, body: dict[str, Any]) -> None:
+        """A version is stated. What a merge brings over has the yes of the branch's version, and no other."""
+        if len(body) == 1:
+            return  # a belief that was made from nothing
+        replaced, merged = body.get("replaces", ()), body.get("merged", ())
+        approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
+        if "approved" in body or (approved and all(approved)):
+            self._set(self._approved, body["belief"]["id"], body.get("approved") or approved[0])
+        self._leave_behind(replaced, event, "it was revised")
+        self._leave_behind(merged, event, "its path was merged")
+
+    def _retract(self, event: Event, body: dict[str, Any]) -> None:
+        self._leave_behind((body["id"],), event, "it is no longer held")
+
+    def _leave_behind(self, versions: Iterable[str], event: Event, why: str) -> None:
+        """Nobody need say any more whether to trust those versions."""
+        for version in versions:
+            if version in self._in_question:
+                self._close(self._in_question[version], "stale", event, why)
+
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        gone = set(body.get("ids", ()))
+        gone |= {self._approved[name] for name in gone & self._approved.keys()}  # what allowed a version has its words
+        for name, kept in list(self._kept.items()):
+            if gone.isdisjoint((name, *kept.target, *kept.sources)):
+                continue
+            self._let_go(kept)
+            self._drop(self._kept, name)
+        for name in gone:
+            self._drop(self._approved, name)
+            self._drop(self._because, name)
+
+    def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
+        """With a marker, the answer is of whoever gave it, and not of the program that used it."""
+        kept = self._kept[name]
+        self._let_go(kept)
+        review = kept.review()
+        by = review.granted_by if marker and marker == review.marker else event.by
+        self._keep(replace(review, status=status, answered_by=by, answered_at=event.ts, reason=reason))
+
+    def _keep(self, review: Review) -> None:
+        kept = _Kept.of(review)
+        for source in kept.sources if review.id not in self._kept else ():
+            self._set(self._because, source, (*self._because.get(source, ()), review.id))
+        self._set(self._kept, review.id, kept)
+        if review.status == "waiting":
+            self._set(self._waiting, kept.digest, review.id)
+            for version in kept.target if kept.kind == "trust" else ():
+                self._set(self._in_question, version, review.id)
+
+    def _let_go(self, kept: _Kept) -> None:
+        if kept.status == "waiting":
+            self._drop(self._waiting, kept.digest)
+            for version in kept.target if kept.kind == "trust" else ():
+                self._drop(self._in_question, version)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "reviews": [orjson.Fragment(kept.line) for kept in self._in_order()],
+            "approved": list(self._approved.items()),
+            "refused": [[*refusal, at] for refusal, at in self._refused.items()],
+        }
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        for body in dumped.get("reviews", ()):
+            self._keep(Review.from_body(body))
+        self._approved.update(dict(dumped.get("approved", ())))
+        for by, user, kind, versions, review, why, at in dumped.get("refused", ()):
+            self._refused[by, user, kind, tuple(versions), review, why] = at
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._kept
+
+    def find(self, name: str) -> Review | None:
+        """The review with exactly that id, whosever it is."""
+        kept = self._kept.get(name)
+        return kept.review() if kept else None
+
+    def waiting(self, user: str = OWNER, now: str = "") -> list[Review]:
+        """What a person has to answer, oldest first; also an approved erasure that was cut short.
+
+        With `now`, without what has a yes by then that is still to be carried out.
+        """
+        found = (review for review in self._of(user, ("waiting", "approved")) if review.is_open)
+        return [review for review in found if not (now and review.is_granted(now))]
+
+    def all(self, user: str = OWNER) -> list[Review]:
+        """Every review, answered or not, oldest first."""
+        return self._of(user, tuple(OUTCOMES.values()) + ("waiting",))
+
+    def _of(self, user: str, statuses: tuple[str, ...]) -> list[Review]:
+        return [kept.review() for kept in self._in_order() if kept.user == user and kept.status in statuses]
+
+    def _in_order(self) -> list[_Kept]:
+        return sorted(self._kept.values(), key=lambda kept: kept.seq)
+
+    def get(self, name: str, *, user: str = OWNER) -> Review:
+        """The review with that id, or whose id ends with those six characters. No other user's is found."""
+        short = name.removeprefix("r-")
+        found = [name] if name in self._kept else []
+        if not found and ids.SHORT_ID.match(short):
+            found = [known for known, kept in self._kept.items() if known.endswith(short) and kept.user == user]
+        if len(found) > 1:
+            raise Refused(f"{name} names {len(found)} reviews; write more of the id", "ambiguous")
+        if not found or self._kept[found[0]].user != user:
+            raise NotFound(f"there is no review {name!r}; `tallystick review` lists what waits")
+        return self._kept[found[0]].review()
+
+    def asked(self, action: Action) -> Review | None:
+        """The review in which exactly this action waits, if it does."""
+        name = self._waiting.get(action.digest)
+        return self._kept[name].review() if name else None
+
+    def because_of(self, sources: Iterable[str]) -> list[Review]:
+        """What was asked because of all those episodes, oldest first."""
+        wanted = set(sources)
+        asked = (self._kept.get(name) for source in list(wanted)[:1] for name in self._because.get(source, ()))
+        return [kept.review() for kept in asked if kept is not None and kept.sources >= wanted]
+
+    def is_approved(self, version: str) -> bool:
+        """Whether a person said yes to this version of a belief."""
+        return version in self._approved
+
+    def yes_to(self, version: str) -> str:
+        """The review whose yes a version has, or `policy`; nothing if it has none."""
+        return self._approved.get(version, "")
+
+    def was_refused(self, refusal: Refusal, now: str) -> bool:
+        """Whether exactly that was refused, and recorded, within the last hour."""
+        at = self._refused.get(refusal)
+        return at is not None and is_recent(at, now)
+
+    def refusals(self, by: str, now: str) -> int:
+        """How many refusals of that source were recorded within the last hour."""
+        return sum(refusal[0] == by and is_recent(at, now) for refusal, at in self._refused.items())
+
+    def is_of_words_alone(self, name: str, user: str) -> bool:
+        """Whether it is a review of that user about words that no belief has: they are erased by the review's id."""
+        kept = self._kept.get(name)
+        return kept is not None and kept.user == user and not kept.target
+
+    def on(self, user: str, path: str) -> list[str]:
+        """The reviews of actions on a path."""
+        return [name for name, kept in self._kept.items() if kept.user == user and kept.review().action.path == path]
+
+    def is_in_question(self, version: str) -> bool:
+        """Whether a person is being asked to trust this version of a belief."""
+        return version in self._in_question
+
+    def in_question(self, version: str) -> str:
+        """The waiting review that asks whether to trust that version; nothing if none does."""
+        return self._in_question.get(version, "")
+
+
+def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:
+    """Which refusal an event records: equal for equal attempts of one source."""
+    kind = f"{body['noun']}.{body['kind']}" if "noun" in body else body["kind"]
+    return by, body.get("user", OWNER), kind, tuple(body["target"]), body["review"], body["why"]
+
+
+def is_recent(at: str, now: str) -> bool:
+    """Whether a moment lies within the hour before `now`."""
+    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < _AN_HOUR
+
+
+_AN_HOUR = timedelta(hours=1)
+_ACTS = {
+    REVIEW_ASK: Reviews._ask, REVIEW_ANSWER: Reviews._answer, REVIEW_GRANT: Reviews._grant,
+    REVIEW_REFUSE: Reviews._refuse, BELIEF_PUT: Reviews._state,
+    BELIEF_SUPERSEDE: Reviews._state, BELIEF_TOMBSTONE: Reviews._retract, BELIEF_INVALIDATE: Reviews._retract,
+    ERASE: Reviews._erase,
+}  # fmt: skip

@@ -1,0 +1,6 @@
+"""`elfmem.types`: the words for how a block stands, and the order in which an edge names its two blocks."""
+
+from tallystick.records.block import ArchiveReason, BlockStatus, DecayTier
+from tallystick.records.edge import Edge
+
+__all__ = ["ArchiveReason", "BlockStatus", "DecayTier", "Edge"]

@@ -1,0 +1,307 @@
+"""ESDB's store, word for word, over a ledger that cannot lose or quietly change what it was told.
+
+`ChronoStore(project)` keeps its folder at `<project>/.chronomemory`, which is an ordinary memory folder: `Memory` and
+the command line read and write the same beliefs. Records are copies: changing one changes nothing until `upsert`.
+A store opens when it is first used, and again after `close`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tallystick.decide import beliefs as decide
+from tallystick.exchange import specsmith
+from tallystick.ledger.backup import back_up
+from tallystick.ledger.format import SEAL
+from tallystick.ledger.scan import Place
+from tallystick.ledger.verify import verify
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import Damaged, Missing, NotFound, Refused
+from tallystick.records.esdb_record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
+from tallystick.records.event import Draft, Event
+from tallystick.records.history import Change, Moment, Version, Why
+from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
+from tallystick.state.beliefs import Beliefs
+from tallystick.state.version import CurrentVersion
+from tallystick.stores.esdb.migrate import is_old, take_over
+from tallystick.stores.open_folder import OpenFolder
+
+FOLDER = ".chronomemory"
+
+_OPS = {
+    BELIEF_PUT: "upsert", BELIEF_SUPERSEDE: "upsert", BELIEF_INVALIDATE: "upsert", BELIEF_TOMBSTONE: "delete",
+    SEAL: "compact",
+}  # fmt: skip
+
+
+class SkippedRecord(UserWarning):
+    """An item was not migrated, and why."""
+
+
+class ChronoStore:
+    """Beliefs with evidence and confidence, in an append-only, hash-chained log."""
+
+    def __init__(self, project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> None:
+        """`recursion_depth` (H16), if it is not 0, is that of every record that is put here."""
+        self.project_dir = Path(project_root)
+        self.root = self.project_dir / FOLDER
+        self.recursion_depth = recursion_depth
+        self._options = {"by": "chrono:local", **options}
+        self._folder: OpenFolder | None = None
+
+    def open(self) -> ChronoStore:
+        """Open the store, made on first use. A folder written by chronomemory v0.1 is taken over."""
+        if self._folder is None:
+            if is_old(self.root):
+                take_over(self.root, **self._options)
+            self._folder = OpenFolder(self.root, **self._options)
+        return self
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.close()
+        self._folder = None
+
+    def __enter__(self) -> ChronoStore:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def folder(self) -> OpenFolder:
+        """The folder, which is opened if need be."""
+        self.open()
+        assert self._folder is not None
+        return self._folder
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def upsert(self, record: ChronoRecord) -> WalEvent:
+        """Put a record in place of the one with its id, or as a new one; return the event at which it stands.
+
+        The same record again changes nothing and writes nothing.
+        """
+        if not isinstance(record, ChronoRecord):
+            raise Refused(f"upsert takes a ChronoRecord, not {type(record).__name__}")
+        if self.recursion_depth:
+            record.recursion_depth = self.recursion_depth
+        folder, fields = self.folder, record.to_fields()
+        return self._written(record.id, lambda: decide.put(folder.state, fields, folder.draw()))
+
+    def delete(self, record_id: str) -> WalEvent | None:
+        """Tombstone a record, and return the event that did; None if there never was one. It leaves `query`, not the
+        log."""
+        state = self.folder.state
+        try:
+            return self._written(record_id, lambda: decide.tombstone(state, record_id))
+        except NotFound:
+            return None
+
+    def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
+        """Write them, and return the event at which the record stands then."""
+        folder, before = self.folder, Place(0, -1, "", "")
+
+        def decided() -> list[Draft]:
+            nonlocal before
+            before = folder.ledger.end
+            return drafts()
+
+        events = folder.ledger.write(decided)
+        known = folder.state
+        if events:
+            prev = before.hash if events[0].seq == before.seq + 1 else ""
+            if not prev and events[0].hash:  # others wrote in the same group
+                prev = folder.ledger.chain().hash_at(events[0].seq - 1) or ""
+            return _wal_event(known, events[0], prev)
+        held = known.get(record_id)
+        try:
+            if held.seq <= folder.ledger.end.seq:
+                line = folder.ledger.chain().line(held.seq)
+                return _wal_event(known, line.event(), line.prev)
+        except (Missing, NotFound):
+            pass  # its segment was moved away
+        op = BELIEF_TOMBSTONE if held.status == "tombstone" else BELIEF_PUT  # or it stands in the batch that is open
+        return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
+
+    def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
+        """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""
+        folder = self.folder
+        events = folder.ledger.write(lambda: decide.invalidate(folder.state, record_id, folder.draw(), reason=reason))
+        weakened = [event.body["belief"]["key"] for event in events[1:] if event.body]
+        return [record for key in weakened if (record := self.get(key))]
+
+    def erase(self, record_id: str) -> int:
+        """Destroy the words of every version of a record; return how many events lost theirs. The chain still holds."""
+        folder = self.folder
+        return folder.ledger.erase(lambda: decide.erase(folder.state, [record_id]))
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def get(self, record_id: str, *, believed_at: Moment | None = None) -> ChronoRecord | None:
+        """A copy of the record, tombstone or not; None if there never was one."""
+        with self.folder.known(believed_at) as known:
+            held = known.find(record_id)
+            return _record(known, held) if held else None
+
+    def query(
+        self,
+        kind: str | None = None,
+        status: str = "active",
+        rag_filter: bool = False,
+        min_confidence: float | None = None,
+        *,
+        believed_at: Moment | None = None,
+    ) -> list[ChronoRecord]:
+        """Copies of the records that fit, oldest first. `status=""` is any; `rag_filter` is confidence ≥ 0.6 (H18)."""
+        least = min_confidence
+        if rag_filter:
+            least = max(RAG_CONFIDENCE, least or 0.0)
+        asked = belief_status(status) if status else ""
+        with self.folder.known(believed_at) as known:
+            found = [_record(known, held) for held in known.query(kind=kind, status=asked, min_confidence=least)]
+        return found if asked != UNKNOWN else [record for record in found if record.status == status]
+
+    def history(self, record_id: str) -> list[Version]:
+        """Every version, oldest first: what was believed, when, on what evidence."""
+        return self.folder.history(record_id)
+
+    def diff(self, before: Moment, after: Moment | None = None) -> list[Change]:
+        """What came, went or changed between two moments (seqs or times)."""
+        return self.folder.diff(before, after)
+
+    def why(self, record_id: str) -> Why:
+        """The chain of reasons for a record's standing."""
+        return self.folder.why(record_id)
+
+    def dependents(self, record_id: str) -> list[ChronoRecord]:
+        """Everything that stands on a record, directly or through others."""
+        with self.folder.known() as known:
+            return [_record(known, held) for held in self.folder.dependents(record_id)]
+
+    def record_count(self) -> int:
+        """How many records there are, tombstones apart."""
+        with self.folder.known() as known:
+            return len(known.query(status="")) - len(known.query(status="tombstone"))
+
+    def wal_seq(self) -> int:
+        """The seq of the last event."""
+        self.folder.ledger.refresh()
+        return self.folder.ledger.end.seq
+
+    def epoch(self) -> int:
+        """How often the log was compacted."""
+        self.folder.ledger.refresh()
+        return self.folder.ledger.standing.epoch
+
+    def replay(self, from_seq: int = 0) -> list[WalEvent]:
+        """The events from `from_seq` on, in order. Of erased ones, and of other users', the record is not told."""
+        self.folder.ledger.refresh()
+        chain, known, found = self.folder.ledger.chain(), Beliefs(), list[WalEvent]()
+        for line in chain.lines(chain.first):
+            event = line.event()
+            known.apply(event)
+            if line.seq >= from_seq:
+                found.append(_wal_event(known, event, line.prev))
+        return found
+
+    def export_records(self) -> list[dict[str, Any]]:
+        """Every record as a dictionary, without tombstones."""
+        with self.folder.known() as known:
+            found = known.query(status="")
+            return [_record(known, held).to_dict() for held in found if held.status != "tombstone"]
+
+    # -- care --------------------------------------------------------------------------------------------------------
+
+    def chain_valid(self) -> bool:
+        """Whether every line of the log is as it was written, from the first to the last."""
+        try:
+            self.folder.ledger.refresh()
+        except Damaged:  # another log is in its place
+            return False
+        return self.folder.ledger.trouble is None and verify(self.root).ok
+
+    def compact(self) -> int:
+        """Fold the log into a snapshot and a log of one line; return how many events that were. History stays."""
+        return self.folder.ledger.compact()
+
+    def backup(self) -> Path:
+        """Make a checked copy under `backup/<time>` and return its place."""
+        return back_up(self.folder.ledger)
+
+    def migrate_from_json(self, source: Path) -> dict[str, int]:
+        """Take in `requirements.json` and `testcases.json` of a folder; return how many of each, and how many skipped.
+
+        An unchanged item is skipped, a changed one updated. One that cannot be taken is skipped with a warning.
+        """
+        if not Path(source).is_dir():
+            raise NotFound(f"{source} is not a folder; name the one that holds requirements.json and testcases.json")
+        counts = {"requirements": 0, "testcases": 0, "skipped": 0}
+        for name, kind in (("requirements", "requirement"), ("testcases", "testcase")):
+            taken, skipped = self._migrate_file(Path(source) / f"{name}.json", kind)
+            counts[name] += taken
+            counts["skipped"] += skipped
+        return counts
+
+    def _migrate_file(self, path: Path, kind: str) -> tuple[int, int]:
+        try:
+            items, faults = specsmith.read(path.read_bytes(), kind)
+        except FileNotFoundError:
+            return 0, 0
+        except ValueError as error:
+            raise Refused(f"{path}: {error}", "file") from None
+        for fault in faults:
+            warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
+        with self.folder.ledger.batch():
+            taken = sum(self._migrate_item(item, f"migrated from {path.name}") for item in items)
+        return taken, len(items) - taken + len(faults)
+
+    def _migrate_item(self, item: specsmith.Item, evidence: str) -> bool:
+        """True if it was new or changed. One that was deleted here stays deleted."""
+        held = self.folder.state.find(item.id)
+        if held and held.status == "tombstone":
+            warnings.warn(f"{item.id!r} was deleted here and stays deleted", SkippedRecord, stacklevel=5)
+            return False
+        record = _record(self.folder.state, held) if held else ChronoRecord(item.id)
+        if held and (record.kind, record.data) == (item.kind, item.data):
+            return False  # what was changed here since is not taken back
+        record.kind, record.label, record.data = item.kind, item.label, item.data
+        if record.status in ("active", "deprecated"):  # JSON knows no other, and revives nothing
+            record.status = item.status
+        record.evidence += [evidence] * (evidence not in record.evidence)
+        if item.confidence is not None:
+            record.confidence = item.confidence
+        before = self.folder.state.records()
+        self.upsert(record)
+        return self.folder.state.records() > before
+
+
+def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> ChronoStore:
+    """The store of a project, open. Close it when done, or use it as a context."""
+    return ChronoStore(project_root, recursion_depth=recursion_depth, **options).open()
+
+
+def _record(known: Beliefs, held: CurrentVersion) -> ChronoRecord:
+    """A fresh copy, with what it rests on by the names its user gave."""
+    belief = held.belief()
+    below = [known.find(ref, user=held.user) for ref in belief.rests_on]
+    return ChronoRecord.of(belief, [found.key for found in below if found])
+
+
+def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
+    """An event as ESDB tells of it; the record as `known`, which has just taken it in, holds it."""
+    op, body = _OPS.get(event.op, event.op), event.body or {}
+    version = body.get("belief", {}).get("id") or body.get("id", "")
+    held = known.version(version) if event.op in _OPS and isinstance(version, str) else None
+    if held is None or held.user != OWNER or held.path or held.seq != event.seq:
+        return WalEvent(event.seq, event.ts, op, prev_hash=prev_hash, hash=event.hash)
+    record = _record(known, held)
+    return WalEvent(
+        event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth
+    )  # fmt: skip

@@ -1,0 +1,229 @@
+"""The files of the pages: looked at, read, and written whole or not at all.
+
+A page is written beside itself, synced, and renamed over the old one; a crash leaves the old page, or the new, and
+perhaps a hidden file ending in `.new`, which the next one removes. Nothing is read or written through a link. A file
+that changed since it was read is not written over; if somebody wrote into it at the very moment, what they wrote is
+put back, and comes in with the next look.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tallystick.ledger.disk import Disk, ensure_folder, write_all
+from tallystick.projections.pages.schema import digest_of
+
+_SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
+_MOST = 64 << 20  # bytes of a page that is read
+_LINKED = "its folder is a link, and links are not followed"
+
+
+class Stamp(NamedTuple):
+    """By what a file is known to be as it was. A time that is too fresh to be trusted is -1."""
+
+    size: int
+    mtime: int
+    ctime: int
+    inode: int
+
+    @classmethod
+    def of(cls, seen: os.stat_result) -> Stamp:
+        return cls(seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+
+    def settled(self, now: int) -> Stamp:
+        return self if now - max(self.mtime, self.ctime) > _SOON else self._replace(mtime=-1)
+
+
+class Read(NamedTuple):
+    """A file as it was read."""
+
+    data: bytes
+    stamp: Stamp
+
+    @property
+    def digest(self) -> bytes:
+        return digest_of(self.data)
+
+
+class Raced(Exception):
+    """The file is not what it was when it was read."""
+
+
+class NoPage(Exception):
+    """What stands there cannot be a page: the message says why."""
+
+
+class PageFolder:
+    """`memory/`, and the folders of other users in it."""
+
+    def __init__(self, root: Path, disk: Disk) -> None:
+        self.root, self._disk = root, disk
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Every `.md` in it, with one look at each. What a crash left half written is removed on the way."""
+        for prefix, entries in self._listed():
+            for entry in entries:
+                try:
+                    if entry.name.endswith(".md") and not entry.name.startswith("."):
+                        yield prefix + entry.name, entry.stat(follow_symlinks=False)
+                    elif entry.name.startswith(".") and entry.name.endswith(".md.new"):
+                        self._disk.remove(Path(entry.path))
+                except FileNotFoundError:  # somebody took it away meanwhile
+                    continue
+
+    def _listed(self) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+        """What is in the folder, and in those of other users, with how the paths in them begin."""
+        if not self.is_there():
+            return
+        own = _entries(self.root)
+        yield "", own
+        for each in own:
+            if each.name.startswith("@") and each.is_dir(follow_symlinks=False):
+                yield f"{each.name}/", _entries(Path(each.path))
+
+    def is_there(self) -> bool:
+        return self.root.is_dir() and not self.root.is_symlink()
+
+    def stamp(self, path: str) -> Stamp | None:
+        if self._is_linked(path):
+            return None
+        try:
+            return Stamp.of(os.lstat(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _is_linked(self, path: str) -> bool:
+        """Whether the folder of a page is elsewhere."""
+        return self.root.is_symlink() or (self.root / path).parent.is_symlink()
+
+    def read(self, path: str) -> Read | None:
+        """The file, or None if there is none."""
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
+        try:
+            fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise NoPage(_why_not(self.root / path, error)) from None
+        try:
+            return _read(fd)
+        except OSError as error:
+            raise NoPage(f"it cannot be read: {error.strerror}") from None
+        finally:
+            os.close(fd)
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def write(self, path: str, data: bytes, before: Read | None) -> Stamp:
+        """Put `data` in the place of what was read. Raced, if that is no longer what stands there."""
+        target = self.root / path
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
+        ensure_folder(self._disk, target.parent)
+        held = self._open(target) if before else None
+        try:
+            mode = stat.S_IMODE(os.fstat(held).st_mode) if held is not None else 0o600
+            self._replace(target, data, mode, lambda: self._must_be(path, before))
+            if held is not None and before and Stamp.of(os.fstat(held))[:2] != before.stamp[:2]:
+                self._replace(target, _all_of(held), mode)  # somebody wrote into it while we did
+                raise Raced
+        finally:
+            if held is not None:
+                os.close(held)
+        seen = self.stamp(path)
+        if seen is None:
+            raise Raced
+        return seen.settled(time.time_ns())
+
+    def _must_be(self, path: str, before: Read | None) -> None:
+        if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
+            raise Raced
+
+    def _open(self, target: Path) -> int:
+        try:
+            return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise Raced from None
+        except OSError as error:
+            raise NoPage(_why_not(target, error)) from None
+
+    def _replace(self, target: Path, data: bytes, mode: int, look: Callable[[], None] | None = None) -> None:
+        """`look` is taken last of all, when only the name is left to be changed."""
+        fresh = target.with_name(f".{target.name}.new")
+        self._unlink(fresh)
+        try:
+            fd = self._disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        except FileExistsError:  # whoever erases words does not wait for whoever writes pages
+            raise Raced from None
+        try:
+            if mode != 0o600:
+                os.fchmod(fd, mode)
+            write_all(self._disk, fd, data)
+            self._disk.sync(fd)
+            if look is not None:
+                look()
+        except BaseException:
+            self._disk.close(fd)
+            self._unlink(fresh)
+            raise
+        self._disk.close(fd)
+        try:
+            self._disk.rename(fresh, target)
+        except FileNotFoundError:  # the same, a moment later
+            raise Raced from None
+        self._disk.sync_folder(target.parent)
+
+    def remove(self, path: str) -> bool:
+        """Take a page away; False if there was none. A folder of another user that is empty goes with its last page."""
+        target = self.root / path
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
+        is_there = not target.is_symlink() and target.is_file()
+        if is_there:
+            self._disk.remove(target)
+            self._disk.sync_folder(target.parent)
+        if target.parent != self.root and target.parent.is_dir() and not any(target.parent.iterdir()):
+            target.parent.rmdir()
+        return is_there
+
+    def _unlink(self, path: Path) -> None:
+        try:
+            self._disk.remove(path)
+        except FileNotFoundError:
+            return
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing, if it cannot be looked into: whoever writes there hears why."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (PermissionError, FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _read(fd: int) -> Read:
+    seen = os.fstat(fd)
+    if not stat.S_ISREG(seen.st_mode):
+        raise NoPage("it is no file; keep it elsewhere")
+    if seen.st_size > _MOST:
+        raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
+    return Read(_all_of(fd), Stamp.of(seen))  # what is written while we read makes the stamp an old one
+
+
+def _all_of(fd: int) -> bytes:
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(0)
+        return file.read()
+
+
+def _why_not(path: Path, error: OSError) -> str:
+    return "it is a link, and links are not followed" if path.is_symlink() else f"it cannot be read: {error.strerror}"

@@ -1,0 +1,53 @@
+"""phase-memory: a workspace of files, its event log, graph, paths, actions, approvals and audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tallystick.records.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tallystick.records.graph.envelope import GraphEnvelope as GraphEnvelope
+    from tallystick.records.graph.events import MemoryEvent as MemoryEvent
+    from tallystick.records.graph.nodes import (
+        MemoryEdge as MemoryEdge,
+        MemoryNode as MemoryNode,
+        MemoryProfile as MemoryProfile,
+    )
+    from tallystick.records.path import MemoryPath as MemoryPath
+    from tallystick.records.review import Action as Action, Approval as Approval
+    from tallystick.stores.phase.audit import (
+        AuditSink as AuditSink,
+        InMemoryAuditSink as InMemoryAuditSink,
+        JsonlAuditSink as JsonlAuditSink,
+    )
+    from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog as InMemoryMemoryEventLog
+    from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
+    from tallystick.stores.phase.event_log.protocol import LogFinding as LogFinding, MemoryEventLog as MemoryEventLog
+    from tallystick.stores.phase.event_log.replay import GraphSnapshot as GraphSnapshot
+    from tallystick.stores.phase.graph.diagnostics import Diagnostic as Diagnostic, diagnose as diagnose
+    from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
+    from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
+    from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
+    from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "records.graph.envelope": "GraphEnvelope",
+        "records.graph.events": "MemoryEvent",
+        "records.graph.nodes": "MemoryEdge MemoryNode MemoryProfile",
+        "records.path": "MemoryPath",
+        "records.review": "Action Approval",
+        "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
+        "stores.phase.event_log.in_memory": "InMemoryMemoryEventLog",
+        "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
+        "stores.phase.event_log.protocol": "LogFinding MemoryEventLog",
+        "stores.phase.event_log.replay": "GraphSnapshot",
+        "stores.phase.graph.diagnostics": "Diagnostic diagnose",
+        "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
+        "stores.phase.graph.in_memory": "InMemoryMemoryGraphStore",
+        "stores.phase.graph.protocol": "MemoryGraphStore",
+        "stores.phase.runtime": "PhaseMemoryRuntime",
+    },
+)

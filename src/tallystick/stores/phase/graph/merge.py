@@ -1,0 +1,193 @@
+"""Two nodes that are the same thing: how likely it is, making them one, and taking that back.
+
+Nothing is lost by a merge. The node that gives way stays where it is and says into which it went; its edges lead to
+the other and remember where they led before; its names become aliases of the other, which remembers whose they were.
+`unmerge` reads this and nothing else, so it gives the same bytes as before, in whatever order merges are taken back;
+what was changed since by somebody else stays changed.
+
+Names alone make nobody sure: two people are called Ana. Who is not sure proposes, and a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+
+from tallystick.records.clock import comparable
+from tallystick.records.display import Displayable
+from tallystick.records.entity import name_key
+from tallystick.records.errors import Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
+from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+
+SURE = 0.9
+WORTH_ASKING = 0.5
+SAME_NAME, SHARED_ALIAS, NAMED_BY_ID, MOST_FOR_NEIGHBOURS, OTHER_KIND = 0.7, 0.6, 0.9, 0.8, 0.5
+
+_EDGES = 1000  # of a node, each way, that are compared
+_ALIKE = 20  # nodes of one name that are compared with one another
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness(Displayable):
+    """How likely it is that two nodes are the same thing, and why."""
+
+    keep: str
+    gone: str
+    score: float
+    reasons: tuple[str, ...]
+
+    @property
+    def is_sure(self) -> bool:
+        return self.score >= SURE
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Displayable):
+    """What became of a merge: done, or proposed because nobody was sure enough."""
+
+    likeness: Likeness
+    is_done: bool
+
+
+# -- how likely ------------------------------------------------------------------------------------------------------
+
+
+def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:
+    """Compare two nodes. NotFound, if one of them is not there."""
+    one, other = store.load_node(keep), store.load_node(gone)
+    weighed = list(_weighed(store, one, other))
+    score = 1.0
+    for weight, _ in weighed:
+        score *= 1 - weight
+    score = 1 - score
+    reasons = [reason for _, reason in weighed]
+    if one.kind != other.kind:
+        score *= OTHER_KIND
+        reasons.append(f"but one is a {one.kind} and the other a {other.kind}")
+    return Likeness(keep, gone, round(score, 4), tuple(reasons))
+
+
+def _weighed(store: MemoryGraphStore, one: MemoryNode, other: MemoryNode) -> Iterator[tuple[float, str]]:
+    label, its = name_key(one.label), name_key(other.label)
+    names, theirs = _keys(one), _keys(other)
+    if label and label == its:
+        yield SAME_NAME, f"both are called {one.label!r}"
+    elif shared := sorted(names & theirs):
+        yield SHARED_ALIAS, f"both go by {shared[0]!r}"
+    if other.id in one.aliases or one.id in other.aliases:
+        yield NAMED_BY_ID, "one has the other's id among its aliases"
+    both = {one.id, other.id}
+    mine, hers = _neighbours(store, one.id, both), _neighbours(store, other.id, both)
+    common = len(mine & hers)
+    if common:
+        share = common / min(len(mine), len(hers))
+        yield MOST_FOR_NEIGHBOURS * share * (1 - 0.5**common), f"{common} neighbours are the same, in the same relation"
+
+
+def _keys(node: MemoryNode) -> set[str]:
+    return {key for key in map(name_key, node.names) if key}
+
+
+def _neighbours(store: MemoryGraphStore, name: str, but: set[str]) -> set[tuple[str, str, str]]:
+    out = {("to", edge.kind, edge.target) for edge in store.list_edges(source=name, limit=_EDGES)}
+    into = {("from", edge.kind, edge.source) for edge in store.list_edges(target=name, limit=_EDGES)}
+    return {each for each in out | into if each[2] not in but}
+
+
+def find_same(
+    store: MemoryGraphStore, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100
+) -> list[Likeness]:
+    """Pairs that may be the same thing, the likeliest first. Only nodes that share a name are compared.
+
+    Of many that share one, the first twenty are compared with one another.
+    """
+    groups: dict[str, list[str]] = {}
+    for node in store.list_nodes(kind):
+        for key in _keys(node):
+            groups.setdefault(key, []).append(node.id)
+    pairs = {pair for names in groups.values() for pair in combinations(sorted(names)[:_ALIKE], 2)}
+    found = (likeness(store, one, other) for one, other in sorted(pairs))
+    likely = [each for each in found if each.score >= at_least]
+    return list(islice(sorted(likely, key=lambda each: (-each.score, each.keep, each.gone)), limit))
+
+
+# -- making one of two -----------------------------------------------------------------------------------------------
+
+
+def merge(
+    store: MemoryGraphStore, keep: str, gone: str, *, by: str = "", at: str = "", approved: bool = False
+) -> Outcome:
+    """Make `gone` part of `keep`, if that is sure or somebody approved it; else change nothing and propose it."""
+    one, other = store.load_node(keep), store.load_node(gone)
+    if keep == gone:
+        raise Refused(f"node {keep!r} is itself already", "self")
+    for node in (one, other):
+        if node.merged:
+            raise Refused(
+                f"node {node.id!r} is merged into {node.merged_into!r}; merge that one, or unmerge first", "state"
+            )
+    alike = likeness(store, keep, gone)
+    if not (approved or alike.is_sure):
+        return Outcome(alike, False)
+    why = {"into": keep, "by": by, "at": comparable(at), "reasons": list(alike.reasons), "score": alike.score}
+    brought = [name for name in other.names if name not in one.names]
+    kept = replace(one, aliases=(*one.aliases, *brought), absorbed={**one.absorbed, gone: brought})
+    given = replace(other, merged={name: value for name, value in why.items() if value or name == "score"})
+    edges = [_led(edge, gone, keep) for edge in _edges_of(store, gone)]
+    store.import_envelope(GraphEnvelope(nodes=[kept, given], edges=edges))
+    return Outcome(alike, True)
+
+
+def _edges_of(store: MemoryGraphStore, name: str) -> Iterable[MemoryEdge]:
+    """All edges of a node, each once."""
+    found = (*store.list_edges(source=name), *store.list_edges(target=name))
+    return {edge.id: edge for edge in found}.values()
+
+
+def _led(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
+    """The edge with `keep` where `gone` was, remembering it."""
+    ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
+    return replace(edge, **dict.fromkeys(ends, keep), led=(*edge.led, dict.fromkeys(ends, gone)))  # type: ignore[arg-type]
+
+
+def unmerge(store: MemoryGraphStore, gone: str) -> MemoryNode:
+    """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
+    given = store.load_node(gone)
+    if not given.merged:
+        raise Refused(f"node {gone!r} was not merged into another; there is nothing to take back", "state")
+    kept = store.load_node(given.merged_into)
+    if kept.merged:
+        raise Refused(f"node {kept.id!r} was itself merged into {kept.merged_into!r}; take that back first", "state")
+    edges = [_led_back(edge, gone, kept.id) for edge in _edges_of(store, kept.id) if _came_from(edge, gone, kept.id)]
+    store.import_envelope(GraphEnvelope(nodes=[_without(store, kept, gone), replace(given, merged={})], edges=edges))
+    return store.load_node(gone)
+
+
+def _without(store: MemoryGraphStore, kept: MemoryNode, gone: str) -> MemoryNode:
+    """The node without the names that `gone` brought. A name that another one has too is now that one's to bring."""
+    absorbed = {name: list(brought) for name, brought in kept.absorbed.items()}
+    names = absorbed.pop(gone, [])
+    for name in absorbed:
+        shared = [each for each in store.load_node(name).names if each in names]
+        absorbed[name] += shared
+        names = [each for each in names if each not in shared]
+    aliases = tuple(name for name in kept.aliases if name not in names)
+    return replace(kept, aliases=aliases, absorbed=absorbed)
+
+
+def _came_from(edge: MemoryEdge, gone: str, keep: str) -> bool:
+    """Whether the edge was led over from `gone`, and still leads there."""
+    return any(_is_step(edge, step, gone, keep) for step in edge.led)
+
+
+def _is_step(edge: MemoryEdge, step: dict[str, str], gone: str, keep: str) -> bool:
+    return set(step.values()) == {gone} and all(getattr(edge, end) == keep for end in step)
+
+
+def _led_back(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
+    step = next(step for step in reversed(edge.led) if _is_step(edge, step, gone, keep))
+    rest = [each for each in edge.led if each is not step]
+    return replace(edge, **dict.fromkeys(step, gone), led=tuple(rest))  # type: ignore[arg-type]

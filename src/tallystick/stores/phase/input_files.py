@@ -1,0 +1,178 @@
+"""What somebody hands to a workspace in a file: an envelope, a profile, events, an action, a yes.
+
+A file is known by what it says, not by its name: an object with the parts of a graph is an envelope, one with an id and
+no other kind than `profile` is a profile, one with an `at` or a `payload` is an event, and lines of objects are events.
+All is judged as it is read; a refusal names the file, and the line and byte where there are lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tallystick.records.errors import Refused, UnknownVersion
+from tallystick.records.fields import moment
+from tallystick.records.graph.envelope import KINDS, GraphEnvelope, Records, record_in
+from tallystick.records.graph.events import SCHEMA_VERSION, MemoryEvent
+from tallystick.records.graph.lifecycle import LifecycleAction, LifecycleApproval
+from tallystick.records.graph.nodes import MemoryProfile
+from tallystick.records.json import check, loads, parse
+
+ENVELOPE, PROFILE, EVENTS = "envelope", "profile", "events"
+
+_PARTS = {*KINDS, "profile"}
+_USUAL_ACTION: dict[str, Any] = {"changes": {}, "reason": "", "path_id": "", "seen": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One file, read: what it is, and what it brings."""
+
+    name: str
+    kind: str
+    envelope: GraphEnvelope
+
+
+def given_in(name: str, data: bytes) -> Given:
+    """What a file brings. Refused, with the file's name, if it is nothing that a workspace takes in."""
+    if not data.strip():
+        raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each", "file")
+    own = GraphEnvelope.as_written(data)
+    if own is not None:
+        return Given(name, ENVELOPE, own)
+    try:
+        told = parse(data)
+    except ValueError as error:
+        if _is_one_object(data):
+            raise Refused(f"{name}: {error}", "file") from None
+        return Given(name, EVENTS, GraphEnvelope(events=list(events_in(name, data))))
+    try:
+        return _given_object(name, data, told)
+    except UnknownVersion as error:
+        raise UnknownVersion(f"{name}: {error}") from None
+    except (ValueError, Refused) as error:
+        raise Refused(f"{name}: {error}", "file") from None
+
+
+def _is_one_object(data: bytes) -> bool:
+    """Whether a file that is no JSON was meant as one object: its first line is none by itself."""
+    try:
+        return type(parse(data.lstrip().split(b"\n", 1)[0])) is not dict
+    except ValueError:
+        return True
+
+
+def _given_object(name: str, data: bytes, told: object) -> Given:
+    if type(told) is not dict:
+        raise Refused(f"an envelope, a profile or an event is an object, not {type(told).__name__}", "file")
+    if _PARTS & told.keys():
+        return Given(name, ENVELOPE, _envelope(told))
+    if {"at", "payload"} & told.keys():
+        return Given(name, EVENTS, GraphEnvelope(events=[_event(loads(data))]))
+    if "id" in told and told.get("kind", "profile") == "profile":
+        return Given(name, PROFILE, GraphEnvelope(profile=MemoryProfile.from_dict(loads(data))))
+    raise Refused(
+        "neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges", "file"
+    )
+
+
+def _envelope(told: dict[str, Any]) -> GraphEnvelope:
+    try:
+        check(told)
+    except ValueError as error:
+        raise Refused(f"no envelope: {error}", "file") from None
+    return GraphEnvelope.from_dict(told)
+
+
+def joined(given: list[Given]) -> GraphEnvelope:
+    """All of them as one envelope: of records of one id the last counts, an event stands once."""
+    whole = given[0].envelope if given else GraphEnvelope()
+    for each in given[1:]:
+        whole = _joined(whole, each)
+    return whole
+
+
+def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
+    more, parts = given.envelope, dict[str, Any]()
+    first = whole.profile or more.profile
+    heads = {profile.id: profile.to_line() for profile in (whole.profile, more.profile) if profile}
+    for part in KINDS:
+        lines = {name: line for name, line, _ in whole.settled(part)}
+        for name, line, _ in more.settled(part):
+            if part == "events" and lines.get(name, line) != line:
+                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file", "mismatch")
+            lines[name] = line
+        if part == "profiles" and first is not None:
+            lines |= heads
+            parts["profile"] = record_in(part, lines.pop(first.id))
+        names = lines if part == "events" else sorted(lines)
+        parts[part] = Records[Any](part, map(lines.__getitem__, names), is_judged=True)
+    return replace(
+        whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra}
+    )  # fmt: skip
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
+    """The events in lines. `at` is the time of those that have none; an id follows from what an event says."""
+    byte = 0
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield _event(loads(line), at)
+            except (ValueError, Refused) as error:
+                kind = UnknownVersion if isinstance(error, UnknownVersion) else Refused
+                raise kind(f"{name}, line {number}, byte {byte}: {error}") from None
+        byte += len(line) + 1
+
+
+def _event(told: Any, at: str = "") -> MemoryEvent:
+    if type(told) is not dict:
+        raise Refused(f"an event is an object, not {type(told).__name__}", "file")
+    fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **told}
+    if not fields["at"]:
+        raise Refused("at is missing: when did it happen?", "file")
+    fields["at"] = moment(fields["at"])
+    if "id" not in told:
+        said = MemoryEvent.from_dict({**fields, "id": "-"})
+        return MemoryEvent.new(
+            said.kind, said.at, path_id=said.path_id, subject_ids=said.subject_ids, payload=said.payload
+        )
+    return MemoryEvent.from_dict(fields)
+
+
+# -- actions and approvals -------------------------------------------------------------------------------------------
+
+
+def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:
+    """The action in a file, and whether it says what was seen. `kind`, `subject_ids` and `by` are needed."""
+    told = _object(name, data, "an action")
+    try:
+        return LifecycleAction.from_dict({**_USUAL_ACTION, **told}), "seen" in told
+    except Refused as error:
+        raise Refused(f"{name}: {error}", error.code) from None
+
+
+def approval_in(name: str, data: bytes) -> tuple[LifecycleApproval, dict[str, str]]:
+    """The yes in a file, and what the one who gave it saw."""
+    told = _object(name, data, "an approval")
+    seen = told.pop("seen", {})
+    try:
+        if type(seen) is not dict:
+            raise Refused("seen is an object", "file")
+        return LifecycleApproval.from_dict(told), seen
+    except Refused as error:
+        raise Refused(f"{name}: {error}", error.code) from None
+
+
+def _object(name: str, data: bytes, what: str) -> dict[str, Any]:
+    try:
+        told = loads(data)
+    except ValueError as error:
+        raise Refused(f"{name}: {error}", "file") from None
+    if type(told) is not dict:
+        raise Refused(f"{name}: {what} is an object, not {type(told).__name__}", "file")
+    return told

@@ -1,0 +1,1 @@
+"""The HTTP API: routes, schemas, errors, cursors, the stream of events."""

@@ -1,0 +1,64 @@
+"""What a tool is, whichever profile it belongs to. Nothing here knows the protocol.
+
+A tool's words are fixed when the program is built: no stored text ever stands in a name, a description or a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from tallystick.records.errors import Refused
+
+if TYPE_CHECKING:
+    from tallystick.records.review import Applied
+    from tallystick.surfaces.server.worker import CallContext
+
+
+class Args(BaseModel):
+    """What a tool takes. A name that it does not know is refused, and the refusal names those that it does."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+class Answer(BaseModel):
+    """What a tool gives, as its output schema says. `text` is the same for a reader who takes no structure."""
+
+    def text(self) -> str:
+        return self.model_dump_json(exclude_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `run` is called by one thread at a time.
+
+    What needs a person's yes raises `NeedsApproval`. Once the yes is there and was carried out, `after` makes the
+    answer of what came of it; a tool without it is run again, and must find done what it asked for.
+    """
+
+    name: str
+    title: str
+    description: str
+    takes: type[Args]
+    gives: type[Answer]
+    run: Callable[[CallContext, Any], Answer]
+    reads_only: bool = False
+    destroys: bool = False  # whether something may leave sight by it
+    is_idempotent: bool = False  # whether the same call again changes nothing more
+    also: Mapping[str, str] = field(default_factory=dict)  # what models write instead, and what they mean by it
+    after: Callable[[CallContext, Any, Applied], Answer] | None = None
+
+    def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments under the names that the tool takes. What is null was not given.
+
+        Two names for one thing must say the same, or nobody knows which was meant, and one would be lost.
+        """
+        known, found = self.takes.model_fields, dict[str, Any]()
+        for name, value in given.items():
+            own = name if name in known else self.also.get(name, name)
+            if value is not None and found.setdefault(own, value) != value:
+                raise Refused(f"{self.name} is told {own} in two ways that differ; say it once, as {own}", "conflict")
+        return found

@@ -1,0 +1,10 @@
+"""The tools that every server has, in their order. Eight are the most that a model should have to choose from."""
+
+from __future__ import annotations
+
+from tallystick.surfaces.mcp.tool import Tool
+from tallystick.surfaces.mcp.tools.manage import REVIEW, STATUS
+from tallystick.surfaces.mcp.tools.read import GET, RECALL, TIMELINE
+from tallystick.surfaces.mcp.tools.write import FORGET, REMEMBER, REVISE
+
+TOOLS: tuple[Tool, ...] = (REMEMBER, RECALL, GET, TIMELINE, REVISE, REVIEW, FORGET, STATUS)

@@ -1,0 +1,235 @@
+"""A review as a person reads it: what would be done, to what, who asks, and why it is asked.
+
+What somebody wants to say is shown like all stored text: nothing in it is obeyed by the terminal, and every line of it
+stands behind a `+` or a `-`, so that none can pass for a line of tallystick's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from tallystick.records.belief import OWNER, Belief
+from tallystick.records.page import NOTES
+from tallystick.records.review import Approval, Review
+from tallystick.surfaces.present.diff import word_diff
+from tallystick.surfaces.present.names import handle
+from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
+from tallystick.surfaces.present.text import cells, lines, short, shown
+from tallystick.surfaces.present.time import ago, when
+
+ASKS = {
+    "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
+    "erase": "Destroy the words of", "trust": "Trust", "activate": "Hold again", "reinforce": "Count as helpful",
+    "promote": "Hold for sure", "merge": "Make one of", "page.compact": "Fold the page about",
+    "path.merge": "Merge the path", "path.abandon": "Abandon the path", "path.compact": "Compact the path",
+    "path.reopen": "Reopen the path",
+}  # fmt: skip
+GONE = "!"  # the mark of what is not there any more
+DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
+
+_SHOWN_FIRST = ("text",)
+_NEVER_SHOWN = ("user", "path", "key")  # they say which belief is meant, and that stands above
+
+Found = Sequence[Belief | None]
+
+
+def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
+    """A line each: by what to call it, what is asked of which belief, who asks, the words."""
+    asked = [(review, _what(review, found)) for review, found in reviews]
+    room = max((cells(what) for _, what in asked), default=0)
+    told = any(not review.is_open for review, _ in asked)
+    for review, what in asked:
+        who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if told else "")
+        pad = " " * (room - cells(what))
+        used = 6 + 2 + room + 2 + len(who) + 2
+        yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(_words(review, reviews), width() - used)}"
+
+
+def _what(review: Review, found: Found) -> str:
+    if review.action.noun == "path":
+        return short(review.action.label, 40)
+    several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+    more = f" and {len(found) - 1} more" if several else ""
+    return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
+
+
+def _name(review: Review, found: Found) -> str:
+    belief, action = found[0] if found else None, review.action
+    if action.noun == "path":
+        return short(action.path, 40)
+    if belief and action.cell == "page.compact":
+        return short(belief.about or NOTES, 24)
+    if belief:
+        return short(handle(belief.key), 24)
+    return shown(action.target[0][-6:]) if action.target else short(str(action.changes.get("key") or "something"), 24)
+
+
+def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
+    said = review.action.changes.get("text")
+    found = next(found for known, found in reviews if known is review)
+    return said if isinstance(said, str) else found[0].text if found and found[0] else ""
+
+
+def title(review: Review, found: Found) -> str:
+    """The question in a line."""
+    return f"{asks(review)} {_name(review, found)}?"
+
+
+def asks(review: Review) -> str:
+    """What is asked for, as an order."""
+    return "Remember" if review.action.verb == "remember" else ASKS[review.action.cell]
+
+
+def page(review: Review, found: Found) -> Iterator[str]:
+    """All of a review. `found` are the beliefs it would change, as they are now."""
+    yield bold(title(review, found))
+    yield from difference(review, found)
+    yield ""
+    for name, value in _rows(review):
+        yield from row(name, value)
+    if review.is_open:
+        short_id = shown(review.id[-6:])
+        yield ""
+        yield dim(f"  tallystick review approve {short_id}    or    tallystick review reject {short_id}")
+
+
+def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
+    action = review.action
+    status = "approved, and not finished" if review.is_unfinished else review.status
+    yield "review", [shown(review.id), warn(status) if review.is_open else status]
+    if review.marker and review.status == "waiting":
+        yield "has a yes", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
+    yield "asked by", shown(f"{action.trust} ({action.by})")
+    yield "because", short(action.reason, 400)
+    yield "why a yes", shown(review.why)
+    yield "user", "" if action.user == OWNER else shown(action.user)
+    yield "asked", f"{ago(review.asked_at)}, event {review.seq} {dim(f'({when(review.asked_at)})')}"
+    if review.answered_at:
+        yield "answered", f"{ago(review.answered_at)} by {shown(review.answered_by)}"
+        yield "saying", short(review.reason, 400)
+
+
+class Piece(NamedTuple):
+    """One thing that an answer would change: what goes (-), comes (+), stays or turns into something else (~).
+
+    `was` is what stood there before, where one thing takes another's place. `name` is the field; empty for the words.
+    """
+
+    mark: str
+    text: str
+    name: str = ""
+    was: str | None = None
+
+
+def difference(review: Review, found: Found) -> Iterator[str]:
+    """What would be gone, and what would be there instead."""
+    for piece in pieces(review, found):
+        label = f"{piece.name}: " if piece.name else ""
+        if piece.mark == GONE:
+            yield warn(f"  {piece.text}")
+            continue
+        if piece.was is not None:
+            yield from _marked("-", label + piece.was)
+        yield from _marked(piece.mark, label + piece.text)
+        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
+            yield from _marked("~", where)
+
+
+def pieces(review: Review, found: Found) -> Iterator[Piece]:
+    """The same for any surface, one thing after the other."""
+    kind, first = review.action.kind, found[0] if found else None
+    if review.action.noun == "path":
+        yield from _of_path(review, found)
+        return
+    if not review.action.target:
+        yield from _statement(review.action.changes)
+    elif first is None:
+        yield Piece(GONE, "it is not there any more")
+    elif kind in ("remember", "revise"):
+        yield from _revision(first, review.action.changes)
+    elif kind in ("trust", "activate", "reinforce"):
+        yield from (Piece("+", _text(belief)) for belief in found)
+    elif kind == "promote":
+        yield Piece("~", first.text)
+        yield from _revision(first, {**review.action.changes, "is_hypothesis": False})
+    elif kind == "merge":
+        yield from _merging(first, found, review.action.changes)
+    elif kind == "compact":
+        yield from (Piece("~", _text(belief)) for belief in found)
+        if "rewrite" in review.action.changes:
+            yield Piece("+", str(review.action.changes["rewrite"]), "page")
+    else:
+        yield from (Piece("-", _text(belief)) for belief in (found if kind == "erase" else found[:1]))
+    if kind == "invalidate":
+        for belief in found[1:]:
+            yield Piece("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
+
+
+def _text(belief: Belief | None) -> str:
+    return belief.text if belief else "(gone)"
+
+
+def _of_path(review: Review, found: Found) -> Iterator[Piece]:
+    """What was said on a path, and what would become of it."""
+    mark = {"merge": "+", "abandon": "-", "reopen": "+"}.get(review.action.kind, "~")
+    for name in ("into", "conflicts", "summary"):
+        if review.action.changes.get(name):
+            yield Piece("+", str(review.action.changes[name]), name)
+    yield from (Piece(mark, _text(belief)) for belief in found)
+
+
+def _statement(changes: Mapping[str, Any]) -> Iterator[Piece]:
+    """Something new, which nothing stands in the place of."""
+    for name in dict.fromkeys((*_SHOWN_FIRST, *changes)):
+        value = _plain(changes.get(name))
+        if name not in _NEVER_SHOWN and value not in (None, "", [], {}, False):
+            yield Piece("+", _written(value), "" if name == "text" else name)
+
+
+def _merging(first: Belief, found: Found, changes: Mapping[str, Any]) -> Iterator[Piece]:
+    """The first goes on, with what it takes over; the others lead to it."""
+    yield Piece("+", str(changes.get("text", first.text)))
+    yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
+    yield from (Piece("-", _text(belief)) for belief in found[1:])
+
+
+def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[Piece]:
+    old = before.to_dict()
+    names = [name for name in (*_SHOWN_FIRST, *changes) if name in changes and name not in _NEVER_SHOWN]
+    for name in dict.fromkeys(names):
+        was, will = old.get(name), _plain(changes[name])
+        if was != will:
+            yield Piece("+", _written(will), "" if name == "text" else name, _written(was))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "(none)"
+    return str(value) if value != "" else "(none)"
+
+
+_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+
+
+def _marked(mark: str, text: str) -> Iterator[str]:
+    for line in lines(text):
+        yield click.style(f"  {mark} {line}", fg=_COLOURS[mark])
+
+
+def granted(approval: Approval, review: Review) -> str:
+    """The marker, and what it is good for."""
+    end = dim(f"{shown(review.action.label)}, once, until {when(approval.expires)}")
+    return f"{dim('Granted')} {bold(shown(review.id[-6:]))}{dim(':')} {approval.marker}  {end}"
+
+
+def answered(review: Review) -> str:
+    """One line: what became of it."""
+    done = DONE[review.status]
+    return f"{dim(done)} {bold(shown(review.id[-6:]))}{dim(':')} {shown(review.action.label)}"

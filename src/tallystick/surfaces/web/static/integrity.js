@@ -1,0 +1,17 @@
+// While something runs that takes its time, the page follows it. Without this, "Look again" does.
+"use strict";
+
+(function () {
+  const pause = 1000;
+
+  async function look() {
+    const element = document.getElementById("integrity");
+    if (!element.querySelector("[data-running]")) return;
+    const html = await tallystick.piece(element.dataset.live);
+    if (html !== null) tallystick.put(element, html);
+    if (!element.querySelector("[data-running]")) tallystick.tell("It is done.");
+    setTimeout(look, pause);
+  }
+
+  addEventListener("DOMContentLoaded", () => setTimeout(look, pause));
+})();

@@ -1,0 +1,1 @@
+"""Reading language: words, sentences, claims, dates, secrets. Pure functions of text."""

@@ -1,0 +1,392 @@
+"""What a short statement claims, and whether two of them contradict or repeat each other. No model is asked.
+
+Two claims are about the same thing when they share their `key`: subject and predicate. Then they contradict each other
+when one denies what the other says, when they say opposites, or when they give two values where only one can hold:
+"the port is 5432" and "the port is 6543". Where several may hold ("Ana likes tea", "Ana likes coffee") they do not.
+
+What is past is not contradicted by what is: "was" and "is" are two predicates. What is guessed, asked, quoted or said
+under a condition claims nothing, nor does a text of several sentences or lines, or of more than 60 words. English is
+read; of other languages nothing is claimed. What cannot be known here: that Berlin lies in Germany.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tallystick.text.antonyms import are_opposite, implies, pole
+from tallystick.text.grammar import ARTICLES, FILLERS, OPENERS, OWNERS, STATES, WHEN, singular
+from tallystick.text.sentences import Reading, read, read_triple
+from tallystick.text.words import (
+    CODE,
+    COLON,
+    COMMA,
+    DATE,
+    END,
+    LINK,
+    MONTH,
+    NAME,
+    NUMBER,
+    OWNER,
+    PLAIN,
+    TIME,
+    WEEKDAY,
+    Word,
+    shown,
+    words_of,
+)
+
+SURE = 0.9  # from this score on, the later of two claims replaces the earlier without asking
+
+_LONGEST = 600  # characters: a longer text makes no claim
+_TOO_LONG = 20_000  # characters: a longer text is repeated only by itself
+_PAST = 0.7  # two things past may both have been, each at its time
+_OPPOSED = 0.85
+_SEVERAL = 0.8  # more than one value differs
+_WORDS = 0.6  # other words where one value is expected
+_NAMES = 0.5
+
+
+class Claim(NamedTuple):
+    """What is said of whom. Words are in small letters, without articles and fillers."""
+
+    subject: str
+    predicate: str  # a verb in its bare form, with its preposition: "is", "was", "live in", "did live in", "will be"
+    value: str
+    is_denied: bool
+    shape: str = ""  # what each word of the value is, a letter for each
+    is_definite: bool = False  # the subject is "the …", "my …", "Ana's …", and not a bare name
+
+    @property
+    def key(self) -> str:
+        """What two claims must share to be about the same thing; that of a claim and of its opposite are the same."""
+        return f"{self.subject}|{' '.join(map(pole, self.predicate.split()))}"
+
+
+class Conflict(NamedTuple):
+    """Why two claims cannot both hold."""
+
+    kind: str  # number, date (and time), negation, antonym, value
+    score: float  # 0 to 1
+    why: str  # for a person: "5432 against 6543"
+
+
+def claim_of(text: str, triple: tuple[str, ...] = ()) -> Claim | None:
+    """What is claimed, if anything. A triple of subject, predicate and object, where given, decides."""
+    if len(triple) == 3:
+        if sum(map(len, triple)) > _LONGEST:
+            return None
+        subject, predicate, value = triple
+        reading = read_triple(words_of(subject), words_of(_spaced(predicate)), words_of(value))
+    elif len(text) > _LONGEST or "\n" in text.strip():
+        return None
+    else:
+        reading = read(words_of(text))
+    return None if reading is None else _claim(reading)
+
+
+def conflict(one: Claim, other: Claim) -> Conflict | None:
+    """Why both cannot hold, or None. The order of the two changes nothing but the order in `why`."""
+    if one.subject != other.subject:
+        return None
+    if one.predicate != other.predicate:
+        return _opposed_verbs(one, other)
+    if one.value == other.value:
+        if one.is_denied == other.is_denied:
+            return None
+        score = _PAST if _is_past(one.predicate) else 0.95
+        return Conflict("negation", score, f"said and denied: {one.predicate} {one.value}".rstrip())
+    if one.is_denied or other.is_denied:
+        return None
+    return _two_values(one, other)
+
+
+def corrects(
+    new_text: str, old_text: str, new_triple: tuple[str, ...] = (), old_triple: tuple[str, ...] = ()
+) -> bool:
+    """Whether the new says the same as the old with another number, date, time, link or code, or denies just that.
+
+    Only then may the old be replaced without asking. Other words in the place of words are never enough.
+    """
+    new, old = claim_of(new_text, new_triple), claim_of(old_text, old_triple)
+    found = conflict(new, old) if new and old else None
+    return found is not None and found.score >= SURE
+
+
+def is_repeat(one: str, other: str) -> bool:
+    """Whether the two say the same in nearly the same words: their gist is one.
+
+    Never when a number, a date, a name, a denial or any other word that says something differs or stands elsewhere.
+    """
+    return one == other or gist(one) == gist(other)
+
+
+def gist(text: str) -> str:
+    """A text without capitals, articles, fillers and signs, its dates, times and numbers written in one way.
+
+    Repeats share it and others do not, so it may serve as the key of an index. A text that speaks of a password or a
+    key keeps its capitals; a very long one is kept as it is.
+    """
+    if len(text) > _TOO_LONG:
+        return " ".join(text.split())
+    kept = _telling(words_of(text))
+    while kept and kept[0] in OPENERS:
+        del kept[0]
+    if not kept:
+        return " ".join(text.split())
+    found = " ".join(kept)
+    return found if _SECRETS.isdisjoint(kept) else f"{found}\n{_capitals(text)}"
+
+
+_SILENT = frozenset((COMMA, COLON))
+_ARTICLES = frozenset(("a", "an", "the"))
+_NOT = frozenset(("not", "no", "never"))
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "st"))  # after which a point ends no sentence
+
+
+def _telling(words: list[Word]) -> list[str]:
+    """The words that say something. "Not just tea" is not "not tea"; where a sentence ends, another begins."""
+    kept: list[str] = []
+    for word, kind in words:
+        is_filler = word in FILLERS and not (kept and kept[-1] in _NOT)
+        if kind == END:
+            if kept and kept[-1] not in _TITLES:
+                kept.append(".")
+        elif kind not in _SILENT and word not in _ARTICLES and not is_filler:
+            kept.append(word)
+    while kept and kept[-1] == ".":
+        kept.pop()
+    return kept
+
+
+_SECRETS = frozenset("password passwd passphrase passcode secret token key code login username pin".split())  # noqa: SIM905
+
+
+def _capitals(text: str) -> str:
+    return " ".join(each.strip(".,;:!?\"'") for each in text.split()[1:] if not each.islower())
+
+
+# --- from a reading to a claim
+
+
+def _claim(reading: Reading) -> Claim | None:
+    subject = " ".join(_in_order(reading.subject))
+    if not subject:
+        return None
+    words = [(singular(word), kind) if kind == PLAIN else (word, kind) for word, kind in reading.value]
+    if len(words) > 1 and words[0][0] == "one":
+        words[0] = ("1", NUMBER)
+    first, kind = reading.subject[0]
+    is_pointed = first in ARTICLES or first in OWNERS or _OWNED in reading.subject or _OF in reading.subject
+    is_definite = kind != NAME or is_pointed
+    return Claim(
+        subject, reading.predicate, " ".join(word for word, _ in words), reading.is_denied,
+        "".join(kind * (1 + word.count(" ")) for word, kind in words), is_definite and first not in _PERSONS,
+    )  # fmt: skip
+
+
+_OWNED, _OF = ("'s", OWNER), ("of", PLAIN)
+_PERSONS = frozenset(("i", "you", "we"))
+
+
+def _in_order(words: list[Word]) -> list[str]:
+    """The words of a subject that count: "the port of Ana" in the order of "Ana's port"."""
+    kept: list[str] = []
+    parts: list[list[str]] = [kept]
+    for word, kind in words:
+        if word == "of":
+            kept = []
+            parts.append(kept)
+        elif word not in ARTICLES and kind not in (OWNER, COMMA):
+            kept.append(word.replace("_", " "))
+    return [word for part in reversed(parts) for word in part]
+
+
+def _spaced(predicate: str) -> str:
+    """ "livesIn" and "lives_in" as "lives in"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", predicate).lower()
+
+
+# --- what contradicts what
+
+
+def _is_past(predicate: str) -> bool:
+    return predicate.startswith(("was", "did "))
+
+
+def _opposed_verbs(one: Claim, other: Claim) -> Conflict | None:
+    """ "likes" against "hates", "loves" against "does not like"."""
+    words, other_words = one.predicate.split(), other.predicate.split()
+    if one.value != other.value or len(words) != len(other_words):
+        return None
+    differ = [pair for pair in zip(words, other_words, strict=True) if pair[0] != pair[1]]
+    if len(differ) != 1:
+        return None
+    verb, other_verb = differ[0]
+    score = _PAST if _is_past(one.predicate) else _OPPOSED
+    if one.is_denied == other.is_denied:
+        is_opposed = not one.is_denied and pole(verb) == pole(other_verb) and are_opposite(verb, other_verb)
+        return Conflict("antonym", score, f"{verb} against {other_verb}") if is_opposed else None
+    said, denied = (other_verb, verb) if one.is_denied else (verb, other_verb)
+    return Conflict("negation", score, f"{said} against not {denied}") if implies(said, denied) else None
+
+
+# Which predicates hold one value at a time, and of which sort: letters as in a shape, "v" for any words, "#" for a
+# count before a noun ("has 2 cats"), "." for a version after a name ("uses Python 3.11").
+_MOMENT = DATE + TIME + MONTH
+_ANY = NUMBER + _MOMENT + WEEKDAY + LINK + CODE
+_HOLDS_ONE = {
+    "is": _ANY + ".", "is at": _ANY + "v", "is in": _ANY + "v", "is near": "v", "is from": "v",
+    "is on": NUMBER + LINK + CODE,
+    "live in": LINK + "v", "live at": _ANY + "v", "reside in": "v", "work at": "v", "work for": "v", "work as": "v",
+    "belong to": "v", "report to": "v", "point to": _ANY + "v", "resolve to": _ANY + "v", "default to": _ANY + "v",
+    "cost": NUMBER, "weigh": NUMBER, "measure": NUMBER, "total": NUMBER, "equal": NUMBER, "last": NUMBER,
+    "take": NUMBER + "#", "earn": NUMBER, "charge": NUMBER,
+    "start": NUMBER + _MOMENT, "begin": NUMBER + _MOMENT, "open": NUMBER + _MOMENT, "close": NUMBER + _MOMENT,
+    **dict.fromkeys(("expire", "end", "finish", "arrive", "depart", "leave", "launch", "ship"),
+                    NUMBER + _MOMENT + WEEKDAY),
+    "run on": NUMBER + LINK + CODE + ".", "listen on": NUMBER + LINK + CODE, "run": ".", "use": "#.", "require": "#.",
+    **dict.fromkeys(("have", "contain", "need", "hold", "support", "store", "allow", "offer", "own"), "#"),
+}  # fmt: skip
+_RANKING, _BEFORE = frozenset(("prefer", "like", "choose", "favour", "favor", "pick")), ("over", "to", "than")
+_MORE = ("rather", "more", "better")
+_OPPOSABLE = frozenset(("prefer", "can", "must", "should", "go", "work", "look", "stay", "keep", "want"))
+_NUMBERED = frozenset("port room number page line chapter no nr # gate table channel bus train team ip host".split())  # noqa: SIM905
+_FORERUNNERS = _NUMBERED | {"version", "about", "around", "approximately", "until"}
+_ONE_OF_ITS_KIND = frozenset(
+    """
+    address answer author birthplace boss breed capital ceo chief city colour country currency cto default destination
+    employer father format gender hometown husband job language leader level location maiden maintainer manager mode
+    mother name nationality nickname occupation owner password phase priority profession religion size spouse stage
+    state status theme timezone title type username venue wife winner
+    """.split()  # noqa: SIM905
+)
+_FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "official"))
+
+
+def _two_values(one: Claim, other: Claim) -> Conflict | None:
+    """Whether two values of the same predicate exclude each other."""
+    tense, base = _base(one.predicate)
+    sorts = _HOLDS_ONE.get(base) or _sorts_of_state(base)
+    words, other_words = one.value.split(), other.value.split()
+    if base in _RANKING and (pair := _ranked(words)) and _ranked(other_words) == pair[::-1]:
+        return Conflict("antonym", _PAST if tense == "was" else _OPPOSED, f"{one.value} against {other.value}")
+    differ = []
+    if len(words) == len(other_words):
+        differ = [at for at, word in enumerate(words) if word != other_words[at]]
+    if len(differ) == 1:
+        at = differ[0]
+        if (sorts or base in _OPPOSABLE) and are_opposite(words[at], other_words[at]):
+            score = _PAST if tense == "was" else _OPPOSED
+            return Conflict("antonym", score, f"{words[at]} against {other_words[at]}")
+    if not sorts:
+        return None
+    if differ and all(one.shape[at] == other.shape[at] and one.shape[at] in _ANY for at in differ):
+        if not _is_place_for_one(words, one.shape, differ[0], sorts):
+            return None
+        if base == "is in" and differ[0] == 0 and len(words) > 1:
+            return None  # "in 5 minutes": from when?
+        return _two_exact(one.shape, words, other_words, differ, tense)
+    return None if tense else _two_wordings(one, other, set(words), set(other_words), sorts)
+
+
+def _ranked(words: list[str]) -> tuple[str, ...]:
+    """What is put before what: "tea over coffee", "tea to coffee", "tea more than coffee"."""
+    for at, word in enumerate(words):
+        if 0 < at < len(words) - 1 and word in _BEFORE:
+            return " ".join(words[: at - (words[at - 1] in _MORE)]), " ".join(words[at + 1 :])
+    return ()
+
+
+def _sorts_of_state(base: str) -> str:
+    """ "is called", "is located in", "is due": all of them hold one value."""
+    return _ANY + "v" if base.startswith("is ") and base.split()[1] in STATES else ""
+
+
+def _base(predicate: str) -> tuple[str, str]:
+    """A predicate without its time: "was" for what is past, "will" for what is to come, "" for what is."""
+    if predicate.startswith("did "):
+        return "was", predicate[4:]
+    if predicate.startswith("was"):
+        return "was", "is" + predicate[3:]
+    if predicate.startswith("will "):
+        return "will", "is" + predicate[7:] if predicate.startswith("will be") else predicate[5:]
+    return "", predicate
+
+
+def _two_exact(
+    shape: str, words: list[str], other_words: list[str], differ: list[int], tense: str
+) -> Conflict | None:
+    """Two numbers, dates, links or codes in the same place of otherwise the same words."""
+    if all(_may_be_same(words[each], other_words[each], shape[each]) for each in differ):
+        return None
+    score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
+    said = " ".join([shown(words[each]) for each in differ])
+    why = f"{said} against {' '.join([shown(other_words[each]) for each in differ])}"
+    return Conflict(_KINDS.get(shape[differ[0]], "value"), score, why)
+
+
+_KINDS = {NUMBER: "number", DATE: "date", TIME: "date", WEEKDAY: "date", MONTH: "date"}
+
+
+def _is_place_for_one(words: list[str], shape: str, at: int, sorts: str) -> bool:
+    """Whether what stands at this place is the one value, and not one of several: "open on Monday", "bug 17"."""
+    kind, before = shape[at], words[:at]
+    if "and" in words:
+        return False
+    if "." in sorts and kind == NUMBER and at == 1 and words[0] not in _NUMBERED:
+        return shape[0] == NAME or "." in words[1]
+    if "#" in sorts and kind == NUMBER and at == 0 and len(words) > 1:
+        return True
+    if kind not in sorts:
+        return False
+    if kind in _MOMENT and shape[0] in _DAY:  # "on Monday at 5 pm"
+        before = [word for word, sort in zip(before, shape, strict=False) if sort not in _DAY and word not in WHEN]
+    return not before or _FORERUNNERS.issuperset(before)
+
+
+_DAY = DATE + WEEKDAY
+
+
+def _may_be_same(word: str, other: str, kind: str) -> bool:
+    """ "3 May" and "3 May 2026", "5" and "5.0", "3.11" and "3.11.2": written otherwise, perhaps meant the same."""
+    if kind == NUMBER:
+        if word.isdecimal() and other.isdecimal():
+            return word.lstrip("0") == other.lstrip("0")
+        short, long = sorted((word.lstrip("0"), other.lstrip("0")), key=len)
+        return short == long or long.startswith(short + ".") or ("." in short and long.rstrip("0") == short.rstrip("0"))
+    if kind == MONTH and "--" in (word[:2], other[:2]):
+        return word[-2:] == other[-2:]
+    return kind == DATE and _may_be_same_day(word, other)
+
+
+def _may_be_same_day(word: str, other: str) -> bool:
+    if "-" not in word or "-" not in other:  # which of 3/5/2026 is the month?
+        numbers, others = ({int(part) for part in _DIGITS.findall(each)} for each in (word, other))
+        return numbers <= others or others <= numbers
+    if "--" in (word[:2], other[:2]):
+        return _day(word) == _day(other)
+    return word.startswith(other) or other.startswith(word)
+
+
+def _day(word: str) -> str:
+    return word[2:7] if word[:2] == "--" else word[5:10]
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _two_wordings(one: Claim, other: Claim, words: set[str], other_words: set[str], sorts: str) -> Conflict | None:
+    """Words against other words, where one value is expected. A part of the other is no contradiction."""
+    if words <= other_words or other_words <= words or one.shape[:1] in _ANY or other.shape[:1] in _ANY:
+        return None
+    why = f"{one.value} against {other.value}"
+    if "v" in sorts:
+        return Conflict("value", _WORDS, why)
+    if one.predicate != "is":
+        return None
+    subject = one.subject.split()
+    if subject[-1] in _ONE_OF_ITS_KIND or not _FAVOURED.isdisjoint(subject):
+        return Conflict("value", _WORDS, why)
+    named = one.shape.strip(NAME) == "" == other.shape.strip(NAME)
+    return Conflict("value", _NAMES, why) if named and one.is_definite and other.is_definite else None

@@ -1,0 +1,99 @@
+"""By what a text is known again: its words, without capitals, signs, spaces, bullets and labels.
+
+Two texts share a mark if a reader would say that one repeats the other. A text has a mark for the whole of it and one
+for each of its lines and sentences, so that a sentence out of a pasted page is known as well. What is too short to be
+anybody's ("yes", "done") has none. The same thing in other words is not known: that is the limit.
+
+A mark is a short digest. It is kept only where an erasure reaches: in what is rebuilt from the ledger.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from hashlib import blake2s
+
+MOST = 2_000  # pieces of a text that are looked at
+KEPT = 64  # pieces of a text that was served by which it is known again
+
+_DIGITS = 8
+_LETTERS = 12  # in a piece that is long enough
+_WORDS = 3
+_DENSE = 6  # letters, in a script that puts no space between words
+
+_WORD = re.compile(r"[^\W_]+")
+_BREAK = re.compile(r"(?<=[.!?;。！？；…])[\"'”’)\]]*\s+|[\r\n\v\f\x85\u2028\u2029]+")
+_LINE_END = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
+_BULLET = re.compile(r"\s*(?:[-*+•·–>|#]+|\d{1,3}[.)])\s+|\s*[>|]+")
+_LABEL = re.compile(r"\s*(?:\[[^\]\n]{0,200}\]|[^\W_][^:\n]{0,40}:)\s*")
+_ASIDE = re.compile(r"\s*(?:; against that: [^\n]{0,200}|\([^()\n]{0,80}\)|\[[^\]\n]{0,80}\])\s*[.!]?\s*$")
+
+
+def words_of(text: str) -> str:
+    """The words of a text, in small letters, one space between them; nothing that is not seen counts."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", "".join(c for c in text if _is_seen(c)))
+    return " ".join(_WORD.findall(plain.casefold()))
+
+
+def mark_of(text: str) -> str:
+    """By what two texts are known to say the same in the same words, however short."""
+    return blake2s(words_of(text).encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
+
+
+def exactly(text: str) -> str:
+    """By what two texts are known to be the same, letter for letter; only the space around them does not count."""
+    return blake2s(text.strip().encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
+
+
+def marks_of(text: str, limit: int = MOST) -> list[str]:
+    """By what a text, or a piece of it, is known again; the whole first. None for what is too short."""
+    return list(dict.fromkeys(mark_of(piece) for piece in _pieces(text, limit) if _is_long(words_of(piece))))
+
+
+def whole_marks(text: str) -> list[str]:
+    """The same for the whole text alone, with and without what stands before and after it."""
+    return list(dict.fromkeys(mark_of(each) for each in _bare(text) if _is_long(words_of(each))))
+
+
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    """The whole, its sentences, and each line that has several of them: they may be too short one by one."""
+    yield from _bare(text)
+    line = start = count = 0
+    for cut in _BREAK.finditer(text):
+        yield from _bare(text[start : cut.start()])
+        if _LINE_END.search(cut[0]):
+            if line < start:
+                yield from _bare(text[line : cut.start()])
+            line = cut.end()
+        start, count = cut.end(), count + 1
+        if count >= limit:
+            return
+    if start:
+        yield from _bare(text[start:])
+    if 0 < line < start:
+        yield from _bare(text[line:])
+
+
+def _bare(text: str) -> Iterator[str]:
+    """A piece as it stands, then without a bullet, without labels before it, without an aside behind it."""
+    yield text
+    bare = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
+    for _ in range(2):
+        if label := _LABEL.match(bare):
+            bare = bare[label.end() :]
+            yield bare
+    tail = bare[-400:]
+    if aside := _ASIDE.search(tail):
+        yield bare[: len(bare) - len(tail) + aside.start()]
+
+
+def _is_long(words: str) -> bool:
+    letters = len(words) - words.count(" ")
+    if letters >= _LETTERS or words.count(" ") + 1 >= _WORDS:
+        return True
+    return letters >= _DENSE and not words.isascii() and " " not in words
+
+
+def _is_seen(char: str) -> bool:
+    return unicodedata.category(char) not in ("Cf", "Cc", "Cs") or char in "\n\t\r"

@@ -1,0 +1,1 @@
+"""Secrets in text: keys, tokens, passwords, card numbers; found and masked."""

@@ -1,0 +1,198 @@
+"""The lines of an export: what is not as it should be is refused, by the number of its line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tallystick.exchange import ndjson as ndjson
+from tallystick.exchange.ndjson import Header, Numbers, Reader, renumbered
+from tallystick.exchange.ndjson_events import checked
+from tallystick.records.errors import Refused, UnknownVersion
+from tallystick.records.event import ELSEWHERE, Event
+from tallystick.state.state import State
+from tests import strategies
+from tests.refusals import refuses
+
+AT = "2026-05-20T12:00:00.000000Z"
+ID = "01KS2MX6T0QGHTN3YE3GYXF728"
+HEADER = Header(user="me", ledger="a" * 32, begun=AT, made=AT, program="tallystick 1", through=3, head="b" * 64)
+
+
+def event(n: int = 1, **other: Any) -> Event:
+    told = {"ts": AT, "op": "belief.tombstone/1", "id": ID, "by": "cli:local", "body": {"id": "x"}, **other}
+    return Event(n, told["ts"], told["op"], told["id"], told["by"], "", told["body"])
+
+
+def file(*lines: bytes, header: Header = HEADER, end: bytes | None = None) -> list[bytes]:
+    events = sum(b'"type":"event"' in line for line in lines)
+    return [header.line(), *lines, ndjson.end_line(len(lines) - events, events) if end is None else end]
+
+
+def read(lines: list[bytes]) -> list[ndjson.Line]:
+    return list(Reader(lines))
+
+
+TWO = [ndjson.line("belief", {"id": "x"}), ndjson.event_line(event(1), 1), ndjson.event_line(event(2), 2)]
+
+
+def test_a_file_is_read_as_it_was_written():
+    found = read(file(*TWO))
+
+    assert [(line.number, line.kind) for line in found] == [(2, "belief"), (3, "event"), (4, "event")]
+    assert found[1].told == {"n": 1, "ts": AT, "op": "belief.tombstone/1", "id": ID, "by": "cli:local",
+                             "body": {"id": "x"}}  # fmt: skip
+    assert Reader(file()).header == HEADER
+    assert ndjson.looks_like(HEADER.line())
+    assert ndjson.looks_like(b"\xef\xbb\xbf" + HEADER.line())
+    assert not ndjson.looks_like(b'{"type":"entity"}\n')
+    assert read([b"\xef\xbb\xbf" + HEADER.line(), *file(*TWO)[1:]]) == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "line 1 is not JSON"),
+        ([b'{"type":"entity"}\n'], "no export of tallystick"),
+        ([HEADER.line().replace(b'"format":1', b'"format":"1"')], "line 1: an export's first line says"),
+        ([HEADER.line().replace(b'"user":"me"', b'"user":""')], "line 1: it says whose"),
+        ([HEADER.line().replace(AT.encode(), b"yesterday")], "line 1: it says whose"),
+        (file(*TWO)[:-1], "cut off"),
+        (file(*TWO, end=b""), "line 5 is not JSON"),
+        (file(TWO[0], TWO[2]), "line 3: event 2 stands where event 1 should"),
+        (file(TWO[0], TWO[1], TWO[1]), "line 4: event 1 stands where event 2 should"),
+        (file(*TWO, end=ndjson.end_line(0, 2)), "some of it is missing"),
+        (file(*TWO) + [TWO[0]], "there is more after the end"),
+        (file(b"[1]\n"), "line 2 is not a JSON object"),
+        (file(b'{"type":"event"' + b"[" * 2000), "line 2 is not JSON"),
+        (file(ndjson.line("policy", {})), "'policy' is not known here"),
+        (file(ndjson.line("event", {"n": 1})), "an event has n, ts"),
+        (file(ndjson.event_line(event(by="Ana Lee"), 1)), "the by of the event is 'Ana Lee'"),
+        (file(ndjson.event_line(event(ts="2026"), 1)), "the ts of the event"),
+        (file(ndjson.event_line(event(op="belief.put/1\n"), 1)), "the op of the event"),
+        (file(b" " * (ndjson.LONGEST + 1)), "line 2 is longer"),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_refused_by_its_line(lines, why):
+    with pytest.raises(Refused, match=why.replace("[", r"\[")):
+        read(lines)
+
+
+def test_a_file_of_a_newer_format_says_that_the_program_is_too_old():
+    with pytest.raises(UnknownVersion):
+        read([HEADER.line().replace(b'"format":1', b'"format":2')])
+
+
+@given(st.integers(0, 4), st.sampled_from(["drop", "double", "cut", "byte"]), st.integers(0, 400), st.integers(0, 255))
+def test_a_file_that_was_changed_is_refused_or_says_the_same_things_of_other_values(which, how, place, byte):
+    lines = file(*TWO)
+    if how == "drop":
+        del lines[which]
+    elif how == "double":
+        lines.insert(which, lines[which])
+    elif how == "cut":
+        lines[which] = lines[which][: place % len(lines[which])]
+    else:
+        line = bytearray(lines[which])
+        line[place % len(line)] = byte
+        lines[which] = bytes(line)
+    try:
+        found = read([line for line in lines if line])
+    except Refused:
+        return
+    assert how == "byte" or [line.strip() for line in lines] == [line.strip() for line in file(*TWO)]
+    assert [(line.number, line.kind) for line in found] == [(2, "belief"), (3, "event"), (4, "event")]
+
+
+def test_places_in_the_ledger_are_told_in_numbers_of_the_file_and_back():
+    there, here = Numbers(), Numbers(before=7)
+    assert [there.add(seq) for seq in (3, 9, 10)] == [1, 2, 3]
+    for seq in (8, 9, 12):
+        here.add(seq)
+
+    ran = {"user": "me", "id": "r", "through": 9, "considered": 1, "made": {}}
+    told = renumbered("rule.ran/1", ran, there.last, there.first)
+    assert told["through"] == 2
+    assert renumbered("rule.ran/1", told, here.place, here.from_place)["through"] == 9
+    assert renumbered("rule.ran/1", {**ran, "through": 0}, here.place, here.from_place)["through"] == 7
+
+    def since(first: int) -> int:
+        body = renumbered("trust.set/1", {"first": first}, there.last, there.first)
+        return renumbered("trust.set/1", body, here.place, here.from_place)["first"]
+
+    assert [since(first) for first in (0, 3, 4, 10, 11)] == [0, 8, 9, 12, 13]
+    receipt = {"id": ID, "head": [10, "c" * 64], "asked": {"believed_at": 3}}
+    told = renumbered("receipt.put/1", {"receipts": [receipt]}, there.last, there.first)["receipts"][0]
+    assert (told["head"], told["asked"]) == ([3, ""], {"believed_at": 1})
+    assert receipt["head"] == [10, "c" * 64], "the body that was given is as it was"
+
+
+def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
+    from tallystick.exchange.ndjson_events import _SHAPES
+
+    state = State()
+    assert all(state.knows(op) for op in _SHAPES)
+    assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
+    for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
+        with refuses("unsupported"):
+            checked(event(op=op), "me")
+
+
+BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "tea"}
+
+
+@pytest.mark.parametrize(
+    ("op", "body", "why"),
+    [
+        ("belief.put/1", {}, "belief is missing"),
+        ("belief.put/1", {"belief": []}, "belief.put/1 should be"),
+        ("belief.put/1", {"belief": {**BELIEF, "confidence": "high"}}, "confidence is a number"),
+        ("belief.put/1", {"belief": {**BELIEF, "tags": "abc"}}, "of another kind|texts|not known|should be"),
+        ("belief.put/1", {"belief": {**BELIEF, "approved": True}}, "not known"),
+        ("belief.put/1", {"belief": BELIEF, "replaces": "abc"}, "no list"),
+        ("belief.put/1", {"belief": {**BELIEF, "user": "bob"}}, "another user"),
+        ("belief.put/1", {"belief": BELIEF, ELSEWHERE: {"id": ID}}, "by whoever takes it in"),
+        ("belief.supersede/1", {"belief": BELIEF}, "replaces is missing"),
+        ("episode.put/1", {"episode": {"content": "x"}}, "timestamp"),
+        ("episode.put/1", {"episode": {"content": " ", "timestamp": AT}}, "nothing to observe"),
+        ("episode.put/1", {"episode": {"content": "x", "timestamp": AT, "user": "bob"}}, "another user"),
+        ("receipt.put/1", {"receipts": []}, "no list"),
+        ("receipt.put/1", {"receipts": [{"id": ID, "at": AT, "head": [1, ""], "hits": [], "k": 1, "user": "bob"}]},
+         "another user"),
+        ("review.ask/1", {"review": "r", "why": "w", "action": {"kind": "forget"}}, "names what it acts on"),
+        ("review.ask/1", {"review": "r", "why": "w", "user": "me",
+                          "action": {"kind": "forget", "target": ["x"], "user": "bob"}}, "another user"),
+        ("review.answer/1", {"review": "r", "answer": "maybe"}, "not known"),
+        ("trust.set/1", {"user": "me", "source": "everybody", "trust": "none"}, "named like"),
+        ("trust.set/1", {"user": "me", "source": "mcp:1", "trust": "human"}, "not known"),
+        ("rule.ran/1", {"user": "me", "id": "r", "through": "1", "considered": 0, "made": {}}, "no number"),
+        ("rule.put/1", {"user": "me", "rule": {"id": "", "cadence": {}}}, "a rule needs an id"),
+        ("graph.put/1", {"user": "me", "nodes": [{"id": "n"}]}, "kind is missing"),
+        ("graph.put/1", {"user": "me", "piece": "{", "n": 0}, "is missing"),
+        ("graph.put/1", {"user": "bob", "nodes": []}, "another user"),
+        ("page.put/1", {"user": "me", "about": "a", "front": {"status": "gone"}}, "not known"),
+        ("page.fold/1", {"user": "me", "about": "a", "into": {"a": 1}}, "of another kind"),
+        ("path.merge/1", {"user": "me", "path": "b", "into": "", "brought": [["x"]]}, "no pair"),
+        ("frame.put/1", {"frame": {"name": "X"}}, "frame.put/1 should be|weights"),
+        ("outcome.put/1", {"user": "me", "ids": ["x"], "signal": 2, "weight": 1}, "not from 0 to 1"),
+    ],
+)  # fmt: skip
+def test_an_event_that_is_not_what_its_kind_should_be_is_refused(op, body, why):
+    with pytest.raises(Refused, match=why):
+        checked(event(op=op, body=body), "me")
+
+
+@given(st.sampled_from(["belief.put/1", "episode.put/1", "review.ask/1", "graph.put/1", "receipt.put/1", "page.put/1"]),
+       strategies.json_objects)  # fmt: skip
+def test_no_body_makes_the_check_itself_fail(op, body):
+    with suppress(Refused):
+        checked(event(op=op, body=json.loads(json.dumps(body))), "me")
+
+
+def test_the_order_of_events_is_their_number_and_a_time_may_step_back():
+    lines = file(TWO[1], ndjson.event_line(event(ts="2025" + AT[4:]), 2))
+    assert [line.told["ts"][:4] for line in ndjson.Reader(lines)] == [AT[:4], "2025"]

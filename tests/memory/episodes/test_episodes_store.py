@@ -1,0 +1,210 @@
+"""`m.episodes` as a store: scopes are compared exactly, an index finds what is recent, ids are each scope's own."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from tallystick import Episode, Memory, NotFound
+from tallystick.projections.index import statements as sql
+from tallystick.records.errors import KeyReused, MemoryScopeError, MigrationNotSupported
+from tallystick.records.health import MigrationPlan
+from tests.memory.told import ALL, NEW_YEAR, tell, told_of
+from tests.refusals import refuses
+
+HOSTILE = ["a", "A", "a/", "%", "_", "'", "a' OR ''='", "😀", "\u00e1", "a\u0301", " ", "\x00", "/user/a/"]
+
+
+def put(memory, name, user="ana", session="s", agent="rag", day=0.0, **more):
+    told = Episode(id=name, content=f"{name} of {user}", timestamp=NEW_YEAR + timedelta(days=day), **more)
+    return memory.episodes.put(told, user=user, session=session, agent=agent)
+
+
+def names(episodes):
+    return [episode.id for episode in episodes]
+
+
+# -- recent ------------------------------------------------------------------------------------------------------------
+
+
+def test_each_width_finds_its_own_newest_first(memory):
+    for number, (session, agent) in enumerate([("s", "rag"), ("s", "web"), ("t", "rag"), ("s", "rag")]):
+        put(memory, f"e{number}", session=session, agent=agent, day=number)
+
+    recent = memory.episodes.recent
+    assert names(recent("ana", "s", "rag", limit=9)) == ["e3", "e0"]
+    assert names(recent("ana", "s", limit=9)) == ["e3", "e1", "e0"]
+    assert names(recent("ana", agent="rag", limit=9)) == ["e3", "e2", "e0"]
+    assert names(recent("ana", limit=2)) == ["e3", "e2"]
+    assert recent("bob", limit=9) == recent("ana", "S", limit=9) == []
+
+
+@pytest.mark.parametrize("narrowed", ["user", "session", "agent"])
+def test_ids_are_compared_as_they_are_written(memory, narrowed):
+    for number, name in enumerate(HOSTILE):
+        put(memory, f"e{number}", **{narrowed: name})
+    for number, name in enumerate(HOSTILE):
+        wanted = {"user": "ana", narrowed: name}
+        assert names(memory.episodes.recent(**wanted, limit=99)) == [f"e{number}"]
+
+
+def test_of_one_time_the_last_told_comes_first_and_zones_do_not_matter(memory):
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    for name, at in (("b", noon), ("a", noon.astimezone(timezone(timedelta(hours=5)))), ("c", noon)):
+        memory.episodes.put(Episode(id=name, content="x", timestamp=at), user="ana", session="s", agent="a")
+    put(memory, "late", day=0.9)
+    assert names(memory.episodes.recent("ana", limit=9)) == ["late", "c", "a", "b"]
+
+
+def test_what_happened_is_not_what_was_told_last(memory):
+    for name, day in (("b", 2), ("c", 3), ("a", 1)):
+        put(memory, name, day=day)
+    assert names(memory.episodes.recent("ana", limit=9)) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, None, "3"])
+def test_a_limit_is_a_number_from_one_on(memory, limit):
+    with refuses("value", "limit"):
+        memory.episodes.recent("ana", limit=limit)
+
+
+@pytest.mark.parametrize("wrong", [{"user": ""}, {"session": ""}, {"agent": ""}, {"user": 1}, {"agent": b"x"}])
+def test_an_empty_name_is_nobodys(memory, wrong):
+    with pytest.raises(MemoryScopeError):
+        memory.episodes.recent(**{"user": "ana", **wrong}, limit=1)
+
+
+@pytest.mark.parametrize("statement", ["RECENT", "RECENT_SESSION", "RECENT_AGENT", "RECENT_SCOPE"])
+def test_every_width_is_read_from_an_index_in_its_order(memory, statement):
+    put(memory, "e1")
+    memory.episodes.recent("ana", limit=1)
+    asked = getattr(sql, statement)
+    with memory._folder.ledger.reading():
+        plan = memory._index.read(
+            lambda file: file.db.execute(f"EXPLAIN QUERY PLAN {asked}", ("x",) * asked.count("?")).fetchall()
+        )
+    [step] = [row[-1] for row in plan]
+    assert step.startswith("SEARCH")
+    assert "USING" in step
+    assert "INDEX" in step
+    assert "user=?" in step
+    assert ("session=?" in step, "agent=?" in step) == {
+        "RECENT": (False, False), "RECENT_SESSION": (True, False), "RECENT_AGENT": (False, True),
+        "RECENT_SCOPE": (True, True),
+    }[statement]  # fmt: skip
+
+
+def test_those_who_named_no_session_are_found_without_one(memory):
+    memory.observe("no session", id="e1")
+    assert names(memory.episodes.recent(limit=9)) == ["e1"]
+    assert memory.episodes.recent(session="s", limit=9) == []
+
+
+def test_another_path_is_another_place(memory):
+    memory.observe("draft", id="e1", path="draft", metadata={"subject": "a", "predicate": "b", "object": "c"})
+    assert memory.episodes.recent(limit=9) == []
+    assert names(memory.episodes.recent(limit=9, path="draft")) == ["e1"]
+    assert memory.consolidate(ALL).read == 1
+    assert memory.rules.waiting(ALL.id) == 0
+    assert (len(memory.beliefs.query()), len(memory.beliefs.query(path="draft"))) == (0, 1)
+
+
+# -- put ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_again_is_no_event_and_another_under_its_id_is_refused(memory):
+    first = put(memory, "e1")
+    before = told_of(memory)
+    assert put(memory, "e1") == first
+    with pytest.raises(KeyReused, match="'e1'"):
+        put(memory, "e1", day=1)
+    assert told_of(memory) == before
+    put(memory, "e1", user="bob", day=1)
+    put(memory, "e1", session="t", day=1)
+    put(memory, "e1", agent="web", day=1)
+
+
+@pytest.mark.parametrize("own", [{"user": "bob"}, {"session": "t"}, {"agent": "web"}])
+def test_an_episode_that_says_otherwise_is_refused(memory, own):
+    with pytest.raises(MemoryScopeError):
+        memory.episodes.put(
+            Episode(id="e1", content="x", timestamp=NEW_YEAR, **own), user="ana", session="s", agent="rag"
+        )
+    assert told_of(memory) == ["ledger.begin/1"]
+
+
+@pytest.mark.parametrize("missing", ["user", "session", "agent"])
+def test_a_scope_has_all_three(memory, missing):
+    scope = {"user": "ana", "session": "s", "agent": "a"} | {missing: ""}
+    with pytest.raises(MemoryScopeError, match=missing):
+        memory.episodes.put(Episode(id="e1", content="x", timestamp=NEW_YEAR), **scope)
+
+
+def test_a_time_without_a_zone_is_refused():
+    with refuses("time"):
+        Episode(id="e1", content="x", timestamp=datetime(2026, 1, 1))
+
+
+def test_no_program_tells_with_more_trust_than_it_has(memory):
+    with Memory(memory.folder, trust="tool") as tool:
+        assert put(tool, "e1").trust == "tool"
+        assert put(tool, "e2", trust="web").trust == "web"
+
+
+def test_metadata_comes_back_as_it_was_given(memory):
+    given = {"n": 1.5, "deep": {"list": [1, None, "ü", True]}, "😀": "\u202e\x00"}
+    put(memory, "e1", metadata=given)
+    assert memory.episodes.recent("ana", limit=1)[0].metadata == given
+
+
+def test_an_episode_is_found_by_its_name_and_by_its_event(memory):
+    told = put(memory, "e1")
+    assert memory.episodes.get("e1", user="ana") == memory.episodes.get(told.source, user="ana") == told
+    assert memory.episodes.find(told.source) is None
+    with pytest.raises(NotFound):
+        memory.episodes.get("e9")
+
+
+# -- the store ---------------------------------------------------------------------------------------------------------
+
+
+def test_health_counts_this_users_episodes(memory):
+    put(memory, "e1", user="me")
+    put(memory, "e2")
+    health = memory.episodes.health()
+    assert (health.ok, health.fragment_count, health.lock_state, health.version) == (True, 1, "free", 1)
+    assert health.fs_type
+    memory.erase("e1")
+    assert memory.episodes.health().fragment_count == 0
+
+
+def test_a_migration_adds_what_may_be_empty_and_nothing_else(memory):
+    plan = MigrationPlan(target_version=3, operations=[{"op": "add_column", "name": "mood", "nullable": True}])
+    memory.episodes.migrate(plan)
+    memory.episodes.migrate(plan)
+    assert (memory.episodes.columns(), memory.episodes.health().version) == (["mood"], 3)
+    assert told_of(memory).count("config.set/1") == 1
+    for operation, reason in (
+        ({"op": "drop_column", "name": "mood"}, "v1-add-column-only"),
+        ({"op": "add_column", "name": "x", "nullable": False}, "non-nullable-add"),
+        ({"op": "add_column", "name": "x; DROP", "nullable": True}, "v1-add-column-only"),
+    ):
+        with pytest.raises(MigrationNotSupported) as refusal:
+            memory.episodes.migrate(MigrationPlan(target_version=4, operations=[operation]))
+        assert refusal.value.reason == reason
+    with pytest.raises(MigrationNotSupported):
+        memory.episodes.migrate(MigrationPlan(target_version=2))
+    assert memory.episodes.health().version == 3
+
+
+@pytest.mark.parametrize("said", ["", "x", "[]", "{}", '{"version": "x", "columns": 3}', '{"version": 2}'])
+def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(memory, said):
+    memory._folder.ledger.write(lambda: _config(memory, said))
+    assert memory.episodes.columns() == []
+    tell(memory, "Ana likes tea")
+    assert memory.consolidate(ALL).read == 1
+
+
+def _config(memory, said):
+    from tallystick.decide.sessions import set_config
+
+    return set_config(memory._state.work, "episodes.columns", said)

@@ -1,0 +1,417 @@
+"""Erasure reaches every word that a person or a program can enter: every field of every event that holds words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tallystick import Memory, MemoryNode, NeedsApproval, Refused
+from tallystick.records.errors import NotApproved, NotFound, NotWritten
+from tallystick.records.event import Draft
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
+from tallystick.records.rule import ConsolidationRule
+from tallystick.records.schema import SCHEMA, WORDS, words_in
+from tallystick.repair.check import check
+from tests.refusals import refuses
+
+MARK = "zuxu"  # no id has a u
+
+NOT_ENTERED = {  # fields that hold words, and no call of a person's or a program's that fills them
+    ("graph.put/1", "events"): "events of a graph come with an envelope, as nodes do",
+    ("graph.put/1", "piece"): "a record that is too long for one line, in pieces",
+    ("graph.put/1", "names"): "beside a piece",
+    ("receipt.put/1", "receipts.embedder"): "a setting names the embedder",
+    ("frame.put/1", "frame.source"): "says that a frame is the user's",
+    ("ledger.copy/1", "place"): "where a copy was made: the ledger needs it, and erasure says so",
+    ("ledger.prune/1", "place"): "where segments were moved",
+    ("ledger.restore/1", "from"): "which backup was restored",
+    ("ledger.repair/1", "settled"): "names that led nowhere",
+}
+
+
+def word(field: str) -> str:
+    return f"{MARK}{field.replace('_', '')}"
+
+
+def plant(memory: Memory) -> list[str]:
+    """Put a marked word into every field; the names by which all of them are erased."""
+    belief = memory.remember(
+        word("text"), key=word("key"), about=f"person-{word('about')}", kind=word("kind"), tags=[word("tag")],
+        evidence=[word("evidence")], source_type=word("sourcetype"), triple=(word("s"), word("p"), word("o")),
+        session=word("session"), agent=word("agent"), data={word("name"): word("data")}, idempotency_key=word("idem"),
+    )  # fmt: skip
+    memory.revise(word("key"), word("revised"), reason=word("reason"), views={"x": word("view")})
+    memory.outcome([word("key")], 1.0, reason=word("outcome"))
+    memory.forget(word("key"), reason=word("forget"))
+    memory.remember(word("wrong"), key=word("invalid"))
+    memory.invalidate(word("invalid"), word("invalidated"))
+    told = memory.observe(
+        f"Ana lives in {word('town').capitalize()}.", id=word("episode"), session=word("session"), agent=word("agent"),
+        metadata={word("meta"): word("data")}, source_node=word("node"),
+    )  # fmt: skip
+    memory.archive(told.id, reason=word("fade"))
+    memory.observe(word("second"), id=word("episode2"))
+    memory.remember(word("wrong"), key=word("invalid2"))
+    memory.forget(word("episode2"), reason=word("retract"))
+    front = {"description": word("description"), "title": word("title"), "tags": [word("tag")]}
+    memory.pages.create(f"person-{word('page')}", **front)
+    memory.pages.append(f"person-{word('old')}", word("entry"), key=word("entry"))
+    memory.pages.describe(f"person-{word('old')}", description=word("description"))
+    old = memory.pages.folder / f"person-{word('old')}.md"
+    old.rename(old.with_name(f"person-{word('new')}.md"))
+    memory.pages.sync()
+    memory.paths.branch(word("path"))
+    memory.paths.branch(word("below"), word("path"))
+    memory.remember(word("onpath"), path=word("below"))
+    memory.outcome([memory.on(word("below")).beliefs.query()[-1].id], 1.0, reason=word("o"), path=word("below"))
+    memory.relate(memory.on(word("below")).beliefs.query()[-1].id, word("invalid2"), word("rel"), path=word("below"))
+    memory.paths.merge(word("below"))
+    memory.paths.compact(word("path"), summary=word("summary"))
+    memory.paths.branch(word("given"))
+    memory.distrust(f"agent:{word('source')}", reason=word("distrust"))
+    memory.restore_trust(f"agent:{word('source')}", reason=word("again"))
+    memory.distrust("trust:web", reason=word("why"))
+    memory.frames.put(
+        word("frame"), {"recency": 1.0}, template=f"{word('template')} {{blocks}}",
+        filters={"tag_patterns": [word("filter")]}, guarantees=[word("guaranteed")],
+    )  # fmt: skip
+    memory.frames.put(word("frame2"), {"recency": 1.0})
+    memory.frames.drop(word("frame2"))
+    memory.frame(word("frame"), word("framed"), receipt=True, keep_question=True)
+    memory.config.set(word("setting"), word("value"))
+    memory.rules.put(ConsolidationRule(
+        id=word("rule"), cadence={"every": 1}, when_filter=f"content LIKE '{word('when')}%'", then_emits=["x"],
+    ))  # fmt: skip
+    session = memory.work.start(word("task"))
+    memory.work.end(session)
+    memory.graph.import_envelope(GraphEnvelope(metadata={word("meta"): word("envelope")}))
+    memory.graph.save_profile(MemoryProfile(id=word("profile"), properties={"name": word("profilename")}))
+    memory.graph.save_nodes([MemoryNode(id=word(f"node{n}"), kind="thing", label=word(f"label{n}")) for n in (1, 2)])
+    memory.graph.save_edge(MemoryEdge(id=word("edge"), source=word("node1"), target=word("node2"), kind=word("rel")))
+    memory.graph.merge(word("node1"), word("node2"), sure=True)
+    found = memory.recall(word("question"), session=word("session"), receipt=True, keep_question=True)
+    memory.remember(word("mine"), key=word("mine"), path=word("given"))
+    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval):
+        agent.remember(word("theirs"), key=word("mine"), path=word("given"), idempotency_key=word("askedkey"))
+    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval):
+        agent.forget(word("invalid2"), reason=word("askedreason"))
+    write = memory._folder.ledger.write  # what a rule, a fold or another program records, in the words of somebody
+    write(lambda: [
+        Draft("rule.ran/1", {"user": "me", "id": word("rule"), "through": 1, "considered": 1, "made": {}}),
+        Draft("rule.found/1", {"user": "me", "id": word("rule"), "ids": [told.source], "reason": word("found")}),
+        Draft("rule.drop/1", {"user": "me", "id": word("rule")}),
+        Draft("rule.put/1", {"user": "me", "rule": {
+            "id": word("rule"), "cadence": {"cron": word("cron")}, "when_filter": "", "then_emits": [word("to")]}}),
+        Draft("delta.noop/1", {"user": "me", "agent": word("agent"), "path": word("given"), "why": word("noop"),
+                               "step": {"rule": word("rule"), "sources": [told.source]}, "corroborates": []}),
+        Draft("page.fold/1", {"user": "me", "about": f"person-{word('page')}", "into": {"a": "b"}}),
+        Draft("page.put/1", {"user": "me", "about": f"person-{word('page')}", "front": {"reason": word("flagged")}}),
+        Draft("graph.propose/1", {"user": "me", "node": word("node1"), "into": word("node2"), "score": 1,
+                                  "names": [word("other")], "reasons": [word("alike")]}),
+        Draft("graph.dismiss/1", {"user": "me", "node": word("node1"), "into": word("node2")}),
+        Draft("graph.unmerge/1", {"user": "me", "node": word("node1")}),
+        Draft("graph.put/1", {"user": "me", "paths": [{"path_id": word("graphpath")}]}),
+        Draft("review.ask/1", {"review": "r-20260520-1200-abcdef", "user": "me", "digest": "0" * 64, "why": word("why"),
+                               "action": {"kind": "remember", "changes": {"text": word("text")}}}),
+    ])  # fmt: skip
+    with Memory(memory.folder, by="mcp:1", trust="web") as web:
+        web.remember(word("web"), key=word("webkey"))
+    [asked] = [each for each in memory.reviews.waiting() if each.action.kind == "trust"]
+    memory.reviews.reject(asked.id, reason=word("rejected"))
+    memory.observe(word("third"), path=word("given"))
+    memory.paths.abandon(word("given"), word("abandoned"))
+    memory.receipts.flush()
+    assert belief.key == word("key")
+    return [
+        word("key"), word("invalid"), word("invalid2"), word("webkey"), "r-20260520-1200-abcdef",
+        word("episode"), word("episode2"), f"page:person-{word('page')}",
+        word("entry"), f"page:person-{word('new')}",
+        f"path:{word('given')}", f"path:{word('below')}", f"path:{word('path')}", f"source:agent:{word('source')}",
+        "source:trust:web", f"frame:{word('frame')}", f"frame:{word('frame2')}", f"setting:{word('setting')}",
+        f"rule:{word('rule')}", f"session:{session}", "graph:metadata", f"node:{word('profile')}",
+        f"node:{word('graphpath')}", f"node:{word('node1')}", f"node:{word('node2')}", f"node:{word('edge')}",
+        f"receipt:{found.receipt}",
+    ]  # fmt: skip
+
+
+def all_words(op: str, schema: dict[str, Any], inside: str = "") -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for name, kind in schema.items():
+        if isinstance(kind, dict):
+            found |= all_words(op, kind, f"{inside}{name}.")
+        elif kind in WORDS:
+            found.add((op, f"{inside}{name}"))
+    return found
+
+
+def holding(*folders: Path) -> list[str]:
+    mark = MARK.encode()
+    every = [path for folder in folders for path in folder.rglob("*")]
+    return sorted(
+        str(path) for path in every
+        if mark in str(path).casefold().encode() or (path.is_file() and mark in path.read_bytes().lower())
+    )  # fmt: skip
+
+
+def where(folder: Path) -> list[str]:
+    """The marked words that are left, each with the file that has it."""
+    found = [(path.name, path.read_bytes().lower()) for path in folder.rglob("*") if path.is_file()]
+    marked = re.compile(rb".{0,30}%b\w*" % MARK.encode())
+    return sorted({f"{name}: {each!r}" for name, data in found for each in marked.findall(data)})
+
+
+def parts_of(memory: Memory) -> dict[str, Any]:
+    """All that decisions are made on, but the beliefs themselves, and how far the graph has come: that has no words."""
+    found: dict[str, Any] = orjson.loads(b"{" + memory._folder.state.dump().rpartition(b"\n],")[2])
+    parts = found.pop("parts")
+    return {**{name: part for name, part in parts.items() if name != "graph"}, **found}
+
+
+def test_every_word_of_every_event_can_be_erased(memory: Memory, home: Path) -> None:
+    memory.backup()
+    names = plant(memory)
+    memory.backup()
+    planted = {
+        (event.op, field) for event in memory.log() if event.body
+        for field, value in words_in(event.op, event.body) if MARK in str(value).casefold()
+    }  # fmt: skip
+    alike = {op: next(first for first in SCHEMA if SCHEMA[first] is SCHEMA[op]) for op in SCHEMA}
+    wanted = {pair for op in set(alike.values()) for pair in all_words(op, SCHEMA[op])}
+    missing = sorted(wanted - {(alike[op], field) for op, field in planted} - NOT_ENTERED.keys())
+    assert missing == [], "\n".join(map(str, missing))
+
+    half = len(names) // 2
+    one_by_one, together = names[:half], names[half:]
+    for name in one_by_one:
+        memory.erase(name)
+    memory.erase(*together)
+    followed = parts_of(memory)
+    memory.close()
+
+    left = holding(home)
+    assert left == [], "\n".join(left + where(home))
+    (memory.folder / "snapshot.json").unlink()
+    with Memory() as again:
+        for name, part in parts_of(again).items():
+            assert part == followed[name], name
+        assert again.ledger.verify().ok
+    assert [finding.code for finding in check(memory.folder) if finding.severity == "error"] == []
+
+
+def test_what_a_page_says_of_itself_is_erased_and_what_is_held_about_it_stays(memory: Memory, home: Path) -> None:
+    memory.pages.create("person-bob", description=f"Bob has a {MARK} problem", title=f"{MARK} Bob", tags=[MARK])
+    memory.pages.archive("person-bob")
+    memory.remember("Bob likes tea", about="person-bob", key="tea")
+    page = memory.folder / "memory" / "person-bob.md"
+    page.write_text(page.read_text().replace("status:", f"mood: {MARK}\nstatus:"))
+    memory.erase("page:person-bob")
+
+    assert holding(home) == []
+    assert "Bob likes tea" in page.read_text()
+    assert [info.status for info in memory.pages.list(True, True) if info.path == "person-bob.md"] == ["archived"]
+    assert memory.show("tea").status == "active"
+
+
+def test_a_source_stays_out_of_recall_when_the_reason_is_erased(memory: Memory, home: Path) -> None:
+    memory.distrust("mcp:1", reason=f"it told of {MARK}")
+    memory.erase("source:mcp:1")
+
+    assert holding(home) == []
+    [standing] = [each for each in memory.sources() if each.source == "mcp:1"]
+    assert standing.withheld is not None
+    assert standing.withheld.reason == ""
+
+
+def test_the_hours_of_a_working_session_count_when_its_name_is_erased(memory: Memory) -> None:
+    before = memory.work.hours
+    session = memory.work.start(MARK)
+    memory.remember("work")
+    memory.erase(f"session:{session}")
+    memory.close()
+    (memory.folder / "snapshot.json").unlink()
+    with Memory() as again:
+        assert again.work.session == ""
+        assert again.work.hours >= before
+
+
+@pytest.mark.parametrize("name", ["page:nobody", "path:nowhere", "source:mcp:9", "frame:none", "rule:none", "graph:x"])
+def test_erasing_what_has_no_words_is_refused_in_a_line(memory: Memory, name: str) -> None:
+    size = memory.ledger.size
+    with pytest.raises(Refused, match=re.escape(name.partition(":")[2])):
+        memory.erase(name)
+    assert memory.ledger.size == size
+
+
+def test_a_path_is_erased_after_those_that_branched_from_it(memory: Memory) -> None:
+    memory.paths.branch("a")
+    memory.paths.branch("b", "a")
+    with refuses("state", "'b'"):
+        memory.erase("path:a")
+
+
+def test_no_program_erases_what_is_no_belief(memory: Memory) -> None:
+    memory.pages.create("person-bob", description="words")
+    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NotApproved):
+        agent.erase("page:person-bob")
+    assert "words" in (memory.folder / "memory" / "person-bob.md").read_text()
+
+
+def test_a_key_that_looks_like_a_page_is_erased_as_the_belief_it_names(memory: Memory) -> None:
+    memory.remember("words", key="page:person-bob")
+    assert [belief.key for belief in memory.erase("page:person-bob").beliefs] == ["page:person-bob"]
+
+
+def erased(memory: Memory, *names: str) -> list[str]:
+    """The files that hold the mark after an erasure, here and in copies; the memory is as its ledger says."""
+    folder = memory.folder
+    memory.receipts.flush()
+    memory.erase(*names)
+    memory.close()
+    assert [each for each in check(folder) if each.severity == "error"] == []
+    found = [path for path in folder.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    return [str(path.relative_to(folder)) for path in found] + [str(path) for path in folder.rglob(f"*{MARK}*")]
+
+
+def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory: Memory) -> None:
+    memory.remember("The office is in Bonn", key="office")
+    memory.paths.branch("plan")
+    said = memory.remember(word("office"), key="office", path="plan")
+    memory.observe(word("told"), id="told", path="plan")
+    memory.archive("told", reason=word("fade"))
+    memory.recall(word("question"), path="plan", receipt=True, keep_question=True)
+    told = Provenance(sources=(said.id,))
+    memory.graph.save_node(MemoryNode(id="n", kind="thing", label=word("label"), provenance=told))
+    memory.revise("office", "The office is in Cologne")
+    memory.paths.merge("plan", conflicts="review")
+    memory.backup()
+
+    assert erased(memory, "path:plan") == []
+
+
+def test_the_name_of_a_path_is_in_no_snapshot_once_it_is_erased(memory: Memory) -> None:
+    memory.paths.branch(word("path"))
+    memory.paths.abandon(word("path"), "x")
+    memory.paths.reopen(word("path"), "y")
+    memory.recall("tea", path=word("path"), receipt=True)
+    with Memory(memory.folder, by="mcp:agent", trust="agent") as agent:
+        agent.paths.branch(word("agents"))
+
+    assert erased(memory, f"path:{word('path')}", f"path:{word('agents')}") == []
+
+
+def test_what_was_merged_stays_without_the_name_of_the_path_that_it_came_from(memory: Memory) -> None:
+    memory.remember("The office is in Bonn", key="office")
+    memory.paths.branch(word("path"))
+    on = memory.on(word("path"))
+    on.revise("office", "The office is in Cologne")
+    on.remember("It has a garden", key="garden", rests_on=["office"])
+    memory.paths.merge(word("path"))
+
+    assert erased(memory, f"path:{word('path')}") == []
+    with Memory(memory.folder) as again:
+        assert [again.show(key).text for key in ("office", "garden")] == ["The office is in Cologne", "It has a garden"]
+
+
+def test_with_what_was_served_goes_how_it_was_asked_for(memory: Memory) -> None:
+    memory.remember("The harbour is deep", key="harbour", about=f"person-{word('about')}", tags=[word("tag")])
+    memory.remember("The harbour is old", key="other")
+    for filters in ({"about": f"person-{word('about')}"}, {"tags": [word("tag")]}):
+        assert memory.recall("the harbour", filters=filters, receipt=True)
+
+    assert erased(memory, "harbour") == []
+
+
+def test_with_a_node_goes_what_happened_to_it(memory: Memory) -> None:
+    memory.graph.save_node(MemoryNode(id=word("node"), kind="thing", label="x"))
+    put = MemoryEvent.new(
+        "custom", "2026-05-20T12:00:00.000000Z", subject_ids=[word("node")], payload={"label": word("label")}
+    )
+    memory.graph.import_envelope(GraphEnvelope(events=(put,)))
+
+    assert erased(memory, f"node:{word('node')}") == []
+
+
+def test_a_page_goes_from_what_a_restore_set_aside(memory: Memory) -> None:
+    memory.pages.create(f"person-{word('page')}", description=word("description"))
+    copy, folder = memory.backup(), memory.folder
+    memory.close()
+    with Memory.restore(copy, folder) as restored:
+        assert list(folder.glob(f"backup/*-before-restore/memory/person-{word('page')}.md"))
+        assert erased(restored, f"page:person-{word('page')}") == []
+
+
+@pytest.mark.parametrize("part", ["memory", "backup", "memory/person-bob.md"])
+def test_nothing_is_erased_while_a_part_cannot_be_read(memory: Memory, part: str, monkeypatch) -> None:
+    memory.remember(word("text"), key="bob", about="person-bob")
+    memory.backup()
+    size, place = memory.ledger.size, memory.folder / part
+    look, read = os.scandir, os.open
+
+    def scandir(path):
+        if str(path) == str(place):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return look(path)
+
+    def opened(path, *how, **said):
+        if str(path) == str(place):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path, *how, **said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", scandir)
+        patch.setattr(os, "open", opened)
+        with pytest.raises(NotWritten, match=part):
+            memory.erase("bob")
+    assert memory.ledger.size == size
+    assert erased(memory, "bob") == []
+
+
+def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Memory, monkeypatch) -> None:
+    memory.remember(word("text"), key="bob", about="person-bob")
+    fresh, is_link = memory.folder / "memory" / ".person-bob.md.new", os.path.islink
+
+    def looked_at(path):
+        if str(path) == str(fresh):
+            fresh.unlink(missing_ok=True)  # its writer has put it in place
+        return is_link(path)
+
+    fresh.write_text("another's, half written")
+    with monkeypatch.context() as patch:
+        patch.setattr(os.path, "islink", looked_at)
+        assert [belief.key for belief in memory.erase("bob").beliefs] == ["bob"]
+    assert not fresh.exists()
+
+
+def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_that_has_such_a_name(
+    memory: Memory, home: Path
+) -> None:
+    for was, to in (("ana", "anna"), ("bea", "ana")):  # one name is that of two pages, after each other
+        memory.pages.append(f"person-{was}", f"said of {was}", key=was)
+        memory.pages.describe(f"person-{was}", description=f"{MARK} {was}" if was == "ana" else "stays")
+        page = memory.pages.folder / f"person-{was}.md"
+        page.rename(page.with_name(f"person-{to}.md"))
+        memory.pages.sync()
+    memory.erase("ana")
+
+    memory.erase("page:person-anna")
+
+    assert holding(home) == []
+    assert b"person-anna" not in b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    with pytest.raises(NotFound, match="'person-bea'"):
+        memory.erase("page:person-bea")
+    info = memory.pages.read("person-ana").info
+    followed = parts_of(memory)["pages"]
+    memory.close()
+    (memory.folder / "snapshot.json").unlink()
+    with Memory() as again:
+        assert parts_of(again)["pages"] == followed
+        assert again.pages.read("person-ana").info == info
+        assert (info.description, again.show("bea").about) == ("stays", "person-ana")

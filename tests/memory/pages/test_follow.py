@@ -1,0 +1,87 @@
+"""Pages that follow what is remembered hold nobody up."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tallystick import Memory
+from tallystick.memory.pages import follow as page_follow
+from tallystick.memory.pages.sync import Sync
+from tests.memory.paged import folder_in, is_settled, page_at
+
+
+def test_a_single_remember_has_its_page_written_in_the_same_call(memory):
+    memory.remember("one", about="person-ana")
+    assert "\none\n" in page_at(memory, "person-ana.md").read_text()
+
+
+@pytest.mark.parametrize("idle", [0, 3600])
+def test_in_a_run_of_writes_pages_take_a_small_part_of_the_time_also_after_a_long_pause(home, monkeypatch, idle):
+    now, spent, real = [1000.0], [0.0], Sync.run
+
+    def slow(run, only=None):
+        now[0] += 0.03
+        spent[0] += 0.03
+        return real(run, only)
+
+    monkeypatch.setattr(page_follow, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with Memory(folder_in(home / "kept")) as m:
+        m.remember("the first", about="person-ana")
+        now[0] += idle
+        monkeypatch.setattr(Sync, "run", slow)
+        began = now[0]
+        for number in range(150):
+            m.remember(f"number {number}", about="person-ana")
+            now[0] += 0.01
+        assert 0 < spent[0] <= 0.1 + 0.03 + 0.1 * (now[0] - began)
+    with Memory(m.folder) as again:
+        assert page_at(again, "person-ana.md").read_text().count("\n## [") == 151
+        is_settled(again)
+
+
+def test_what_is_far_behind_is_left_to_whoever_asks_for_it(home, monkeypatch):
+    monkeypatch.setattr(page_follow, "FAR", 3)
+    with Memory(folder_in(home / "kept")) as m:
+        m._follower._is_on = False
+        for number in range(6):
+            m.remember(f"number {number}", about="person-ana")
+        m._follower._is_on = True
+        m.remember("the last", about="person-ana")
+        assert not page_at(m, "person-ana.md").exists()
+    with Memory(m.folder) as again:
+        again.pages.sync()
+        assert page_at(again, "person-ana.md").read_text().count("\n## [") == 7
+
+
+def test_what_goes_wrong_with_pages_is_nobodys_matter_who_remembers(home, monkeypatch):
+    with Memory(folder_in(home / "kept")) as m:
+        monkeypatch.setattr(Sync, "run", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        m.remember("one", about="person-ana")
+        monkeypatch.undo()
+        m.remember("two", about="person-ana")
+        assert page_at(m, "person-ana.md").read_text().count("\n## [") == 2
+
+
+def test_what_concerns_no_page_writes_none(memory, monkeypatch):
+    monkeypatch.setattr(Sync, "run", lambda *_: pytest.fail("nothing is to be written"))
+    memory.observe("somebody said hello")
+
+
+def seconds_for(folder: Path, count: int) -> float:
+    with Memory(folder) as m:
+        m.remember("the first", about="person-ana")
+        began = time.perf_counter()
+        for number in range(count):
+            m.remember(f"belief number {number} of many", about=f"person-p{number % 50}")
+        return time.perf_counter() - began
+
+
+@pytest.mark.soak
+def test_twenty_thousand_beliefs_are_remembered_nearly_as_fast_with_pages_as_without(home):
+    with_pages = seconds_for(folder_in(home / "with"), 20_000)
+    without = seconds_for(folder_in(home / "without", "follow = false\n"), 20_000)
+    assert with_pages <= 1.3 * without  # about a fifth, and a noisy machine

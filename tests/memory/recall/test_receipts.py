@@ -1,0 +1,319 @@
+"""Receipts of what was recalled: kept without holding anybody up, found again, and emptied with what they tell of."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from tallystick import Memory
+from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
+from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused
+from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.receipt import Receipt
+from tests.refusals import refuses
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def receipts(memory, told) -> ReceiptStore:
+    return ReceiptStore(memory._folder, memory._gate, memory.user, told.append)
+
+
+@pytest.fixture
+def use(memory, receipts) -> FeedbackService:
+    return FeedbackService(memory._folder, memory._gate, receipts, memory.user)
+
+
+def made(memory: Memory, **more) -> Receipt:
+    end = memory._folder.ledger.end
+    return Receipt.made(**{"at": memory._folder.ledger.now(), "head": (end.seq, end.hash), "hits": (), "k": 5, **more})
+
+
+def ops(memory: Memory) -> list[str]:
+    return [event.op for event in memory._folder.events() if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
+
+
+# -- keeping -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_waiting_is_no_event(memory, receipts):
+    memory.remember("tea")
+    before = memory.status().events
+    receipts.flush()
+
+    assert memory.status().events == before
+
+
+def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(memory, receipts):
+    kept = [made(memory) for _ in range(GROUP)]
+    for receipt in kept[:-1]:
+        receipts.keep(receipt)
+
+    assert ops(memory) == []
+    assert receipts.get(kept[0].id) == kept[0]
+    receipts.keep(kept[-1])
+    assert ops(memory) == [RECEIPT_PUT]
+    assert [receipts.get(each.id) for each in kept] == kept
+
+
+def test_the_newest_come_first_and_no_more_than_are_wanted(memory, receipts):
+    kept = [made(memory, at=f"2026-05-03T14:00:0{number}.000000Z") for number in range(4)]
+    for receipt in kept[:2]:
+        receipts.keep(receipt)
+    receipts.flush()
+    for receipt in kept[2:]:
+        receipts.keep(receipt)
+
+    assert receipts.all() == kept[::-1]
+    assert receipts.all(limit=3) == kept[:0:-1]
+    for limit in (0, -1, True, 2.0):
+        with refuses("value", "limit"):
+            receipts.all(limit=limit)
+
+
+def test_another_program_and_a_later_one_find_what_was_written(memory, receipts, home):
+    receipt = made(memory, question="what does Ana drink?", asked={"session": "s1", "floor": 0.2}, frame="task")
+    receipts.keep(receipt)
+    receipts.flush()
+
+    with Memory(by="mcp:1") as other:
+        found = ReceiptStore(other._folder, other._gate, "me")
+        assert found.get(receipt.id) == receipt
+        other.ledger.compact()
+    with Memory() as later:
+        assert ReceiptStore(later._folder, later._gate, "me").all() == [receipt]
+
+
+def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
+    receipt = made(memory)
+    receipts.keep(receipt)
+    receipts.flush()
+    memory.ledger.compact()
+    memory.ledger.prune(tmp_path / "away")
+
+    assert receipts.all() == []
+    with pytest.raises(NotFound, match=receipt.id):
+        receipts.get(receipt.id)
+
+
+def test_no_receipt_is_read_across_users(memory, receipts):
+    hers = made(memory, user="ana", question="where is my tea?")
+    receipts.keep(hers)
+    for _ in range(2):
+        assert receipts.all() == []
+        assert receipts.all(user="ana") == [hers]
+        with pytest.raises(NotFound):
+            receipts.get(hers.id)
+        receipts.flush()
+
+
+@pytest.mark.parametrize("name", ["", "x", "01", "Z" * 40, "\ud800", "🫖"])
+def test_a_receipt_that_is_not_there_is_not_found(memory, receipts, name):
+    receipts.keep(made(memory))
+    receipts.flush()
+
+    with pytest.raises(NotFound):
+        receipts.get(name)
+
+
+# -- never in a reader's way -------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_refuses_is_told_once_and_never_raised(memory, receipts, told, monkeypatch):
+    def refuse(*_args):
+        raise NotWritten("the disk is full")
+
+    monkeypatch.setattr(memory._folder.ledger, "write", refuse)
+    for _ in range(GROUP * 3):
+        receipts.keep(made(memory))
+    receipts.flush()
+
+    assert told == ["receipts of what was recalled could not be kept: the disk is full"]
+    assert receipts.all() == []
+
+
+def test_a_memory_that_may_only_be_read_keeps_none(memory):
+    memory.remember("tea")
+    told: list[str] = []
+    with Memory(read_only=True) as reader:
+        receipts = ReceiptStore(reader._folder, reader._gate, "me", told.append)
+        receipts.keep(made(memory))
+        receipts.flush()
+        receipts.keep(made(memory))
+        receipts.flush()
+
+    assert len(told) == 1
+    assert ops(memory) == []
+
+
+def test_a_closed_memory_drops_what_comes_too_late(home):
+    memory = Memory()
+    late, told = made(memory), list[str]()
+    receipts = ReceiptStore(memory._folder, memory._gate, "me", told.append)
+    memory.close()
+    receipts.keep(late)
+    receipts.flush()
+
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("trust", ["tool", "web"])
+def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
+    with Memory(trust=trust) as memory:
+        receipts = ReceiptStore(memory._folder, memory._gate, "me")
+        receipts.keep(made(memory))
+        receipts.flush()
+
+        assert (receipts.all(), ops(memory)) == ([], [])
+
+
+def test_inside_a_batch_receipts_wait_so_that_taking_it_back_does_not_take_them(memory, receipts):
+    with suppress(ZeroDivisionError), memory.batch():
+        memory.remember("tea")
+        for _ in range(GROUP + 1):
+            receipts.keep(made(memory))
+        receipts.flush()
+        _ = 1 / 0
+    assert memory.beliefs.query() == []
+
+    assert (ops(memory), len(receipts.all())) == ([], GROUP + 1)
+    receipts.flush()
+    assert len(receipts.all()) == GROUP + 1
+
+
+def test_what_waits_has_a_bound(memory, receipts):
+    one = made(memory)
+    with memory.batch():
+        for _ in range(MOST + 10):
+            receipts.keep(one)
+
+        assert len(receipts._waiting) == MOST
+
+
+def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
+    kept = [[made(memory) for _ in range(GROUP)] for _ in range(6)]
+
+    def work(mine: list[Receipt]) -> None:
+        for receipt in mine:
+            receipts.keep(receipt)
+            assert receipts.get(receipt.id) == receipt
+
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in kept]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    receipts.flush()
+
+    written = [
+        receipt["id"]
+        for event in memory._folder.events()
+        if event.op == RECEIPT_PUT
+        for receipt in event.body["receipts"]
+    ]
+    assert sorted(written) == sorted(receipt.id for mine in kept for receipt in mine)
+
+
+def test_whoever_holds_the_ledger_is_not_held_up_by_one_who_writes_receipts(memory, receipts):
+    for _ in range(GROUP - 1):
+        receipts.keep(made(memory))
+    with memory._folder.ledger.reading():
+        writer = threading.Thread(target=receipts.keep, args=(made(memory),))
+        writer.start()
+        time.sleep(0.05)  # it waits for its turn, with the pen in hand
+        receipts.keep(made(memory))
+    writer.join()
+
+    assert len(receipts.all(limit=100)) == GROUP + 1
+
+
+# -- outcomes and fading -----------------------------------------------------------------------------------------------
+
+
+def test_an_outcome_by_receipt_counts_for_what_was_served_and_is_still_there(memory, receipts, use):
+    tea, rum, hello = memory.remember("tea"), memory.remember("rum"), memory.observe("hello", id="D1")
+    source = memory._folder.state.episodes.find("me", hello.id)[0].source
+    receipt = made(memory, hits=((tea.id, 0.9), (rum.id, 0.5), (source, 0.1)))
+    receipts.keep(receipt)
+    memory.erase(rum.id)
+
+    assert use.outcome(receipt=receipt.id, signal=0) == [tea.id, source]
+    assert use.outcome(["D1"], 1, weight=2, reason="it was so") == [source]
+    assert ops(memory) == [OUTCOME_PUT, OUTCOME_PUT]
+
+
+def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
+    tea = memory.remember("tea", confidence=0.5)
+    with memory._folder.ledger.reading():
+        row = "SELECT confidence FROM blocks"
+        before = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+    use.outcome([tea.id], 0)
+    with memory._folder.ledger.reading():
+        after = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+
+    assert after < before == 0.5
+
+
+def test_a_text_where_a_list_is_meant_is_a_slip_and_told(use):
+    with refuses("value", "'tea'"):
+        use.outcome("tea")
+
+
+@pytest.mark.parametrize("trust", ["tool", "web"])
+def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
+    with Memory() as memory:
+        name = memory.remember("tea").id
+    with Memory(trust=trust) as memory:
+        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        with pytest.raises(Refused, match=trust):
+            use.outcome([name])
+        assert ops(memory) == []
+
+
+def test_only_a_person_puts_episodes_out_of_recall(home):
+    with Memory(trust="agent") as memory:
+        memory.observe("hello", id="D1")
+        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        with pytest.raises(NotApproved, match="agent"):
+            use.archive(["D1"])
+        assert ops(memory) == []
+
+
+def test_an_episode_that_faded_is_not_recalled_and_stays_in_history(memory, use):
+    memory.observe("Ana drinks rooibos", id="D1")
+    assert [hit.id for hit in memory.recall("rooibos")] == ["D1"]
+
+    assert len(use.archive(["D1"])) == 1
+    assert use.archive(["D1"]) == []
+    assert memory.recall("rooibos") == []
+    assert memory.episodes.get("D1").content == "Ana drinks rooibos"
+    memory.rebuild_index()
+    assert memory.recall("rooibos") == []
+
+
+def test_erasing_a_belief_leaves_no_trace_of_the_question_that_found_it(memory, receipts, use):
+    name = memory.remember("Ana's number is 555-0199", key="number").id
+    other = memory.remember("Bob likes chess").id
+    receipts.keep(made(memory, hits=((name, 0.9),), question="what is the number of Ana Quillfeather?"))
+    receipts.keep(made(memory, hits=((other, 0.9),), question="what does Bob play?"))
+    receipts.keep(made(memory, hits=((name, 0.9), (other, 0.1))))
+    receipts.flush()
+    use.outcome([name, other], 1, reason="Quillfeather answered the phone")
+    memory.backup()
+    memory.erase("number")
+
+    left = [path.read_bytes() for path in memory.folder.rglob("*") if path.is_file()]
+    assert [data for data in left if b"Ana Quillfeather" in data or b"555-0199" in data] == []
+    assert sorted(each.question for each in receipts.all()) == ["", "what does Bob play?"]
+    assert memory.ledger.verify().ok
+    with Memory(by="mcp:1") as again:
+        assert json.loads(again._state.dump()) == json.loads(memory._state.dump())

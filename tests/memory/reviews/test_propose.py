@@ -1,0 +1,690 @@
+"""Actions that are proposed and applied, and the yes that goes with them: for one action, once, until it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action, Applied, Approval, Review
+from tests.memory.conftest import Clock
+from tests.refusals import refuses
+
+Door = Callable[..., Memory]
+
+
+@pytest.fixture
+def memory(home: object, clock: Clock) -> Iterator[Memory]:
+    with Memory(clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def door(memory: Memory, clock: Clock) -> Iterator[Door]:
+    opened = []
+
+    def open_as(trust: str, by: str = "", **more: Any) -> Memory:
+        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test", clock=clock, **more))
+        return opened[-1]
+
+    yield open_as
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def agent(door: Door) -> Memory:
+    return door("agent")
+
+
+def refused(why: str, do: Callable[[], object], memory: Memory) -> None:
+    """It is refused for that reason, and nothing changes but one event that says so."""
+    before, number = memory.beliefs.all(), memory.status().events
+    with pytest.raises(NotApproved) as error:
+        do()
+    assert error.value.why == why
+    assert "\n" not in str(error.value)
+    last = list(memory.log(number))
+    assert [(event.op, event.body and event.body["why"]) for event in last] == [("review.refuse/1", why)]
+    assert memory.beliefs.all() == before
+
+
+def set_policy(memory: Memory, text: str) -> None:
+    (memory.folder / "tallystick.toml").write_text(text, "utf-8")
+
+
+# -- actions -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_policy_allows_is_applied_at_once(memory: Memory) -> None:
+    memory.remember("Ana prefers tea", key="tea")
+    done = memory.propose(memory.action("supersede", "tea", text="Ana prefers coffee", reason="she said so"))
+
+    assert isinstance(done, Applied)
+    assert done.ids == (memory.show("tea").id,)
+    assert [event.op for event in done.events] == ["belief.supersede/1"]
+    assert (memory.show("tea").text, memory.show("tea").reason) == ("Ana prefers coffee", "she said so")
+    assert done.to_dict()["ids"] == list(done.ids)
+
+
+def test_what_it_does_not_allow_waits_and_is_asked_once(memory: Memory, agent: Memory) -> None:
+    memory.remember("Ana prefers tea", key="tea")
+    action = agent.action("archive", "tea", reason="old")
+    review = agent.propose(action)
+
+    assert isinstance(review, Review)
+    assert review.action == action
+    assert agent.propose(action) == review
+    assert agent.propose(agent.action("forget", "tea", reason="old")) == review, "another word for the same"
+    with pytest.raises(NeedsApproval, match="archive") as held:
+        agent.apply(action)
+    assert held.value.review == review.id
+    assert memory.show("tea").status == "active"
+    assert len(memory.reviews) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "said"),
+    [("activate", ["gone"], {}), ("reinforce", ["tea", "guess"], {"weight": 2.0}), ("promote", ["guess"], {}),
+     ("promote", ["guess"], {"confidence": 0.95}), ("merge", ["tea", "also"], {}), ("retract", ["tea"], {}),
+     ("supersede", ["tea"], {"text": "x", "tags": ["a"]}), ("archive", ["tea"], {}), ("erase", ["tea", "also"], {}),
+     ("trust", ["rum"], {}), ("compact", ["person-ana"], {}), ("remember", [], {"text": "new", "key": "new"}),
+     ("remember", [], {"text": "not new", "key": "tea"})],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["at once", "approve", "grant"])
+def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(
+    memory: Memory, door: Door, kind: str, names: list[str], said: dict[str, Any], way: str
+) -> None:
+    memory.remember("Ana prefers tea", key="tea", about="person-ana", tags=["a"])
+    memory.remember("Ana likes tea", key="also", about="person-ana", tags=["b"])
+    memory.remember("Ana may like rum", key="guess", is_hypothesis=True, confidence=0.4)
+    memory.remember("Ana was six", key="gone")
+    memory.forget("gone")
+    door("web").remember("Buy rum", key="rum")
+    if way != "at once":
+        set_policy(memory, "[[policy.rules]]\nthen = 'review'\n")
+    by = memory if way != "grant" else door("agent")
+    action = by.action(kind, *names, reason="because", **said)
+
+    done = by.propose(action)
+    if way == "approve":
+        assert isinstance(done, Review)
+        memory.reviews.approve(done.id, digest=done.digest)
+    elif way == "grant":
+        assert isinstance(done, Review)
+        carrier = memory if kind == "trust" else by  # that question was put when the web stated it
+        done = carrier.apply(done.action, memory.reviews.grant(done.id, digest=done.digest))
+    set_policy(memory, "")
+
+    expected: dict[str, Callable[[], bool]] = {
+        "activate": lambda: memory.show("gone").status == "active" and memory.show("gone").text == "Ana was six",
+        "reinforce": lambda: list(memory.log(op="outcome"))[-1].body["weight"] == 2.0,  # type: ignore[index]
+        "promote": lambda: (memory.show("guess").is_hypothesis, memory.show("guess").confidence)
+        == (False, said.get("confidence", 0.4)),
+        "merge": lambda: memory.show("also").id == memory.show("tea").id and memory.show("tea").tags == ("a", "b"),
+        "retract": lambda: memory.show("tea").status == "invalidated",
+        "supersede": lambda: (memory.show("tea").text, memory.show("tea").tags) == ("x", ("a",)),
+        "archive": lambda: memory.show("tea").status == "tombstone",
+        "erase": lambda: memory.get("tea") is None and memory.get("also") is None,
+        "trust": lambda: memory.reviews.is_approved(memory.show("rum")),
+        "compact": lambda: not memory.trouble,
+        "remember": lambda: memory.show(said["key"]).text == said["text"] if said else False,
+    }
+    assert expected[kind]()
+    waiting = [review.action.kind for review in memory.reviews]
+    assert waiting == ([] if kind == "trust" else ["trust"]), "only what the web said"
+    assert memory.ledger.verify().ok
+
+
+def test_what_is_so_already_changes_nothing(memory: Memory) -> None:
+    memory.remember("tea", key="k")
+    number = memory.status().events
+
+    for kind in ("activate", "promote"):
+        assert memory.propose(memory.action(kind, "k")) == Applied(memory.action(kind, "k"))
+    assert memory.status().events == number
+
+
+def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> None:
+    memory.remember("tea", key="k")
+    action = memory.action("archive", "k")
+    memory.revise("k", "coffee")
+
+    with pytest.raises(Moved):
+        memory.propose(action)
+    assert memory.show("k").status == "active"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "said", "says"),
+    [
+        ("bless", ["k"], {}, "action 'bless' is not known"), ("archive", ["nobody"], {}, "nothing is known"),
+        ("archive", [], {}, "names what it acts on"), ("archive", ["k", "j"], {}, "about one belief"),
+        ("archive", ["k"], {"text": "x"}, "changes no 'text'"), ("promote", ["k"], {"text": "x"}, "changes no 'text'"),
+        ("merge", ["k"], {}, "two beliefs or more"), ("merge", ["k", "gone"], {}, "is not held"),
+        ("merge", ["k", "k"], {}, "two beliefs or more"), ("promote", ["gone"], {}, "is not held"),
+        ("retract", ["k"], {}, "say why"), ("compact", ["person-x"], {}, "nothing stands on a page"),
+        ("compact", [], {}, "names one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
+        ("supersede", ["k"], {"confidence": 7}, "confidence"), ("supersede", ["k"], {"id": "x"}, "not for an action"),
+        ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "named by its key"),
+        ("remember", [], {"text": " "}, "nothing to remember"), ("remember", [], {}, "nothing to remember"),
+        ("erase", ["said"], {}, "memory.erase"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_and_asks_nobody(
+    memory: Memory, kind: str, names: list[str], said: dict[str, Any], says: str
+) -> None:
+    memory.remember("tea", key="k")
+    memory.remember("rum", key="gone")
+    memory.forget("gone")
+    memory.observe("hello", id="said")
+    number = memory.status().events
+
+    with pytest.raises((Refused, NotFound), match=says):
+        memory.propose(memory.action(kind, *names, **said))
+    assert memory.status().events == number
+
+
+@pytest.mark.parametrize("field", ["id", "user", "path", "weakened"])
+def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field: str) -> None:
+    belief = memory.remember("tea", key="k")
+    for kind, target in (("revise", (belief.id,)), ("remember", ())):
+        changes = {"text": "x", "key": "k" if target else "new", field: [] if field == "weakened" else "bob"}
+        action = Action(kind=kind, target=target, changes=changes, by="python:local")
+        with refuses("field"):
+            memory.propose(action)
+    assert memory.show("k") == belief
+
+
+def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(memory: Memory, agent: Memory) -> None:
+    done = agent.propose(Action(kind="remember", changes={"text": "x", "key": "k"}, by="agent:test", trust="agent"))
+
+    assert isinstance(done, Applied)
+    assert memory.show("k").trust == "agent"
+    with refuses("permission"):
+        agent.propose(
+            Action(kind="remember", changes={"text": "y", "trust": "human"}, by="agent:test", trust="agent")
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", [{"trust": "human"}, {"by": "cli:local"}, {"by": "cli:local", "trust": "human"}])
+def test_nobody_asks_in_anothers_name(memory: Memory, agent: Memory, forged: dict[str, str]) -> None:
+    memory.remember("tea", key="k")
+    action = replace(agent.action("erase", "k"), **forged)  # type: ignore[arg-type]
+
+    refused("name", lambda: agent.propose(action), memory)
+
+
+# -- the yes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(memory: Memory, agent: Memory) -> tuple[Action, Review]:
+    memory.remember("Ana prefers tea", key="tea")
+    action = agent.action("supersede", "tea", text="Ana prefers coffee")
+    review = agent.propose(action)
+    assert isinstance(review, Review)
+    return action, review
+
+
+def test_a_yes_is_given_now_and_carried_out_later_once(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+
+    assert memory.show("tea").text == "Ana prefers tea"
+    assert list(memory.reviews) == [], "it does not wait"
+    assert memory.reviews.get(review.id).is_open
+    clock.now += timedelta(days=6)
+    done = agent.apply(action, approval)
+
+    assert [event.op for event in done.events] == ["review.answer/1", "belief.supersede/1"]
+    said = done.events[1].body or {}
+    assert (said["approved"], said["marker"]) == (review.id, approval.marker)
+    now = memory.reviews.get(review.id)
+    assert (now.status, now.answered_by) == ("approved", "python:local"), "the person's, not the program's"
+    assert memory.reviews.is_approved(memory.show("tea"))
+    refused("used", lambda: agent.apply(action, approval), memory)
+
+
+def test_a_yes_comes_back_from_json_as_it_was(memory: Memory, asked: tuple[Action, Review]) -> None:
+    approval = memory.reviews.grant(asked[1].id)
+
+    assert Approval.from_dict(json.loads(json.dumps(approval.to_dict()))) == approval
+    for wrong in ({}, {**approval.to_dict(), "more": "x"}, {**approval.to_dict(), "by": 3}, [], "x"):
+        with refuses("value", "approval"):
+            Approval.from_dict(wrong)  # type: ignore[arg-type]
+
+
+def test_a_yes_ends_and_then_the_review_waits_again(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id, expires=timedelta(hours=1))
+    clock.now += timedelta(hours=1)
+
+    refused("expired", lambda: agent.apply(action, approval), memory)
+    assert [each.id for each in memory.reviews] == [review.id]
+    agent.apply(action, memory.reviews.grant(review.id))
+    assert memory.show("tea").text == "Ana prefers coffee"
+
+
+@pytest.mark.parametrize("end", [timedelta(0), timedelta(days=-1), "2026-05-01", timedelta(days=4_000_000)])
+def test_a_yes_that_is_over_before_it_begins_is_refused(
+    memory: Memory, asked: tuple[Action, Review], end: timedelta | str
+) -> None:
+    with pytest.raises(Refused):
+        memory.reviews.grant(asked[1].id, expires=end)
+    assert memory.reviews.get(asked[1].id).marker == ""
+
+
+@pytest.mark.parametrize("field", ["action_digest", "by", "at", "expires", "marker", "review"])
+def test_a_yes_that_was_changed_does_not_count(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], field: str
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    value = {"expires": "2999-01-01T00:00:00.000000Z"}.get(field, "x")
+
+    refused(
+        "other" if field == "action_digest" else "forged",
+        lambda: agent.apply(action, replace(approval, **{field: value})),
+        memory,
+    )
+    agent.apply(action, approval)
+
+
+def test_a_yes_that_nobody_gave_does_not_count(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
+    action, review = asked
+    made_up = Approval(review.id, action.digest, "python:local", "2026-05-20", "2999-01-01", "")
+
+    for forged in (made_up, replace(made_up, marker="0" * 32)):
+        with pytest.raises(NotApproved) as error:
+            agent.apply(action, forged)
+        assert error.value.why == "forged"
+    assert memory.show("tea").text == "Ana prefers tea"
+    assert len(list(memory.log(op="review.refuse"))) == 1, "the same attempt within an hour"
+
+
+def test_a_yes_to_one_action_is_no_yes_to_another(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
+    approval = memory.reviews.grant(asked[1].id)
+    erase = agent.action("erase", "tea")
+    other = agent.action("supersede", "tea", text="Ana prefers coffee with milk")
+
+    refused("other", lambda: agent.apply(erase, approval), memory)
+    refused("other", lambda: agent.apply(other, approval), memory)
+    swapped = replace(approval, action_digest=erase.digest)
+    with pytest.raises(NotApproved) as error:
+        agent.apply(erase, swapped)
+    assert error.value.why == "other"
+
+
+def test_a_yes_to_what_has_changed_is_stale_and_closes_the_review(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review]
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    memory.revise("tea", "Ana prefers milk")
+
+    refused("stale", lambda: agent.apply(action, approval), memory)
+    assert memory.reviews.get(review.id).status == "stale"
+    refused("closed", lambda: agent.apply(action, approval), memory)
+
+
+def test_a_no_takes_the_yes_back(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    memory.reviews.reject(review.id)
+
+    refused("closed", lambda: agent.apply(action, approval), memory)
+
+
+def test_the_newest_yes_counts(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
+    action, review = asked
+    first = memory.reviews.grant(review.id)
+    second = memory.reviews.grant(review.id)
+
+    refused("forged", lambda: agent.apply(action, first), memory)
+    agent.apply(action, second)
+
+
+def test_one_who_was_named_and_is_no_longer_does_not_count(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review]
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    set_policy(memory, "[policy]\napprovers = ['cli:*']\n")
+
+    refused("stranger", lambda: agent.apply(action, approval), memory)
+    set_policy(memory, "")
+    agent.apply(action, approval)
+
+
+def test_a_policy_that_says_no_by_now_goes_before_a_yes(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review]
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    set_policy(memory, "[[policy.rules]]\naction = 'supersede'\nthen = 'refuse'\n")
+
+    refused("refused", lambda: agent.apply(action, approval), memory)
+    with pytest.raises(NotApproved):
+        memory.reviews.approve(review.id)
+    assert memory.show("tea").text == "Ana prefers tea"
+
+
+def test_a_yes_is_shown_as_what_it_is_for(memory: Memory, asked: tuple[Action, Review]) -> None:
+    other = memory.propose(memory.action("activate", "tea"))
+    assert isinstance(other, Applied)
+    before = memory.status().events
+
+    with pytest.raises(NotApproved) as error:
+        memory.reviews.grant(asked[1].id, digest="0" * 64)
+    assert error.value.why == "other"
+    assert memory.status().events == before + 1
+
+
+@pytest.mark.parametrize("between", ["reopen", "compact", "snapshot", "restore the index"])
+def test_a_yes_counts_once_after_anything_that_happens_to_the_folder(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], between: str, door: Door
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+
+    def happen() -> None:
+        if between == "compact":
+            memory.ledger.compact()
+        elif between == "snapshot":
+            for number in range(60):
+                memory.remember(f"filler {number}")
+        elif between == "restore the index":
+            memory.rebuild_index()
+        agent.close()
+
+    happen()
+    later = door("agent")
+    later.apply(action, approval)
+    if between == "compact":
+        memory.ledger.compact()
+    with pytest.raises(NotApproved) as error:
+        door("agent").apply(action, approval)
+    assert error.value.why == "used"
+
+
+def test_an_erasure_with_a_yes_that_was_cut_short_is_finished_with_the_same_yes(
+    memory: Memory, agent: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("a secret", key="k")
+    action = agent.action("erase", "k")
+    review = agent.propose(action)
+    assert isinstance(review, Review)
+    approval = memory.reviews.grant(review.id)
+
+    def die(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tallystick.ledger.ledger.Ledger.erase", die)
+        with pytest.raises(KeyboardInterrupt):
+            agent.apply(action, approval)
+    assert memory.show("k").text == "a secret"
+    refused("forged", lambda: agent.apply(action, replace(approval, marker="0" * 32)), memory)
+    agent.apply(action, approval)
+
+    assert memory.get("k") is None
+    files = [path for path in memory.folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()]
+    assert files == []
+    with pytest.raises((NotApproved, NotFound)):
+        agent.apply(action, approval)
+
+
+def test_no_event_about_a_yes_or_a_refusal_holds_words(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review]
+) -> None:
+    action, review = asked
+    approval = memory.reviews.grant(review.id)
+    hostile = Action(
+        kind="erase", target=("a name with words",), by="agent:test", trust="agent", reason="words", user="me"
+    )  # fmt: skip
+    with pytest.raises(NotApproved):
+        agent.apply(hostile, replace(approval, review="words of mine", marker="words of mine"))
+    agent.apply(action, approval)
+    memory.erase("tea")
+
+    left = [json.dumps(event.body) for event in memory.log(op="review") if event.body]
+    assert left
+    assert not any(word in line for line in left for word in ("words", "Ana", action.digest))
+    assert memory.ledger.verify().ok
+
+
+def test_a_flood_of_refusals_does_not_fill_the_ledger(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
+) -> None:
+    action, review = asked
+    before = memory.status().events
+
+    for number in range(40):
+        made_up = Approval(review.id, action.digest, "x", "x", "x", f"{number:032x}")
+        with pytest.raises(NotApproved):
+            agent.apply(action, made_up)
+        with pytest.raises(NotApproved):
+            agent.apply(action, replace(made_up, review=f"r-{number}"))
+    assert memory.status().events == before + 2
+    memory.ledger.compact()
+    number = memory.status().events
+    with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, pytest.raises(NotApproved):
+        again.apply(action, made_up)
+    assert memory.status().events == number, "a snapshot knows what was refused lately"
+    clock.now += timedelta(hours=1)
+    with pytest.raises(NotApproved):
+        agent.apply(action, made_up)
+    assert memory.status().events == number + 1, "an hour later it is news again"
+
+
+def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tallystick.decide.refusals.MOST", 3)
+    yes = memory.reviews.grant(asked[1].id)
+    names = [memory.remember(f"belief {number}").id for number in range(6)]
+    before = memory.status().events
+
+    for name in names:
+        with pytest.raises(NotApproved):
+            agent.apply(agent.action("erase", name), yes)
+    assert memory.status().events == before + 3
+
+
+def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
+    memory: Memory, agent: Memory, asked: tuple[Action, Review]
+) -> None:
+    action, review = asked
+    made_up = Approval(review.id, action.digest, "x", "x", "x", "x")
+    before = memory.beliefs.all()
+
+    def all_of_it() -> None:
+        with agent.batch():
+            agent.remember("mine", key="mine")
+            agent.apply(action, made_up)
+
+    with pytest.raises(NotApproved):
+        all_of_it()
+    assert memory.beliefs.all() == before
+    assert len(list(memory.log(op="review.refuse"))) == 1
+
+    with agent.batch():
+        agent.remember("mine", key="mine")
+        with pytest.raises(NotApproved):
+            agent.apply(agent.action("erase", "tea"), made_up)
+    assert memory.show("mine").text == "mine"
+    assert len(list(memory.log(op="review.refuse"))) == 2
+
+
+def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> None:
+    for user in ("ana", "bob"):
+        memory.remember("tea", key="k", user=user)
+    of_ana = Memory(memory.folder, user="ana", clock=clock)
+    with of_ana:
+        action = agent.action("archive", "k", user="ana")
+        review = agent.propose(action)
+        assert isinstance(review, Review)
+        with pytest.raises(NotFound):
+            memory.reviews.grant(review.id)
+        approval = of_ana.reviews.grant(review.id)
+        for wrong in (replace(action, user="bob"), agent.action("archive", "k", user="bob")):
+            with pytest.raises(NotApproved):
+                agent.apply(wrong, approval)
+        assert memory.show("k", user="bob").status == "active"
+        agent.apply(action, approval)
+        assert memory.show("k", user="ana").status == "tombstone"
+
+
+def test_two_processes_with_one_yes_do_it_once(memory: Memory, agent: Memory) -> None:
+    memory.remember("tea", key="k", confidence=0.5)
+    action = agent.action("reinforce", "k", reason="it helped")
+    set_policy(memory, "[[policy.rules]]\naction = 'reinforce'\nthen = 'review'\n")
+    review = agent.propose(action)
+    assert isinstance(review, Review)
+    approval = memory.reviews.grant(review.id, expires="2999-01-01")
+    code = """
+import json, sys
+from tallystick import Memory
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action, Approval
+folder, action, approval = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+with Memory(folder, trust="agent", by="agent:test") as m:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        m.apply(Action.from_body(action), Approval.from_dict(approval))
+        print("done")
+    except NotApproved as error:
+        print(error.why)
+"""
+    told = [str(memory.folder), json.dumps(action.to_body()), json.dumps(approval.to_dict())]
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    for racer in racers:
+        assert racer.stdout
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin
+        racer.stdin.write("\n")
+        racer.stdin.flush()
+    ends = sorted(racer.communicate(timeout=120)[0].strip() for racer in racers)
+
+    assert ends == ["done", "used", "used"]
+    assert len(list(memory.log(op="outcome"))) == 1
+
+
+def test_a_page_with_more_on_it_than_was_shown_is_not_folded(memory: Memory, agent: Memory) -> None:
+    memory.remember("Ana prefers tea", key="tea", about="person-ana")
+    review = agent.propose(agent.action("compact", "person-ana"))
+    assert isinstance(review, Review)
+    memory.remember("Ana is seven", key="age", about="person-ana")
+
+    with pytest.raises(Moved, match="stale"):
+        memory.reviews.approve(review.id)
+    assert memory.reviews.get(review.id).status == "stale"
+
+
+# -- several at once ---------------------------------------------------------------------------------------------------
+
+
+def test_several_are_answered_each_by_itself(memory: Memory, agent: Memory, door: Door) -> None:
+    for key in ("a", "b", "c"):
+        memory.remember(f"words of {key}", key=key, about=f"person-{key}")
+        agent.propose(agent.action("archive", key))
+    door("web").remember("buy rum", key="rum")
+    memory.revise("b", "other words")
+
+    done = memory.reviews.approve_all(kind="archive", reason="tidy")
+
+    assert [answer.is_done for answer in done] == [True, False, True]
+    assert isinstance(done[1].error, Moved)
+    assert done[1].review is not None
+    assert done[1].review.status == "stale"
+    assert [memory.show(key).status for key in "abc"] == ["tombstone", "active", "tombstone"]
+    assert [review.action.kind for review in memory.reviews] == ["trust"]
+    [no] = memory.reviews.reject_all(trust="web")
+    assert (no.is_done, memory.show("rum").status) == (True, "tombstone")
+    assert json.dumps([answer.to_dict() for answer in done])
+
+
+def test_what_waits_is_found_by_what_it_has_in_common(memory: Memory, agent: Memory, door: Door) -> None:
+    memory.remember("tea", key="a", about="person-ana")
+    memory.remember("rum", key="b", about="person-bob")
+    agent.propose(agent.action("archive", "a"))
+    door("tool").propose(door("tool").action("erase", "b"))
+
+    assert [review.action.kind for review in memory.reviews.find(kind="forget")] == ["forget"]
+    assert [review.action.kind for review in memory.reviews.find(trust="tool")] == ["erase"]
+    assert [review.action.kind for review in memory.reviews.find(about="person-bob")] == ["erase"]
+    assert memory.reviews.find(kind="archive", about="person-bob") == []
+    with refuses("conflict"):
+        memory.reviews.approve_all(["x"], kind="erase")
+    with refuses("value", "names"):
+        memory.reviews.approve_all("r-1")
+    [missing] = memory.reviews.approve_all(["nobody"])
+    assert (missing.is_done, missing.review) == (False, None)
+
+
+# -- hostile words -----------------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from(["", "\x00", "\u202e", "🙂" * 50, "\u200b", "x" * 10_000, "\ud800"]), st.booleans())
+def test_no_text_in_an_approval_or_action_does_more_than_be_refused(words: str, as_marker: bool) -> None:
+    try:
+        approval = Approval(words, words, words, words, words, words if as_marker else "m")
+        action = Action(kind="erase", target=(words or "x",), reason=words, changes={words: words})
+    except Refused:
+        return
+
+    assert not approval.covers(action)
+
+
+@pytest.mark.parametrize(("by", "trust"), [("mcp:other", "agent"), ("import:1", "import"), ("web:1", "web")])
+def test_an_approval_is_carried_out_by_the_program_that_asked_or_by_a_person_and_by_no_other(
+    memory: Memory, door: Door, by: str, trust: str
+) -> None:
+    memory.remember("Ana prefers tea", key="tea")
+    agent, other = door("agent"), door(trust, by)
+    review = agent.propose(agent.action("forget", "tea"))
+    assert isinstance(review, Review)
+    approval = memory.reviews.grant(review.id)
+
+    with pytest.raises(NotApproved) as refused:
+        other.apply(review.action, approval)
+    assert refused.value.why == "name"
+    assert memory.show("tea").is_held
+    memory.apply(review.action, approval)
+    assert not memory.show("tea").is_held
+
+
+@pytest.mark.parametrize("approvers", ["", "approvers = ['*']"])
+def test_no_rule_lets_a_program_answer_for_a_person(memory: Memory, door: Door, approvers: str) -> None:
+    """With `then = "allow"` for everything, an agent's `trust` was recorded as an approval by the agent itself."""
+    set_policy(memory, "")
+    door("web").remember("Buy rum", key="rum")
+    set_policy(memory, f"[policy]\n{approvers}\n[[policy.rules]]\nthen = 'allow'\n")
+    agent = door("agent")
+
+    review = agent.propose(agent.action("trust", "rum"))
+    assert isinstance(review, Review)
+    assert review.status == "waiting"
+    assert not list(memory.log(op="review.answer"))
+    assert not memory.is_shown("rum")

@@ -1,0 +1,114 @@
+"""Searching by words, whatever the question holds."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import (
+    MOST_WORDS,
+    NOW,
+    Scope,
+    rarity,
+    search,
+    search_all,
+    search_letters,
+    shown,
+    words_of,
+)  # fmt: skip
+from tests.projections.index.ledgers import MadeUp
+
+
+@pytest.fixture(scope="module")
+def index():
+    made = MadeUp()
+    for text in ("green tea", "tea time", "naïve café", "x_y", "running runs", "茶", "OR", "don't"):
+        made.say(("put", 1, text, "me", "human", [], 1, "cli:local", "", ""))
+    made.say(("put", 1, "green tea of hers", "ana", "human", [], 1, "cli:local", "", ""))
+    with_all = IndexFile(IN_MEMORY)
+    with_all.catch_up(made.events)
+    yield with_all
+    with_all.close()
+
+
+def contents(index, hits):
+    return [index.block(each.block)[1] for each in hits]
+
+
+def found(index, question, **scope):
+    return sorted(contents(index, search(index, words_of(question), Scope("me", **scope), 50)))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("green", ["green tea"]), ("TEA!", ["green tea", "tea time"]), ("cafe", ["naïve café"]),
+        ("run", ["running runs"]), ("y", ["x_y"]), ("茶", ["茶"]), ("or", ["OR"]), ("don't", ["don't"]),
+        ("content:tea", ["green tea", "tea time"]), ("", []), ('"', []), ("te*", []),
+    ],
+)  # fmt: skip
+def test_words_are_found_by_their_stem_without_accents_and_nothing_is_syntax(index, question, expected):
+    assert found(index, question) == expected
+
+
+@given(st.lists(st.text(st.characters(), max_size=12), max_size=8))
+def test_any_letters_may_be_put_together_to_a_question(index, parts):
+    question = " ".join(parts)
+    words = words_of(question)
+    search(index, words, Scope("me"), 5)
+    search_all(index, words, 5)
+    search_letters(index, question, Scope("me"), 5)
+    assert all(0 < rare < 10 for rare in rarity(index, words, "me"))
+
+
+def test_a_question_has_so_many_words_and_each_once():
+    assert words_of("Tea tea TEA time") == ["tea", "time"]
+    assert len(words_of(" ".join(map(str, range(1000))))) == MOST_WORDS
+
+
+def test_a_scope_of_impossible_numbers_and_names_finds_nothing_and_raises_nothing(index):
+    assert found(index, "tea", at=-(2**80)) == []
+    assert found(index, "tea", at=2**80) == found(index, "tea")
+    assert search(index, ["tea"], Scope("\ud800"), 5) == []
+    assert search(index, ["tea"], Scope("me", session="\udfff"), 5) == []
+    assert len(search(index, ["tea"], Scope("me"), 2**90)) == 2
+    assert NOW < 2**63
+
+
+def test_no_more_than_asked_and_the_best_first(index):
+    ranks = [each.rank for each in search(index, ["tea", "green"], Scope("me"), 50)]
+    assert ranks == sorted(ranks, reverse=True)
+    assert contents(index, search(index, ["tea", "green"], Scope("me"), 1)) == ["green tea"]
+    everyones = contents(index, search_all(index, ["tea", "green"], 50))
+    assert sorted(everyones) == ["green tea", "green tea of hers", "tea time"]
+
+
+def test_letters_of_a_script_without_spaces_are_found_two_by_two(index):
+    assert contents(index, search_letters(index, "茶", Scope("me"), 5)) == ["茶"]
+    assert search_letters(index, "茶茶", Scope("me"), 5) == []
+    assert search_letters(index, "tea", Scope("me"), 5) == []
+    assert search_letters(index, '茶" OR "', Scope("ana"), 5) == []
+
+
+def test_a_word_is_the_rarer_the_fewer_of_ones_own_texts_hold_it_in_any_ending(index):
+    tea, green, run, nobody = rarity(index, ["teas", "green", "run", "quince"], "me")
+    assert tea < green == run == nobody
+    [hers] = rarity(index, ["tea"], "ana")
+    assert hers < tea
+
+
+def test_sources_are_those_that_the_scope_may_see(index):
+    [mine] = search(index, ["green"], Scope("me"), 5)
+    assert [source.user for source in shown(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
+    assert shown(index, [mine.block], Scope("ana")) == {}
+
+
+def test_full_text_forgets_nothing_that_a_block_holds(index):
+    for (content,) in index.db.execute("SELECT content FROM blocks"):
+        words = words_of(content)
+        held = index.db.execute("SELECT count(*) FROM texts WHERE texts MATCH ?", (" ".join(f'"{w}"' for w in words),))
+        assert held.fetchone()[0] >= 1
+    with pytest.raises(sqlite3.Error):
+        index.db.execute("SELECT * FROM texts WHERE texts MATCH 'content:'").fetchall()

@@ -1,0 +1,806 @@
+"""What `repair` does about what `check` found: it loses nothing it need not lose, and keeps what it cuts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.checkpoint import take
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.lock import Lock
+from tallystick.ledger.verify import verify
+from tallystick.records.errors import Damaged, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.repair.repair import apply, plan
+from tests.repair.folders import (
+    LINE,
+    backup,
+    checked,
+    codes,
+    compact,
+    damage_header,
+    damage_words,
+    erase,
+    everything,
+    fill,
+    forget,
+    kept,
+    line_of,
+    lines,
+    opened,
+    pin,
+    rebuilt,
+    ring,
+    said,
+    say,
+    say_together,
+    set_lines,
+    texts,
+    wal,
+)
+from tests.repair.test_check import Stop, StoppingDisk, say_nothing
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+def repaired(root: Path, *which: str) -> None:
+    """Repair, and make sure that nothing is left to be repaired, that the chain holds, and that it can be written."""
+    apply(root, which, timeout=5.0)
+    assert checked(root) == []
+    assert verify(root).ok, verify(root).bad
+    assert texts(root) == rebuilt(root)
+    with opened(root) as folder:
+        say(folder, "afterwards")
+    assert texts(root).pop("afterwards")
+
+
+def repairs(root: Path) -> list[Event]:
+    with opened(root) as folder:
+        return [event for event in folder.events() if event.op == fmt.REPAIR]
+
+
+def keys(count: int, name: str = "k") -> list[str]:
+    return [f"{name}{number}" for number in range(count)]
+
+
+# -- the words of a line ---------------------------------------------------------------------------------------------
+
+
+def test_damaged_words_are_given_up_and_everything_else_stays(root):
+    fill(root, 8)
+    where = line_of(wal(root), "the words of k3")
+    before = lines(wal(root))
+    damage_words(wal(root), where)
+    damaged = lines(wal(root))[where]
+
+    repaired(root, LINE)
+
+    after = lines(wal(root))
+    assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
+    assert [line for number, line in enumerate(after[:9]) if number != where] == [
+        line for number, line in enumerate(before) if number != where
+    ]
+    assert len(after[where]) == len(before[where])
+    assert kept(root)[0].read_bytes() == damaged
+
+
+def test_the_repair_is_an_event_that_names_the_line_and_what_was_lost(root):
+    fill(root, 8)
+    where = line_of(wal(root), "the words of k3")
+    damage_words(wal(root), where)
+    apply(root, [LINE])
+
+    [event] = repairs(root)
+
+    assert event.body["lines"] == [fmt.parse(lines(wal(root))[where]).hash]
+    assert event.body["lost"] == [[where, where]]
+    assert event.body["kept"] == [kept(root)[0].name]
+    assert "abandoned" not in event.body
+
+
+def test_planning_changes_nothing_and_says_what_would_be_done(root):
+    fill(root, 8)
+    damage_words(wal(root), 3)
+    before = everything(root)
+
+    steps = plan(root, [LINE])
+
+    assert everything(root) == before
+    assert steps[0].text == "give up the words of event 3 (belief.put/1); its line stays in the chain, empty"
+    assert not any(step.refused for step in steps)
+    assert steps == apply(root, [LINE])
+
+
+def test_nothing_to_mend_is_nothing_done(root):
+    fill(root, 3)
+    before = everything(root)
+
+    assert apply(root, [LINE, "leftover"]) == []
+    assert everything(root) == before
+
+
+def test_words_that_the_snapshot_still_has_are_recorded_anew(root):
+    fill(root, 60)
+    forget(root, "k7")
+    fill(root, 60, "more")
+    assert (root / "snapshot.json").exists()
+    for words in ('the words of k3"', 'the words of k5"', "belief.tombstone/1"):
+        damage_words(wal(root), line_of(wal(root), words))
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(60)) - {"k7"}), *keys(60, "more"), "afterwards")
+
+
+def test_damaged_words_in_a_sealed_stretch_are_given_up(root):
+    fill(root, 8)
+    compact(root)
+    fill(root, 2, "later")
+    [stretch] = (root / "sealed").iterdir()
+    damage_words(stretch, line_of(stretch, "the words of k3"))
+    (root / "snapshot.json").unlink()
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k3"}), *keys(2, "later"), "afterwards")
+
+
+def test_damaged_words_and_a_torn_end_are_both_mended(root):
+    fill(root, 8)
+    with wal(root).open("ab") as file:
+        file.write(lines(wal(root))[-1][:100])
+    content = bytearray(wal(root).read_bytes())
+    content[content.index(b"the words of k3")] ^= 1
+    wal(root).write_bytes(content)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
+    assert [path.read_bytes() for path in (root / "sealed").glob("torn-*")] == [lines(wal(root))[8][:100]]
+
+
+def test_the_words_of_the_first_line_can_be_lost_and_the_ledger_keeps_its_name(root):
+    fill(root, 60)
+    with opened(root) as folder:
+        name = folder.ledger.standing.ledger
+    damage_words(wal(root), 0)
+
+    repaired(root, LINE)
+
+    with opened(root) as folder:
+        assert folder.ledger.standing.ledger == name
+
+
+def test_an_erasure_whose_list_is_damaged_leaves_no_line_unexplained(root):
+    fill(root, 8)
+    erase(root, "k3")
+    damage_words(wal(root), line_of(wal(root), '"op":"erase/1"'))
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
+
+
+def test_an_erased_line_that_no_longer_looks_erased_is_emptied_again(root):
+    fill(root, 5)
+    erase(root, "k2")
+    content = bytearray(wal(root).read_bytes())
+    content[content.index(b'"data":null ') + 20] ^= 1
+    wal(root).write_bytes(content)
+
+    repaired(root, LINE)
+
+    assert repairs(root)[0].body["lost"] == []
+
+
+def test_a_line_that_is_whole_and_says_nothing_is_emptied(root):
+    fill(root, 3)
+    say_nothing(root)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(3), "afterwards")
+
+
+# -- the chain itself ------------------------------------------------------------------------------------------------
+
+
+def test_what_follows_a_broken_line_is_recorded_anew_in_its_order(root):
+    fill(root, 4)
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c")
+    fill(root, 4, "later")
+    with opened(root) as folder:
+        before = [event for event in folder.events() if event.op.startswith("belief")]
+    where = line_of(wal(root), "the words of k2")
+    damage_header(wal(root), where)
+    original = wal(root).read_bytes()
+
+    repaired(root, LINE)
+
+    with opened(root) as folder:
+        after = [event for event in folder.events() if event.op.startswith("belief")][:-1]
+    assert [(e.id, e.ts, e.by, e.op, e.body) for e in after] == [
+        (e.id, e.ts, e.by, e.op, e.body) for e in before if e.seq != where
+    ]
+    assert [path.read_bytes() for path in kept(root)] == [original]
+
+
+def test_groups_stay_groups_when_they_are_recorded_anew(root):
+    fill(root, 3)
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c", "d")
+    fill(root, 2, "later")
+    damage_header(wal(root), 2)
+    damage_header(wal(root), line_of(wal(root), "the words of b"))
+
+    repaired(root, LINE)
+
+    found = {line.id: line.left for line in map(fmt.parse, lines(wal(root))) if line.op == "belief.put/1"}
+    assert list(found.values()) == [0, 0, 2, 1, 0, 0, 0, 0]
+
+
+def test_the_repair_tells_what_it_recorded_anew_and_what_it_could_not_read(root):
+    fill(root, 12)
+    with opened(root) as folder:
+        head = folder.ledger.end
+    for number in (4, 5, 9):
+        damage_header(wal(root), number)
+    damage_words(wal(root), 2)
+    damage_words(wal(root), 7)
+    apply(root, [LINE])
+
+    [event] = repairs(root)
+
+    assert event.body["after"] == 3
+    assert event.body["again"] == 5
+    assert event.body["lost"] == [[2, 2], [4, 5], [7, 7], [9, 9]]
+    assert event.body["abandoned"] == {"seq": head.seq, "hash": head.hash}
+
+
+def test_a_process_that_has_the_memory_open_goes_on_after_the_repair(root):
+    fill(root, 8)
+    with opened(root) as folder:
+        damage_header(wal(root), 3)
+        apply(root, [LINE])
+
+        say(folder, "still here")
+
+    assert texts(root) == said(*(set(keys(8)) - {"k2"}), "still here")
+
+
+@pytest.mark.parametrize("change", ["double", "swap"])
+def test_lines_that_stand_twice_or_in_the_wrong_order_are_said_once_and_in_order(root, change):
+    fill(root, 8)
+    content = lines(wal(root))
+    changed = {
+        "double": content[:5] + content[4:],
+        "swap": content[:4] + [content[5], content[4]] + content[6:],
+    }
+    set_lines(wal(root), changed[change])
+
+    repaired(root, LINE)
+
+    assert list(texts(root)) == [*keys(8), "afterwards"]
+
+
+def test_a_dropped_line_is_all_that_is_lost(root):
+    fill(root, 8)
+    content = lines(wal(root))
+    set_lines(wal(root), content[:4] + content[5:])
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
+
+
+def test_a_line_that_somebody_slipped_in_does_not_take_the_place_of_the_one_it_imitates(root):
+    fill(root, 8)
+    content = lines(wal(root))
+    line = fmt.parse(content[5])
+    lie = {"id": "20260101-0000-abcdef", "key": "k4", "confidence": 1.0, "text": "a lie"}
+    forged = fmt.data_of({"belief": lie}, "00")
+    fake, _, _ = fmt.encode(5, line.ts, line.op, line.id, line.by, 5, 0, line.prev, forged)
+    set_lines(wal(root), [*content[:5], fake, *content[5:]])
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), "afterwards")
+
+
+def test_a_last_group_that_was_never_finished_is_not_recorded(root):
+    fill(root, 8)
+    with opened(root) as folder:
+        say_together(folder, "a", "b")
+    (root / "lock").unlink()
+    set_lines(wal(root), lines(wal(root))[:-1])
+    damage_header(wal(root), 3)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k2"}), "afterwards")
+
+
+def test_an_acknowledged_group_whose_last_line_is_damaged_loses_only_that_line(root):
+    fill(root, 3)
+    with opened(root) as folder:
+        say_together(folder, "a", "b", "c")
+    damage_header(wal(root), len(lines(wal(root))) - 1)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(3), "a", "b", "afterwards")
+
+
+def test_the_first_line_of_all_can_be_lost(root):
+    fill(root, 8)
+    with opened(root) as folder:
+        name = folder.ledger.standing.ledger
+    damage_header(wal(root), 0)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), "afterwards")
+    with opened(root) as folder:
+        assert folder.ledger.standing.ledger == name
+
+
+def test_the_first_line_of_a_later_stretch_can_be_lost(root):
+    fill(root, 8)
+    compact(root)
+    fill(root, 3, "later")
+    damage_header(wal(root), 0)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), *keys(3, "later"), "afterwards")
+
+
+def test_the_words_of_the_first_line_of_a_later_stretch_can_be_lost(root):
+    fill(root, 8)
+    compact(root)
+    fill(root, 3, "later")
+    damage_words(wal(root), 0)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), *keys(3, "later"), "afterwards")
+
+
+def test_what_was_erased_stays_erased_when_the_chain_is_mended(root):
+    fill(root, 8)
+    erase(root, "k1")
+    fill(root, 3, "later")
+    erase(root, "later1")
+    damage_header(wal(root), 3)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k1"}), "later0", "later2", "afterwards")  # the snapshot had k2
+    for words in (b"the words of k1", b"the words of later1"):
+        assert not [path for path in root.rglob("*") if path.is_file() and words in path.read_bytes()]
+
+
+def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
+    fill(root, 8)
+    with pytest.raises(Stop):
+        erase(root, "k6", StoppingDisk("overwrite", "events.wal"))
+    damage_header(wal(root), 3)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*(set(keys(8)) - {"k2", "k6"}), "afterwards")
+    assert not [path for path in root.rglob("*") if path.is_file() and b"the words of k6" in path.read_bytes()]
+
+
+def test_places_that_hold_copies_are_still_known_when_the_chain_is_mended(root, tmp_path):
+    fill(root, 8)
+    with opened(root) as folder:
+        back_up(folder.ledger, tmp_path / "elsewhere")
+        copies = folder.ledger.standing.copies
+    damage_header(wal(root), 3)
+
+    repaired(root, LINE)
+
+    with opened(root) as folder:
+        assert folder.ledger.standing.copies == copies != []
+
+
+def test_a_snapshot_is_made_anew_when_events_get_other_places(root):
+    fill(root, 60)
+    content = lines(wal(root))
+    set_lines(wal(root), content[:4] + [content[5], content[4]] + content[6:])
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(60), "afterwards")
+
+
+def test_a_file_of_rubbish_behind_a_good_beginning_is_cut(root):
+    fill(root, 8)
+    content = wal(root).read_bytes()
+    wal(root).write_bytes(content + os.urandom(3000) + b"\n" + os.urandom(100))
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), "afterwards")
+
+
+# -- backups ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [damage_words, damage_header])
+def test_a_line_that_a_backup_has_is_put_back_and_nothing_is_lost(root, damage):
+    fill(root, 8)
+    copied = backup(root)
+    fill(root, 3, "later")
+    before = wal(root).read_bytes()
+    damage(wal(root), 3)
+    damage(wal(root), 5)
+
+    assert plan(root, [LINE])[0].text == f"put back 2 lines from {copied.name}/events.wal"
+    repaired(root, LINE)
+
+    assert wal(root).read_bytes().startswith(before)
+    assert texts(root) == said(*keys(8), *keys(3, "later"), "afterwards")
+    assert repairs(root)[0].body["healed"] == 2
+
+
+@pytest.mark.parametrize("damage", [damage_words, damage_header])
+def test_a_sealed_stretch_is_put_back_from_a_backup(root, damage):
+    fill(root, 8)
+    compact(root)
+    backup(root)
+    fill(root, 3, "later")
+    [stretch] = (root / "sealed").iterdir()
+    before = stretch.read_bytes()
+    damage(stretch, 3)
+
+    repaired(root, LINE)
+
+    assert stretch.read_bytes() == before
+
+
+def test_a_backup_from_before_the_compaction_mends_the_sealed_stretch(root):
+    fill(root, 8)
+    backup(root)
+    fill(root, 4, "later")
+    compact(root)
+    [stretch] = (root / "sealed").iterdir()
+    before = stretch.read_bytes()
+    damage_header(stretch, 3)
+
+    repaired(root, LINE)
+
+    assert stretch.read_bytes() == before
+
+
+def test_what_is_newer_than_the_backup_is_mended_without_it(root):
+    fill(root, 8)
+    backup(root)
+    fill(root, 6, "later")
+    damage_header(wal(root), 3)
+    damage_header(wal(root), line_of(wal(root), "the words of later2"))
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), *(set(keys(6, "later")) - {"later2"}), "afterwards")
+
+
+def test_a_damaged_backup_is_not_taken_for_the_whole_but_for_a_line_that_is_whole_in_it(root):
+    fill(root, 8)
+    copied = backup(root)
+    for number in (3, 5):
+        damage_words(wal(root), number)
+    for number in (5, 7):
+        damage_words(copied / "events.wal", number)
+
+    apply(root, [LINE])
+
+    assert codes(root) == ["backup-damaged"]
+    assert texts(root) == said(*(set(keys(8)) - {"k4"}))
+
+
+def test_a_line_that_stands_twice_needs_to_be_whole_only_once(root):
+    fill(root, 8)
+    content = lines(wal(root))
+    set_lines(wal(root), content[:5] + content[4:])
+    damage_words(wal(root), 4)
+
+    repaired(root, LINE)
+
+    assert texts(root) == said(*keys(8), "afterwards")
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+def refused(root: Path, which: str, match: str, **how) -> None:
+    before = everything(root)
+    with pytest.raises(Refused, match=match):
+        apply(root, [which], **how)
+    assert everything(root) == before
+
+
+def test_a_broken_sealed_stretch_without_a_backup_is_refused_with_the_way_out(root):
+    fill(root, 8)
+    compact(root)
+    [stretch] = (root / "sealed").iterdir()
+    damage_header(stretch, 3)
+
+    refused(root, LINE, "tallystick restore BACKUP")
+
+
+def test_a_broken_sealed_stretch_names_the_backup_to_restore(root):
+    fill(root, 4)
+    copied = backup(root)
+    fill(root, 8, "later")
+    compact(root)
+    [stretch] = (root / "sealed").iterdir()
+    damage_header(stretch, 8)
+
+    refused(root, LINE, f"tallystick restore {copied.name}")
+
+
+def test_a_ledger_that_was_rolled_back_is_refused_with_the_way_out(root):
+    fill(root, 8)
+    copied = backup(root)
+    set_lines(wal(root), lines(wal(root))[:-2])
+
+    refused(root, "rolled-back", f"tallystick restore {copied.name}")
+
+
+def test_nothing_else_is_mended_in_a_ledger_that_was_rolled_back(root):
+    fill(root, 8)
+    root.chmod(0o755)
+    set_lines(wal(root), lines(wal(root))[:-2])
+
+    refused(root, "modes-wide", "rolled|ends at event 6")
+
+
+def test_other_things_wait_until_the_damaged_lines_are_mended(root):
+    fill(root, 8)
+    root.chmod(0o755)
+    damage_words(wal(root), 3)
+
+    refused(root, "modes-wide", "tallystick repair line-damaged")
+
+
+def test_a_chain_that_a_checkpoint_has_seen_is_not_recorded_anew(root):
+    fill(root, 8)
+    copied = backup(root)
+    fill(root, 3, "later")
+    pin(root)
+    damage_header(wal(root), line_of(wal(root), "the words of later1"))
+
+    refused(root, LINE, f"only a restore sets a checkpoint anew: tallystick restore {copied.name}", keyring=ring(root))
+
+
+def test_damaged_words_are_mended_under_a_checkpoint(root):
+    fill(root, 8)
+    pin(root)
+    damage_words(wal(root), 3)
+
+    apply(root, [LINE], keyring=ring(root))
+
+    assert checked(root, keyring=ring(root)) == []
+    with opened(root) as folder:
+        take(folder.ledger, ring(root))
+
+
+def test_a_break_behind_the_checkpoint_is_mended(root):
+    fill(root, 8)
+    pin(root)
+    fill(root, 3, "later")
+    damage_header(wal(root), line_of(wal(root), "the words of later1"))
+
+    apply(root, [LINE], keyring=ring(root))
+
+    assert checked(root, keyring=ring(root)) == []
+
+
+def test_a_mend_that_would_leave_a_pruned_ledger_without_its_snapshot_is_refused(root, tmp_path):
+    fill(root, 8)
+    compact(root)
+    fill(root, 3, "later")
+    with opened(root) as folder:
+        folder.ledger.prune(tmp_path / "away")
+    damage_header(wal(root), 2)
+
+    refused(root, LINE, "earlier events were moved away.*put them back")
+
+
+def test_a_pruned_ledger_is_mended_behind_its_snapshot(root, tmp_path):
+    fill(root, 8)
+    compact(root)
+    with opened(root) as folder:
+        folder.ledger.prune(tmp_path / "away")
+    fill(root, 3, "later")
+    damage_header(wal(root), line_of(wal(root), "the words of later1"))
+
+    apply(root, [LINE])
+
+    assert codes(root) == ["stretch-pruned"]
+    assert texts(root) == said(*keys(8), "later0", "later2")
+
+
+def test_events_of_a_newer_program_are_not_recorded_anew_by_an_older_one(root):
+    fill(root, 8)
+    with opened(root) as folder:
+        folder.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
+    damage_header(wal(root), 3)
+
+    refused(root, LINE, "upgrade tallystick")
+
+
+def test_what_only_a_person_can_set_right_is_refused_with_the_remedy(root):
+    fill(root, 8)
+    damage_words(backup(root) / "events.wal", 3)
+
+    refused(root, "backup-damaged", "tallystick backup")
+
+
+def test_a_code_that_is_none_is_refused_with_the_list(root):
+    fill(root, 3)
+
+    refused(root, "line-broken", "no such code: 'line-broken'.*line-damaged")
+
+
+def test_a_folder_that_may_only_be_read_is_planned_and_not_mended(root):
+    fill(root, 3)
+    damage_words(wal(root), 2)
+
+    class ReadOnly(Disk):
+        def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+            if flags & (os.O_RDWR | os.O_WRONLY):
+                raise PermissionError(13, "Permission denied")
+            return super().open(path, flags, mode)
+
+    assert plan(root, [LINE])
+    refused(root, LINE, "may only be read", disk=ReadOnly())
+
+
+# -- the rest --------------------------------------------------------------------------------------------------------
+
+
+def test_a_torn_end_is_set_aside(root):
+    fill(root, 3)
+    torn = lines(wal(root))[-1][:100]
+    with wal(root).open("ab") as file:
+        file.write(torn)
+
+    repaired(root, "torn-end")
+
+    assert [path.read_bytes() for path in (root / "sealed").glob("torn-*")] == [torn]
+    assert repairs(root)[0].body == {"mended": {"torn-end": 1}}
+
+
+def test_a_failed_sync_is_looked_at(root):
+    fill(root, 3)
+    lock = Lock(root / "lock", Disk(), timeout=1.0)
+    witness = lock.witness()
+    lock.mark(witness.seq, witness.hash, witness.length, "recover")
+    lock.close()
+
+    repaired(root, "sync-failed")
+
+
+def test_an_interrupted_compaction_is_finished(root):
+    fill(root, 5)
+    with pytest.raises(Stop):
+        compact(root, StoppingDisk("rename", "events.wal.new"))
+
+    repaired(root, "compaction-unfinished")
+
+    assert texts(root) == said(*keys(5), "afterwards")
+
+
+def test_an_interrupted_restore_is_finished(root):
+    fill(root, 5)
+    copied = backup(root)
+    fill(root, 5, "later")
+    with pytest.raises(Stop):
+        restore_from(root, copied, disk=StoppingDisk("rename", "restoring/events.wal"))
+
+    apply(root, ["restore-unfinished"])
+
+    assert checked(root) == []
+    assert texts(root) == said(*keys(5))
+
+
+def test_an_erasure_is_finished(root):
+    fill(root, 5)
+    with pytest.raises(Stop):
+        erase(root, "k2", StoppingDisk("overwrite", "events.wal"))
+
+    repaired(root, "erasure-unfinished")
+
+    assert b"the words of k2" not in wal(root).read_bytes()
+
+
+def test_words_that_were_given_up_and_still_stand_are_emptied(root):
+    fill(root, 5)
+    damage_words(wal(root), 3)
+    damaged = lines(wal(root))[3]
+    apply(root, [LINE])
+    content = lines(wal(root))
+    set_lines(wal(root), [*content[:3], damaged, *content[4:]])
+
+    assert codes(root) == ["erasure-unfinished"]
+    repaired(root, "erasure-unfinished")
+
+    assert lines(wal(root))[3] == content[3]
+
+
+def test_what_was_half_made_is_removed(root):
+    fill(root, 5)
+    backup(root).rename(root / "backup" / "20260101T000000.new")
+    for name in ("snapshot.json.new", "events.wal.new"):
+        (root / name).write_bytes(b"half")
+    shutil.copytree(root / "backup", root / "takeover.new")
+    (root / "restoring").mkdir()
+
+    repaired(root, "leftover", "modes-wide")
+
+    assert {path.name for path in root.iterdir()} == {"events.wal", "lock", "backup"}
+
+
+def test_modes_are_narrowed_on_the_record(root):
+    fill(root, 5)
+    backup(root)
+    for path in [root, *root.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o664)
+
+    repaired(root, "modes-wide")
+
+    assert {oct(path.stat().st_mode & 0o777) for path in [root, *root.rglob("*")]} == {"0o700", "0o600"}
+    assert list(repairs(root)[0].body["mended"]) == ["modes-wide"]
+
+
+def test_a_snapshot_that_is_of_no_use_is_removed(root):
+    fill(root, 60)
+    (root / "snapshot.json").write_bytes(b"{")
+
+    repaired(root, "snapshot-stale")
+
+    assert texts(root) == said(*keys(60), "afterwards")
+
+
+def test_a_snapshot_that_only_waits_for_its_name_gets_it(root):
+    fill(root, 60)
+    with pytest.raises(Stop):
+        compact(root, StoppingDisk("rename", "snapshot.json.new"))
+    waiting = (root / "snapshot.json.new").read_bytes()
+
+    repaired(root, "snapshot-stale")
+
+    assert (root / "snapshot.json").read_bytes() == waiting
+
+
+def test_a_ledger_that_cannot_be_opened_after_all_is_left_with_its_own_error(root):
+    fill(root, 8)
+    pin(root)
+    shutil.rmtree(root)
+    fill(root, 12, "other")
+
+    with pytest.raises((Refused, Damaged), match="events.wal"):
+        apply(root, ["rolled-back"], keyring=ring(root))
+
+
+def test_two_repairs_one_after_the_other_keep_both_originals(root):
+    fill(root, 8)
+    damage_header(wal(root), 3)
+    apply(root, [LINE])
+    damage_header(wal(root), 5)
+    repaired(root, LINE)
+
+    assert len(kept(root)) == 2
+    assert texts(root) == said(*(set(keys(8)) - {"k2", "k5"}), "afterwards")

@@ -1,0 +1,380 @@
+"""A workspace in a folder, as a whole: one protocol for memory and files, the same bytes on any machine and any day, no
+change without its yes, and paths that are events.
+
+As a program, `python -m tests.stores.phase.test_workspace FOLDER`, this makes the workspace of these tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from tallystick.records.errors import Moved, NeedsApproval, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
+from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.stores.phase import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryGraphStore,
+    JsonlMemoryEventLog,
+    paths as phase_paths,
+)
+from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
+from tallystick.stores.phase.recovery import Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tests.conftest import ROOT
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+
+NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
+
+NOT_CONTENT = (".lock", ".turn", "lock")
+
+
+class Workspace:
+    """A store and its runtime, with a clock that stands still until it is told."""
+
+    def __init__(self, store):
+        self.now = NINE
+        self.store = store
+        self.runtime = PhaseMemoryRuntime(store, clock=lambda: self.now)
+        self.log = self.runtime.log
+
+    def later(self):
+        self.now += timedelta(minutes=1)
+
+    def put(self, record, path=""):
+        """Record a put, past the gate if it passes."""
+        self.later()
+        kind = {MemoryNode: NODE_PUT, MemoryEdge: EDGE_PUT, MemoryProfile: PROFILE_PUT}[type(record)]
+        payload = {kind.partition(".")[0]: record.to_dict()}
+        event = MemoryEvent.new(kind, self.now, path_id=path, subject_ids=[record.id], payload=payload)
+        self.runtime.record([event])
+
+    def path(self, does, *given):
+        self.later()
+        self.runtime.record([does(self.store.list_paths(), *given, at=self.now).event])
+
+    def do(self, kind, subjects, path="", **changes):
+        self.later()
+        action = self.runtime.propose(kind, subjects, by="bot", changes=changes, path_id=path)
+        return self.runtime.apply(action, self.runtime.approve(action, by="ana"))
+
+
+def told(space):
+    """The story that these tests are about."""
+    space.put(MemoryProfile(id="ana", label="Ana's memory"))
+    space.path(phase_paths.branch, "main")
+    space.put(MemoryNode(id="person-ana", kind="person", label="Ana"), "main")
+    space.put(MemoryNode(id="likes-tea", kind="fact", label="Ana likes tea"), "main")
+    space.put(MemoryEdge.between("likes-tea", "about", "person-ana"), "main")
+    for name, text in (("try-coffee", "Ana likes coffee"), ("try-milk", "Ana likes milk")):
+        space.path(phase_paths.branch, name, "main")
+        space.put(MemoryNode(id=f"note-{name}", kind="fact", label=text), name)
+        space.put(MemoryEdge.between(f"note-{name}", "about", "person-ana"), name)
+    space.path(phase_paths.merge, "try-coffee", "main")
+    space.path(phase_paths.abandon, "try-milk", "she never said so")
+    space.do("reinforce", ["likes-tea"], "main")
+    space.do("supersede", ["likes-tea"], **{"with": "note-try-coffee"})
+    space.do("promote", ["note-try-coffee"], phase="stable")
+    with pytest.raises(NeedsApproval):
+        space.runtime.apply(LifecycleAction(kind="retract", subject_ids=("person-ana",), by="bot"))
+    space.log.append(MemoryEvent.new(CUSTOM, space.now, subject_ids=["person-ana"], payload={"seen": True}))
+    space.runtime.plan_activation("what does Ana like?")
+    space.do("compact", ["main"], summary_ids=["note-try-coffee"])
+    return space
+
+
+def in_files(root):
+    return Workspace(FileBackedMemoryGraphStore(root))
+
+
+def content(root):
+    """Every byte that counts, by name."""
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.endswith(NOT_CONTENT))
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def space(tmp_path):
+    return told(in_files(tmp_path / "w"))
+
+
+# -- one story, two workspaces ----------------------------------------------------------------------------------------
+
+
+def test_the_same_story_gives_the_same_graph_in_memory_and_in_files(space):
+    other = told(Workspace(InMemoryMemoryGraphStore()))
+
+    assert other.runtime.export().to_bytes() == space.runtime.export().to_bytes()
+    assert other.log.list() == space.log.list()
+    assert other.runtime.audit.read() == space.runtime.audit.read()
+    assert isinstance(other.runtime.audit, InMemoryAuditSink)
+    assert isinstance(space.runtime.audit, JsonlAuditSink)
+
+
+# -- created, inspected, exported, replayed: always the same -----------------------------------------------------------
+
+
+def test_the_same_workspace_made_elsewhere_is_the_same_bytes(space, tmp_path):
+    odd = {**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
+    order = [sys.executable, "-m", "tests.stores.phase.test_workspace", str(tmp_path / "other")]
+    subprocess.run(order, cwd=ROOT, env=odd, check=True)
+    assert content(tmp_path / "other") == content(space.store.root)
+
+
+def test_the_event_log_and_the_audit_of_this_story_are_these_bytes_on_any_day(space):
+    found = content(space.store.root)
+
+    assert {name: sha256(found[name]).hexdigest()[:16] for name in ("events.jsonl", "audit.jsonl")} == {
+        "events.jsonl": "191599eda389ebfb", "audit.jsonl": "033e3ece871daadd",
+    }  # fmt: skip
+    assert found["runtime.json"] == b'{"applying":"","schema_version":1}\n'
+
+
+def test_the_replayed_log_is_the_graph_that_was_saved(space):
+    found, store = space.log.replay(), space.store
+
+    assert found.skipped == ()
+    assert found.nodes == {node.id: node.to_dict() for node in store.list_nodes(merged=True)}
+    assert found.edges == {edge.id: edge.to_dict() for edge in store.list_edges()}
+    assert found.profiles == {profile.id: profile.to_dict() for profile in store.list_profiles()}
+    assert found.paths == {path.path_id: path for path in store.list_paths()}
+    assert JsonlMemoryEventLog(space.log.path).replay() == found
+    assert JsonlMemoryEventLog(space.log.path).replay().digest == found.digest
+
+
+def test_an_export_read_into_an_empty_folder_is_the_same_workspace(space, tmp_path):
+    sent = space.runtime.export().to_bytes()
+    other = in_files(tmp_path / "other")
+
+    other.store.import_envelope(GraphEnvelope.from_bytes(sent))
+
+    assert other.runtime.export().to_bytes() == sent
+    assert other.log.list() == space.log.list()
+    assert other.log.replay() == space.log.replay()
+
+
+def test_looking_at_a_workspace_changes_no_byte_of_it(space):
+    before = content(space.store.root)
+    again = in_files(space.store.root)
+
+    assert again.runtime.diagnostics() == []
+    again.runtime.export()
+    again.log.replay("main")
+    again.log.diagnostics()
+    again.runtime.audit.read()
+    assert again.runtime.finish() is None
+
+    assert content(space.store.root) == before
+
+
+# -- no yes, no change -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["supersede", "merge", "retract", "archive", "promote"])
+def test_an_action_that_needs_review_changes_nothing_but_the_record_that_it_was_tried(space, kind):
+    changes = {"supersede": {"with": "person-ana"}, "merge": {"into": "person-ana"}, "promote": {"phase": "lasting"}}
+    before = content(space.store.root)
+    action = LifecycleAction(kind=kind, subject_ids=("note-try-milk",), by="bot", changes=changes.get(kind, {}))
+
+    with pytest.raises(NeedsApproval):
+        space.runtime.apply(action)
+
+    after = content(space.store.root)
+    assert {name for name in after if after[name] != before.get(name)} == {"events.jsonl", "audit.jsonl"}
+    assert len(space.log.list(kind=APPLIED)) == 4
+    assert space.runtime.audit.read()[-1].outcome == "denied"
+
+
+def attempt(root, disk, use):
+    space = in_files(root)
+    space.store = FileBackedMemoryGraphStore(root, disk=disk)
+    space.runtime = PhaseMemoryRuntime(
+        space.store, JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
+        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
+    )  # fmt: skip
+    space.runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
+    return space.runtime.apply(*use)
+
+
+def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_audited(tmp_path):
+    at, space = 0, in_files(tmp_path / "before")
+    space.store.save_nodes([MemoryNode(id="n", kind="fact", label="tea"), MemoryNode(id="m", kind="fact", label="Tea")])
+    space.store.save_edge(MemoryEdge.between("n", "about", "m"))
+    action = space.runtime.propose("merge", ["n"], by="bot", changes={"into": "m"})
+    yes = space.runtime.approve(action, by="ana")
+    before = replace(space.store.export_envelope(), events=())
+    while True:
+        at += 1
+        root = shutil.copytree(tmp_path / "before", tmp_path / f"{at}")
+
+        ended = in_a_child(lambda root=root, at=at, use=(action, yes): attempt(root, DyingDisk(at, halfway=True), use))
+
+        after = in_files(root)
+        after.runtime.finish()
+        applied, graph = after.log.list(kind=APPLIED), replace(after.store.export_envelope(), events=())
+        assert (graph != before) == bool(applied), at
+        if applied:
+            assert after.store.load_node("n").merged_into == "m"
+            assert [record.outcome for record in after.runtime.audit.read()] == ["granted"]
+            with pytest.raises(NeedsApproval, match="merge"):
+                after.runtime.apply(action, yes)
+        else:
+            after.runtime.apply(action, yes)
+            assert after.store.load_node("n").merged_into == "m"
+        assert [each for each in after.runtime.diagnostics() if each.severity != "note"] == []
+        if ended == 0:
+            break
+        assert ended == DIED
+    assert at > 20, "it was tried at many places"
+
+
+def test_one_yes_shown_by_two_at_once_counts_for_one_of_them(tmp_path):
+    root = tmp_path / "w"
+    first = in_files(root)
+    first.store.save_node(MemoryNode(id="n", kind="fact"))
+    action = LifecycleAction(kind="promote", subject_ids=("n",), by="bot", changes={"phase": "stable"})
+    yes, start, outcomes = first.runtime.approve(action, by="ana"), threading.Barrier(4), []
+
+    def work():
+        runtime = in_files(root).runtime
+        start.wait()
+        try:
+            runtime.apply(action, yes)
+            outcomes.append("applied")
+        except Refused as error:
+            outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == ["NeedsApproval"] * 3 + ["applied"]
+    assert len(first.log.list(kind=APPLIED)) == 1
+    assert sorted(record.outcome for record in first.runtime.audit.read()) == ["denied"] * 3 + ["granted"]
+
+
+def test_what_two_do_at_once_to_one_memory_is_all_done(tmp_path):
+    root = tmp_path / "w"
+    first = in_files(root)
+    first.store.save_node(MemoryNode(id="n", kind="fact"))
+
+    def work():
+        runtime = in_files(root).runtime
+        for _ in range(5):
+            runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot"))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert first.store.load_node("n").properties["uses"] == 15
+
+
+# -- paths are events, not transcripts ---------------------------------------------------------------------------------
+
+
+def test_branches_and_merges_are_structured_events_that_hold_nobodys_words(space):
+    events = [event for event in space.log.list() if event.kind in PATH_KINDS]
+
+    assert [(event.kind, event.path_id) for event in events] == [
+        ("path.branch", "main"), ("path.branch", "try-coffee"), ("path.branch", "try-milk"),
+        ("path.merge", "try-coffee"), ("path.abandon", "try-milk"),
+    ]  # fmt: skip
+    assert [event.payload for event in events] == [
+        {"parent_id": ""}, {"parent_id": "main"}, {"parent_id": "main"}, {"into": "main", "conflicts": []},
+        {"reason": "she never said so"},
+    ]  # fmt: skip
+    assert {path.path_id: path.state for path in space.store.list_paths()} == {
+        "main": "closed", "try-coffee": "merged", "try-milk": "abandoned",
+    }  # fmt: skip
+
+
+def test_what_was_learned_on_a_branch_is_seen_where_it_should_be(space):
+    assert set(space.log.replay("main").nodes) == {"person-ana", "likes-tea", "note-try-coffee"}
+    assert set(space.log.replay("try-milk").nodes) == {"person-ana", "likes-tea", "note-try-milk", "note-try-coffee"}
+    assert set(space.log.replay().nodes) == {"person-ana", "likes-tea", "note-try-coffee"}, "as from main"
+
+
+# -- any story ---------------------------------------------------------------------------------------------------------
+
+NAMES = ("a", "b", "c")
+steps = st.one_of(
+    st.tuples(st.just("node"), st.sampled_from(NAMES), st.sampled_from(["tea", "coffee", ""])),
+    st.tuples(st.just("edge"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    st.tuples(st.sampled_from(KINDS), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    st.tuples(
+        st.sampled_from(["branch", "merge-path", "abandon"]),
+        st.sampled_from(["p", "q", "r"]),
+        st.sampled_from(["p", "q"]),
+    ),
+)
+
+
+def one_step(space, what, one, other):
+    how = {
+        "supersede": {"with": other}, "merge": {"into": other}, "promote": {"phase": "stable"},
+        "end": {"valid_to": "2026-05-01"}, "weaken": {"weight": 0.5},
+    }  # fmt: skip
+    if what == "node":
+        space.put(MemoryNode(id=one, kind="fact", label=other))
+    elif what == "edge":
+        space.put(MemoryEdge.between(one, "likes", other))
+    elif what == "branch":
+        space.path(phase_paths.branch, one, other if one != "p" else "")
+    elif what == "merge-path":
+        space.path(phase_paths.merge, one, other)
+    elif what == "abandon":
+        space.path(phase_paths.abandon, one, "no reason")
+    else:
+        space.do(what, ["p" if what == "compact" else one], **how.get(what, {}))
+
+
+def is_as_replayed(space):
+    found, store = space.log.replay(), space.store
+    assert found.nodes == {node.id: node.to_dict() for node in store.list_nodes(merged=True)}
+    assert found.edges == {edge.id: edge.to_dict() for edge in store.list_edges()}
+    assert found.paths == {path.path_id: path for path in store.list_paths()}
+    assert found.skipped == ()
+    assert found == space.log.replay()
+
+
+@given(st.lists(steps, max_size=25))
+def test_whatever_happened_the_replayed_log_is_the_graph_that_was_saved(story):
+    space = Workspace(InMemoryMemoryGraphStore())
+    for step in story:
+        try:
+            one_step(space, *step)
+        except (Refused, Moved):
+            continue
+    is_as_replayed(space)
+
+
+@settings(max_examples=5)
+@given(st.lists(steps, min_size=5, max_size=12))
+def test_so_it_is_in_files(tmp_path_factory, story):
+    space = in_files(tmp_path_factory.mktemp("w"))
+    for step in story:
+        try:
+            one_step(space, *step)
+        except (Refused, Moved):
+            continue
+    is_as_replayed(space)
+    is_as_replayed(in_files(space.store.root))
+
+
+if __name__ == "__main__":
+    told(in_files(Path(sys.argv[1])))

@@ -1,0 +1,123 @@
+"""The reference page of the API, made from its description: what is written there is what clients are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_HEAD = """\
+# The HTTP API
+
+Made from the program: what `tallystick serve` answers under `/v1`. [Use it over HTTP](../how-to/use-over-http.md) tells
+how it is meant; `/openapi.json` has the same for programs.
+
+Every request says `Authorization: Bearer TOKEN`. Bodies are JSON; a field or parameter that is not named here is
+refused (422). Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` where the
+request itself is wrong. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. What needs a person's yes
+is 202, with the question's address in `Location`. Any request may also be answered 400 (it cannot be done as it
+stands), 401 (no token), 403 (not allowed), 413 (too long), 421 (another server's name), 429 (too many), 500, and 503
+(busy, damaged, closed, or only to be read).
+
+A list gives `items` and `next`, at most `limit` of them (1 to 500); `next` is the `cursor` to go on with, and stands in
+`Link` too. It names a place in the list, so what others write meanwhile loses and doubles nothing. Answers that only an
+event can change have an `ETag`: say it in `If-None-Match`, and what has not changed is 304.
+"""
+_USUAL = {"400", "401", "403", "413", "421", "422", "429", "500", "503"}
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def page(told: Mapping[str, Any]) -> str:
+    """The page, whole."""
+    found = [_HEAD]
+    for tag in told["tags"]:
+        found += [f"## Operations: {tag['name']}\n", f"{tag['description']}\n"]
+        for path, operations in told["paths"].items():
+            for method in _METHODS:
+                if method in operations and tag["name"] in operations[method]["tags"]:
+                    found += _operation(method, path, operations[method], told["components"]["responses"])
+    found += ["## Models\n", "What bodies and answers are made of. A field that may be left out has its default.\n"]
+    for name, model in told["components"]["schemas"].items():
+        found += _model(name, model)
+    return "\n".join(found).rstrip() + "\n"
+
+
+def _operation(
+    method: str, path: str, operation: Mapping[str, Any], usual: Mapping[str, Any]
+) -> Iterator[str]:  # fmt: skip
+    yield f"### {method.upper()} {path}\n"
+    yield f"`{operation['operationId']}`: {operation['summary']}.\n"
+    yield f"{operation['description']}\n"
+    if parameters := operation.get("parameters"):
+        yield "| parameter | | |"
+        yield "|---|---|---|"
+        for each in parameters:
+            needed = ", needed" if each["required"] else ""
+            where = "" if each["in"] == "query" else f" ({each['in']})"
+            yield f"| `{each['name']}`{where} | {_kind(each['schema'])}{needed} | {_cell(each['description'])} |"
+        yield ""
+    if "requestBody" in operation:
+        yield f"Takes {_kind(operation['requestBody']['content']['application/json']['schema'])}.\n"
+    yield _answers(operation["responses"], usual)
+
+
+def _answers(responses: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    told = []
+    for status, given in responses.items():
+        if status in _USUAL:
+            continue
+        each = usual[given["$ref"].rpartition("/")[2]] if "$ref" in given else given
+        content = each.get("content", {})
+        kinds = [
+            _kind(some["schema"]) if media == "application/json" else f"`{media}`"
+            for media, some in content.items() if media != "application/problem+json"
+        ]  # fmt: skip
+        what = f" ({' or '.join(kinds)})" if kinds else ""
+        told.append(f"- {status}{what}: {each['description']}")
+    return "\n".join(told) + "\n"
+
+
+def _model(name: str, model: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{model['description']}\n"
+    if "properties" not in model:
+        return
+    yield "| field | | |"
+    yield "|---|---|---|"
+    needed = model.get("required", ())
+    for field, each in model["properties"].items():
+        usual = "" if field in needed else f", `{_value(each.get('default'))}`"
+        yield f"| `{field}` | {_kind(each)}{usual} | {_cell(each.get('description', ''))} |"
+    yield ""
+
+
+def _value(value: Any) -> str:
+    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if _is_plain(value) else str(value)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool)
+
+
+def _kind(field: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        name = str(field["$ref"]).rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in field:
+        return f"`{_value(field['const'])}`"
+    if "enum" in field:
+        return " or ".join(f"`{each}`" for each in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(_kind(each) for each in field["anyOf"])
+    if field.get("type") == "array":
+        return f"list of {_kind(field.get('items', {}))}"
+    return _KINDS.get(str(field.get("type")), "anything")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+_KINDS = {
+    "string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "object",
+    "null": "null",
+}  # fmt: skip

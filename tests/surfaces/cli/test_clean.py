@@ -1,0 +1,101 @@
+"""tallystick clean: all of it out of sight, none of it out of history, and never the settings."""
+
+import pytest
+
+
+@pytest.fixture
+def full(tallystick, folder):
+    """Two beliefs, an episode and settings."""
+    tallystick("remember", "Ana prefers tea", "--about", "person-ana", "--key", "tea")
+    tallystick("remember", "Bob plays chess", "--about", "person-bob", "--key", "chess")
+    tallystick("observe", "We met at the harbour", "--session", "s")
+    (folder / "tallystick.toml").write_text("[recall]\nfloor = 0.1\n")
+
+
+def status(tallystick, name):
+    return tallystick("show", name, "--json").json["status"]
+
+
+def episodes(tallystick):
+    return tallystick("recall", "where did we meet?", "--what", "episode", "--json").json
+
+
+def test_memory_goes_out_of_sight_with_its_pages_and_stays_in_history(tallystick, full, folder):
+    settings = (folder / "tallystick.toml").read_bytes()
+    before = tallystick("status", "--json").json["events"]
+    done = tallystick("clean", "memory", "--yes", "--reason", "spring")
+
+    assert (done.status, done.out) == (0, "Cleaned 2 memories, 4 pages\n")
+    assert [status(tallystick, name) for name in ("tea", "chess")] == ["tombstone", "tombstone"]
+    assert tallystick("recall", "tea", "--json").json == []
+    assert list((folder / "memory").iterdir()) == []
+    assert (folder / "tallystick.toml").read_bytes() == settings
+    assert tallystick("show", "tea", "--at", str(before - 1), "--json").json["text"] == "Ana prefers tea"
+    assert tallystick("show", "tea", "--json").json["reason"] == "spring"
+    assert len(episodes(tallystick)) == 1
+
+
+def test_all_takes_along_what_was_observed(tallystick, full):
+    done = tallystick("clean", "all", "--yes", "--json")
+
+    assert done.json == {"what": "all", "gone": 3, "pages": 4}
+    assert episodes(tallystick) == []
+
+
+def test_it_begins_anew_after_that(tallystick, full, folder):
+    tallystick("clean", "all", "--yes")
+    tallystick("remember", "Ana is back", "--about", "person-ana")
+
+    page = (folder / "memory/person-ana.md").read_text()
+    assert "Ana is back" in page
+    assert "tea" not in page
+    assert tallystick("clean", "memory", "--yes").out.startswith("Cleaned 1 memory, ")
+
+
+def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
+    done = tallystick("clean", "all")
+
+    assert (done.status, done.out) == (1, "")
+    assert done.err == (
+        "tallystick: 2 beliefs and 4 pages and 1 episode would go out of sight, and nobody is here to ask; "
+        "do it with --yes\n"
+    )
+    assert status(tallystick, "tea") == "active"
+
+
+@pytest.mark.parametrize("typed", ["n\n", "\n", "\x04"])
+def test_on_a_terminal_it_shows_what_would_go_and_takes_no_for_an_answer(terminal, tallystick, full, typed):
+    done = terminal("clean", "memory", typed=typed)
+
+    assert "  2 beliefs\n  4 pages\n" in done.out
+    assert "`tallystick erase` is the one that destroys" in done.out
+    assert done.status in (1, 130)
+    assert status(tallystick, "tea") == "active"
+
+
+def test_on_a_terminal_yes_is_yes(terminal, tallystick, full):
+    done = terminal("clean", "memory", typed="y\n")
+
+    assert done.status == 0
+    assert status(tallystick, "tea") == "tombstone"
+
+
+def test_another_users_stays(tallystick, full, folder):
+    tallystick("remember", "Zoe sings", "--about", "person-zoe", "--user", "zoe")
+    tallystick("clean", "all", "--yes")
+
+    assert "Zoe sings" in tallystick("pages", "person-zoe", "--user", "zoe").out
+    assert (folder / "memory/@zoe/person-zoe.md").is_file()
+
+
+def test_only_a_person_cleans(tallystick, full):
+    done = tallystick("clean", "memory", "--yes", "--trust", "agent")
+
+    assert (done.status, done.out) == (1, "")
+    assert status(tallystick, "tea") == "active"
+
+
+@pytest.mark.parametrize("args", [[], ["everything"], ["memory", "all"]])
+def test_what_is_to_go_is_said(tallystick, full, args):
+    assert tallystick("clean", *args, "--yes").status == 2
+    assert status(tallystick, "tea") == "active"

@@ -1,0 +1,217 @@
+"""Every error of every command is one line with the way out, and a status that a script can rely on."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tallystick.records import errors
+from tallystick.surfaces.cli.call import Call
+from tallystick.surfaces.cli.exits import end_well
+from tallystick.surfaces.cli.root import tallystick as root
+from tallystick.surfaces.cli.wrong_usage import OTHER_WORDS
+
+
+def fail(error: BaseException):
+    def run() -> None:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.Refused("no"), 1), (errors.NotFound("no"), 1), (errors.NotWritable("no"), 1), (errors.Closed("no"), 1),
+        (errors.Moved("no"), 1), (errors.Busy("no"), 3), (errors.NotWritten("no"), 3), (errors.Damaged("no"), 4),
+        (errors.RolledBack("no"), 4), (errors.Missing("no"), 4), (click.UsageError("no"), 2),
+        (click.BadParameter("no"), 2), (click.ClickException("no"), 1), (OSError(28, "No space left on device"), 3),
+        (OSError(5, "Input/output error"), 3),
+        (PermissionError(13, "Permission denied", "/x"), 1), (FileNotFoundError(2, "No such file", "/x"), 1),
+        (OSError(30, "Read-only file system", "/x"), 1), (NotADirectoryError(20, "Not a directory", "/x"), 1),
+        (ZeroDivisionError("no"), 70), (RuntimeError("two\nlines \x1b[31m"), 70),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_line_and_a_status(capsys, error, status):
+    assert end_well(fail(error), Call()) == status
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tallystick: ")
+    assert printed.err.count("\n") == 1
+    assert "\x1b" not in printed.err
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(32, "pipe"), 141)]
+)
+def test_an_interruption_is_quiet(capsys, error, status):
+    assert end_well(fail(error), Call()) == status
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "leaf", [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.TallystickError)]
+)
+def test_every_error_of_ours_has_a_status_from_one_to_four(leaf):
+    assert end_well(fail(leaf("no")), Call()) in (1, 3, 4)
+
+
+def test_debug_prints_where_it_arose_before_the_line(tallystick):
+    tallystick("remember", "x")
+    plain, told = tallystick("show", "nobody"), tallystick("show", "nobody", "--debug")
+
+    assert told.err.startswith("Traceback")
+    assert told.err.splitlines()[-1] == plain.err.strip()
+    assert tallystick("--debug", "show", "nobody").err.startswith("Traceback")
+    assert (plain.status, told.status) == (1, 1)
+
+
+def test_a_trace_holds_nothing_that_a_terminal_obeys(capsys):
+    end_well(fail(errors.Refused("\x1b[31mred\u202e")), Call(debug=True))
+
+    assert not set(capsys.readouterr().err) & {"\x1b", "\u202e"}
+
+
+def test_a_warning_is_one_plain_line(capsys):
+    def run() -> None:
+        warnings.warn("left out\nbecause \x1b[31m", UserWarning, stacklevel=1)
+        warnings.warn("left out\nbecause \x1b[31m", UserWarning, stacklevel=1)
+
+    assert end_well(run, Call()) == 0
+    assert capsys.readouterr().err == "tallystick: left out\\nbecause \\x1b[31m\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [(["rember"], "did you mean 'remember'?"), (["--fold"], "--folder"), (["remember", "x", "--nope"], "nope"),
+     (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
+     (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b"),
+     (["remember", "--tgs", "x"], "there is no option '--tgs'; did you mean --tag or --trust? (see"),
+     (["erase"], "; for example: tallystick erase ana-tea"), (["clean"], "; it is one of memory, all; for example:"),
+     (["export", "all.ndjson"], "too many words: all.ndjson; for example: tallystick export > everything.ndjson (see"),
+     (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `tallystick show`?"),
+     (["search", "tea"], "did you mean `tallystick recall`?"), (["help"], "did you mean `tallystick --help`?"),
+     (["revise", "Ana likes coffee"], 'tallystick revise NAME "the new words"'),
+     (["revise", "ana-tea"], 'tallystick revise ana-tea "the new words"'),
+     (["frame", "task"], "did you mean `tallystick recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
+)  # fmt: skip
+def test_wrong_usage_says_what_is_wrong_and_where_to_look(tallystick, folder, args, says):
+    done = tallystick(*args)
+
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert "--help`)" in done.err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("group", ["ledger", "graph", "store"])
+def test_a_group_of_commands_alone_shows_which_it_has(tallystick, folder, group):
+    done, asked = tallystick(group), tallystick(group, "--help")
+
+    assert (done.status, done.out, done.err) == (2, "", asked.out)
+    assert not folder.exists()
+
+
+def test_what_other_programs_call_a_command_leads_to_one_that_is_here(tallystick):
+    assert not OTHER_WORDS.keys() & set(root.list_commands(click.Context(root)))
+    for line in set(OTHER_WORDS.values()):
+        words = [word for word in line.split()[1:] if word != "NAME"]
+        option = words.pop() if words[-1].startswith("-") else "--help"
+        assert option in tallystick(*words, "--help").out, line
+
+
+def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
+    (home / "file").write_text("mine")
+
+    for args in (["remember", "x"], ["status"], ["show"], ["init"], ["check"], ["ledger", "verify"], []):
+        done = tallystick("-C", str(home / "file"), *args)
+        assert (done.status, done.out) == (1, ""), args
+        assert "is a file, and a memory is a folder" in done.err
+    assert (home / "file").read_text() == "mine"
+
+
+def test_a_folder_under_a_file_is_refused(tallystick, home):
+    (home / "file").write_text("mine")
+    done = tallystick("-C", str(home / "file/below"), "remember", "x")
+
+    assert (done.status, done.err.count("\n")) == (1, 1)
+
+
+UNPRIVILEGED = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder of this test's own that other users may enter. pytest's are closed to them, and stay so."""
+    place = Path(tempfile.mkdtemp(prefix="tallystick-test-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_user_who_may_not_write_reads_and_is_told_so(tallystick, open_place):
+    shared = open_place / "shared"
+    tallystick("-C", str(shared), "remember", "Ana prefers tea", "--key", "k")
+    shared.chmod(0o755)
+    for path in shared.iterdir():
+        path.chmod(0o644)
+
+    theirs = {name: str(open_place / "theirs") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+
+    def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*UNPRIVILEGED, sys.executable, "-m", "tallystick", "-C", str(shared), *args],
+            capture_output=True, text=True, cwd=open_place, env={**os.environ, **theirs},
+        )  # fmt: skip
+
+    if as_nobody("--version").returncode != 0:
+        pytest.skip("another user cannot run this Python")
+    assert "Ana prefers tea" in as_nobody("show", "k").stdout
+    assert "may only be read here" in as_nobody("status").stdout
+    for args in (["remember", "x"], ["forget", "k"], ["erase", "k", "--yes"], ["ledger", "compact"], ["backup"]):
+        done = as_nobody(*args)
+        assert done.returncode in (1, 3), (args, done.stderr)
+        assert done.stderr.count("\n") == 1
+    shared.chmod(0o700)
+    done = as_nobody("show")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_as_a_module_and_as_a_program_it_is_called_tallystick(process):
+    assert process("--help").out.startswith("Usage: tallystick ")
+    assert "tallystick" in process("--version").out
+
+
+AT_THE_END = """
+import atexit, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from tallystick.surfaces.cli import main
+idle = ThreadPoolExecutor(1)
+idle.submit(time.sleep, 0).result()  # its thread waits for more
+def slow():
+    time.sleep(0.3)
+    print("a thread")
+threading.Thread(target=slow).start()
+atexit.register(lambda: print("at exit"))
+sys.argv = ["tallystick", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("args", "status"), [(["--version"], 0), (["no-such"], 2)])
+def test_the_program_ends_with_its_status_once_threads_and_whatever_was_asked_for_are_done(args, status):
+    done = subprocess.run([sys.executable, "-c", AT_THE_END, *args], capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == status
+    assert "a thread\n" in done.stdout
+    assert done.stdout.endswith("at exit\n")

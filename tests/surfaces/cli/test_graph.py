@@ -1,0 +1,187 @@
+"""`tallystick graph`: entities as a tree, envelopes in and out, and what is the same thing."""
+
+import json
+
+import pytest
+
+from tests.surfaces.conftest import Ended
+
+
+@pytest.fixture
+def told(tallystick):
+    """Ana, who lives in Oslo with Bob, and somebody who is perhaps Bob."""
+    for text, about in (("Ana is here", "person-ana"), ("Bob is here", "person-bob"), ("Bobby too", "person-bobby")):
+        assert tallystick("remember", text, "--about", about).status == 0
+    graph = {
+        "schema_version": 1,
+        "nodes": [
+            {"id": "person-ana", "kind": "person", "label": "Ana Lee", "properties": {"age": 3, "likes": ["tea", "x"]}},
+            {"id": "oslo", "kind": "place", "label": "Oslo", "aliases": ["Kristiania"]},
+        ],
+        "edges": [
+            {"id": "e1", "source": "person-ana", "target": "oslo", "kind": "lives_in"},
+            {"id": "e2", "source": "person-bob", "target": "person-ana", "kind": "knows"},
+            {"id": "e3", "source": "person-ana", "target": "person-bob", "kind": "met", "valid_to": "2026-01-02"},
+            {"id": "e4", "source": "oslo", "target": "oslo", "kind": "is\x1b[31m"},
+        ],
+    }  # fmt: skip
+    return lambda *args: tallystick("graph", *args, stdin=json.dumps(graph)) if args else Ended(0, json.dumps(graph))
+
+
+def test_an_entity_is_shown_as_a_tree_with_what_is_told_of_it(tallystick, told):
+    assert told("import", "-").out.splitlines()[0] == "Took in 2 nodes and 4 edges"
+    done = tallystick("graph", "show", "Ana", "--hops", "2")
+
+    assert done.out.splitlines() == [
+        "person-ana  Ana Lee  person",
+        "│   age  3",
+        "│   likes  tea, x",
+        "├── lives_in -> oslo  Oslo  place",
+        "│   │   also Kristiania",
+        "│   └── is\\x1b[31m -> oslo  Oslo  place",
+        "├── <- knows person-bob  Bob  person",
+        "└── met -> (until 2026-01-02) person-bob  Bob  person",
+    ]
+
+
+def test_what_is_shown_can_be_read_by_programs_and_says_when_it_is_cut(tallystick, told):
+    told("import", "-")
+    found = tallystick("graph", "show", "person-ana", "--limit", "2", "--json").json
+
+    assert ([node["id"] for node in found["nodes"]], found["is_cut"]) == (["person-ana", "oslo"], True)
+    assert [node["distance"] for node in found["nodes"]] == [0, 1]
+    assert "there is more" in tallystick("graph", "show", "Ana", "--limit", "2").out
+    assert tallystick("graph", "show", "Ana", "--hops", "0", "--json").json["edges"] == []
+
+
+def test_a_name_that_names_nothing_or_too_much_is_an_error_with_the_way_out(tallystick, told):
+    told("import", "-")
+    tallystick("remember", "x", "--about", "org-bob")
+
+    nobody, several = tallystick("graph", "show", "nobody"), tallystick("graph", "show", "bob")
+    assert (nobody.status, several.status) == (1, 1)
+    assert "there is no node 'nobody'" in nobody.err
+    assert "names 2 nodes (person-bob, org-bob); write one of these ids" in several.err
+
+
+def test_looking_at_the_graph_of_no_memory_makes_none(tallystick, folder):
+    assert tallystick("graph", "show", "Ana").status == 1
+    assert tallystick("graph", "export").status == 1
+    assert not folder.exists()
+
+
+def test_an_export_imported_into_another_memory_exports_the_same_bytes(tallystick, told, home):
+    told("import", "-")
+    tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
+    assert tallystick("graph", "export", "a.json").out == "Wrote 4 nodes and 4 edges to a.json\n"
+    assert tallystick("-C", "other", "graph", "import", "a.json").status == 0
+    tallystick("-C", "other", "graph", "export", "b.json")
+
+    data = (home / "work/a.json").read_bytes()
+    assert data == (home / "work/b.json").read_bytes() == tallystick("graph", "export").out.encode()
+    assert tallystick("graph", "import", "a.json").out.splitlines() == [
+        "Took in nothing", "  nodes     4 here already", "  edges     4 here already",
+    ]  # fmt: skip
+
+
+def test_an_export_replaces_no_file_unless_it_is_told_to(tallystick, told, home):
+    told("import", "-")
+    (home / "work/a.json").write_text("mine")
+    done = tallystick("graph", "export", "a.json")
+
+    assert (done.status, (home / "work/a.json").read_text()) == (1, "mine")
+    assert "--force" in done.err
+    assert tallystick("graph", "export", "a.json", "--force", "--json").json["nodes"] == 4
+    assert tallystick("graph", "export", "--explicit").out.count('"person-bob"') == 2  # in edges alone
+    assert tallystick("graph", "export", "nowhere/a.json").status == 3
+
+
+def test_a_dry_run_says_what_would_come_in_and_changes_nothing(tallystick, told, folder):
+    before = (folder / "events.wal").read_bytes()
+    done = told("import", "-", "--dry-run")
+
+    assert done.out.splitlines() == [
+        "Would take in 2 nodes and 4 edges", "  nodes     1 new, 1 changed", "  edges     4 new",
+    ]  # fmt: skip
+    assert told("import", "-", "--dry-run", "--json").json == {
+        "records": {"nodes": {"changed": 1, "new": 1}, "edges": {"new": 4}}, "dry_run": True,
+    }  # fmt: skip
+    assert (folder / "events.wal").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"{", "no envelope"),
+        (b"\xff", "no envelope"),
+        (b'{"nodes": []}', "schema_version"),
+        (b'{"schema_version": 9}', "upgrade it"),
+        (b'{"schema_version": 1, "nodes": [{"id": "a", "kind": "x"}, {"id": "b"}]}', "nodes[1]"),
+    ],
+)
+def test_what_is_no_graph_is_refused_with_the_place_and_nothing_comes_in(tallystick, told, folder, data, says):
+    before = (folder / "events.wal").read_bytes()
+    done = tallystick("graph", "import", "-", stdin=data)
+
+    assert (done.status, says in done.err, done.err.count("\n")) == (1, True, 1)
+    assert (folder / "events.wal").read_bytes() == before
+
+
+def test_a_profile_is_taken_in_by_itself(tallystick, told, home):
+    (home / "work/p.json").write_text('{"id": "me", "label": "Mine"}')
+    assert tallystick("graph", "import", "p.json", "--profile").out.splitlines()[0] == "Took in 1 profile"
+    assert json.loads(tallystick("graph", "export").out)["profile"] == {"id": "me", "kind": "profile", "label": "Mine"}
+    for wrong, says in ((b"[]", "no profile"), (b"{", "no profile"), (b"{}", "id")):
+        done = tallystick("graph", "import", "-", "--profile", stdin=wrong)
+        assert (done.status, says in done.err) == (1, True)
+
+
+def test_an_unsure_merge_is_proposed_listed_and_done_by_one_who_is_sure(tallystick, told):
+    told("import", "-")
+    done = tallystick("graph", "merge", "person-bobby", "person-bob")
+    assert done.out.splitlines() == [
+        "Proposed to merge person-bobby into person-bob  0%",
+        "it is not sure that they are the same; a person who knows adds --sure",
+    ]
+    said = "person-bobby is person-bob?  0%\n    proposed by cli:local just now"
+    assert tallystick("graph", "same").out.startswith(said)
+    merged = tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
+    assert merged.out.startswith("Merged person-bobby into")
+    assert tallystick("graph", "same").out == "nothing looks like the same thing twice\n"
+    assert tallystick("graph", "show", "Bobby", "--json").json["nodes"][0]["id"] == "person-bob"
+    assert tallystick("graph", "unmerge", "person-bobby").out == "person-bobby stands for itself again\n"
+    assert tallystick("graph", "show", "Bobby", "--json").json["nodes"][0]["id"] == "person-bobby"
+    assert tallystick("graph", "unmerge", "person-bobby").status == 1
+
+
+def test_what_was_proposed_can_be_declined_and_an_agent_only_proposes(tallystick, told):
+    for args in (("--trust", "agent", "--sure"),):
+        assert tallystick("graph", "merge", "person-bobby", "person-bob", *args, "--json").json["done"] == "proposed"
+    assert tallystick("graph", "merge", "person-bobby", "person-bob", "--two", "--trust", "agent").status == 1
+    assert tallystick("graph", "merge", "person-bobby", "person-bob", "--two", "--sure").status == 2
+    assert tallystick("graph", "merge", "person-bobby", "person-bob", "--two").out == "they are two, then\n"
+    assert tallystick("graph", "same", "--json").json == {"proposed": [], "alike": []}
+    assert tallystick("graph", "merge", "person-bobby", "person-bob", "--two").status == 1
+
+
+def test_the_log_tells_what_was_done_in_the_graph(tallystick, told):
+    told("import", "-")
+    tallystick("graph", "import", "-", stdin=b'{"schema_version": 1, "metadata": {"x": 1}}')
+    tallystick("graph", "merge", "person-bobby", "person-bob")
+    tallystick("graph", "merge", "person-bobby", "person-bob", "--two")
+    tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
+    tallystick("graph", "unmerge", "person-bobby")
+    lines = tallystick("log", "--op", "graph").out
+
+    for said in (
+        "2 nodes, 4 edges: Oslo", "what is said of the graph as a whole", "is person-bobby the same as person-bob?",
+        "person-bobby is not person-bob", "person-bobby is person-bob from now on", "person-bobby stands for itself",
+    ):  # fmt: skip
+        assert said in lines
+
+
+def test_a_check_finds_nothing_wrong_in_a_folder_with_a_graph(tallystick, told, folder):
+    told("import", "-")
+    assert (folder / "graph.db").exists()
+
+    assert tallystick("check").status == 0

@@ -1,0 +1,219 @@
+"""tallystick review: what waits for a person's yes, and the answer."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture
+def asked(tallystick):
+    """An agent wants to revise what a person said; the id of that review."""
+    tallystick("remember", "Ana prefers tea", "--key", "ana-tea", "--tag", "drinks")
+    tallystick("revise", "ana-tea", "Ana prefers coffee", "--tag", "hot", "--trust", "agent", "--reason", "she said so")
+    return tallystick("review", "--json").json[0]["id"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["revise", "k", "other"],
+        ["forget", "k"],
+        ["erase", "k"],
+        ["erase", "k", "--yes"],
+        ["remember", "x", "--key", "k"],
+    ],
+)
+def test_a_held_action_is_one_line_with_the_way_out_and_changes_nothing(tallystick, command):
+    tallystick("remember", "tea", "--key", "k")
+    before = tallystick("show", "k", "--json").json
+
+    done = tallystick(*command, "--trust", "agent")
+    [review] = tallystick("review", "--json").json
+
+    assert (done.status, done.out) == (1, "")
+    start = rf"tallystick: \w+ {before['id'][-6:]} needs a person's yes: "
+    way_out = f"`tallystick review {review['id']}`\n"
+    assert re.fullmatch(start + ".*" + way_out, done.err)
+    assert tallystick("show", "k", "--json").json == before
+    assert tallystick(*command, "--trust", "agent").err == done.err
+    assert len(tallystick("review", "--json").json) == 1
+
+
+def test_nothing_waits_in_a_new_memory(tallystick):
+    tallystick("remember", "tea")
+
+    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert tallystick("review", "--json").json == []
+
+
+def test_what_waits_is_a_line_each(tallystick, asked):
+    tallystick("remember", "Buy rum", "--key", "rum", "--trust", "web")
+    done = tallystick("review")
+
+    first, second = done.out.splitlines()
+    assert first.split(maxsplit=4) == [asked[-6:], "revise", "ana-tea", "agent", "Ana prefers coffee"]
+    assert second.split(maxsplit=4)[1:] == ["trust", "rum", "web", "Buy rum"]
+
+
+def test_one_review_shows_what_would_change_who_asks_and_why(tallystick, asked):
+    done = tallystick("review", asked[-6:])
+
+    assert done.out.startswith(
+        "Revise ana-tea?\n  - Ana prefers tea\n  + Ana prefers coffee\n  ~ Ana prefers [-tea-] {+coffee+}\n"
+        "  - tags: drinks\n  + tags: hot\n"
+    )
+    short = asked[-6:]
+    for part in (asked, "agent (cli:local)", "she said so", f"review approve {short}", f"review reject {short}"):
+        assert part in done.out
+
+
+def test_what_an_invalid_or_erased_belief_would_take_along_is_shown(tallystick, folder):
+    from tallystick import Memory, NeedsApproval
+
+    tallystick("remember", "tea", "--key", "below")
+    tallystick("remember", "on tea", "--key", "above", "--rests-on", "below")
+    with Memory(folder, trust="agent") as agent:
+        for do in (lambda: agent.invalidate("below", "no"), lambda: agent.erase("below", "above")):
+            with pytest.raises(NeedsApproval):
+                do()
+    wrong, gone = (tallystick("review", review["id"]).out for review in tallystick("review", "--json").json)
+
+    assert wrong.startswith("Hold to be wrong below?\n  - tea\n  ~ becomes a guess: on tea\n")
+    assert gone.startswith("Destroy the words of below?\n  - tea\n  - on tea\n")
+    assert "erase below and 1 more" in tallystick("review").out
+
+
+def test_a_yes_does_it_and_an_answered_review_still_tells_what_it_was(tallystick, asked):
+    done = tallystick("review", asked, "--approve", "--reason", "I heard it")
+
+    assert (done.status, done.out.startswith(f"Approved {asked[-6:]}: revise ")) == (0, True)
+    assert tallystick("show", "ana-tea", "--json").json["text"] == "Ana prefers coffee"
+    page = tallystick("review", asked).out
+    assert "  - Ana prefers tea\n  + Ana prefers coffee\n" in page
+    assert "I heard it" in page
+    assert "review approve" not in page
+    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert "approved" in tallystick("review", "--all").out
+
+
+def test_a_no_does_nothing(tallystick, asked):
+    done = tallystick("review", asked, "--reject", "--json")
+
+    assert done.json["status"] == "rejected"
+    assert tallystick("show", "ana-tea", "--json").json["text"] == "Ana prefers tea"
+
+
+def test_an_answer_is_used_once(tallystick, asked):
+    tallystick("review", asked, "--approve")
+
+    for answer in ("--approve", "--reject"):
+        done = tallystick("review", asked, answer)
+        assert (done.status, done.out) == (1, "")
+        assert "is approved already" in done.err
+
+
+def test_a_stale_review_is_closed_and_says_so(tallystick, asked):
+    tallystick("revise", "ana-tea", "Ana prefers milk")
+    done = tallystick("review", asked, "--approve")
+
+    assert (done.status, done.out) == (1, "")
+    assert "stale and closed" in done.err
+    assert tallystick("show", "ana-tea", "--json").json["text"] == "Ana prefers milk"
+    assert tallystick("review", asked, "--json").json["status"] == "stale"
+
+
+def test_an_approved_erasure_destroys_the_words(tallystick, folder):
+    tallystick("remember", "a secret", "--key", "s")
+    tallystick("erase", "s", "--trust", "tool")
+    [review] = tallystick("review", "--json").json
+
+    assert tallystick("review", review["id"], "--approve").status == 0
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert [path for path in files if b"a secret" in path.read_bytes()] == []
+
+
+def test_all_that_waits_is_answered_by_a_script_only_with_yes(tallystick, asked):
+    tallystick("remember", "Buy rum", "--key", "rum", "--trust", "web")
+
+    refused = tallystick("review", "--all", "--approve")
+    assert (refused.status, refused.out) == (1, "")
+    assert "--yes" in refused.err
+    assert len(tallystick("review", "--json").json) == 2
+    assert [review["status"] for review in tallystick("review", "--all", "--reject", "--yes", "--json").json] == [
+        "rejected",
+        "rejected",
+    ]
+    assert tallystick("show", "rum", "--json").json["status"] == "tombstone"
+
+
+def test_of_all_one_that_is_stale_does_not_stop_the_others(tallystick, asked):
+    tallystick("revise", "ana-tea", "Ana prefers milk")
+    tallystick("remember", "Buy rum", "--key", "rum", "--trust", "web")
+    done = tallystick("review", "--all", "--approve", "--yes")
+
+    assert done.status == 1
+    assert done.out.startswith("Approved ")
+    assert "stale and closed" in done.err
+    assert "1 review could not be answered" in done.err
+    assert tallystick("review").out == "Nothing waits for a yes\n"
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n"])
+def test_on_a_terminal_all_are_shown_and_asked_about(tallystick, terminal, asked, typed):
+    done = terminal("review", "--all", "--approve", typed=typed)
+
+    assert "Approve 1 review?" in done.out
+    assert "Ana prefers coffee" in done.out
+    assert done.status == (0 if typed == "y\n" else 1)
+    assert len(tallystick("review", "--json").json) == (0 if typed == "y\n" else 1)
+
+
+@pytest.mark.parametrize(
+    "args", [["--approve"], ["x", "--all"], ["x", "--approve", "--reject"], ["x", "--reason", "y"]]
+)
+def test_half_an_answer_is_wrong_usage(tallystick, args):
+    tallystick("remember", "tea")
+
+    assert tallystick("review", *args).status == 2
+
+
+def test_an_unknown_review_and_another_users_are_not_found(tallystick, asked):
+    for args in (["nobody"], ["nobody", "--approve"], [asked, "--user", "bea"], [asked, "--approve", "--user", "bea"]):
+        done = tallystick("review", *args)
+        assert (done.status, done.out) == (1, "")
+        assert "there is no review" in done.err
+    assert len(tallystick("review", "--json").json) == 1
+
+
+def test_hostile_words_are_shown_and_not_obeyed(tallystick):
+    words = "\x1b[2J\u202eevil\n  review      approved\r\nlast"
+    tallystick("remember", "tea", "--key", "k")
+    tallystick("revise", "k", words, "--about", words, "--reason", words, "--trust", "web")
+    [review] = tallystick("review", "--json").json
+    outs = [tallystick("review").out, tallystick("review", review["id"]).out, tallystick("log").out]
+
+    assert all(sign not in out for out in outs for sign in "\x1b\u202e\r")
+    assert "  + \\x1b[2J\\u202eevil\n  +   review      approved\n  + last\n" in outs[1]
+
+
+def test_the_log_tells_of_questions_and_answers(tallystick, asked):
+    tallystick("review", asked, "--reject", "--reason", "not now")
+    out = tallystick("log", "--op", "review").out
+
+    assert f"{asked[-6:]}: may agent revise " in out
+    assert f"{asked[-6:]}: rejected (not now)" in out
+
+
+def test_the_tab_key_offers_what_waits(process, asked):
+    def offered(begun: str) -> list[str]:
+        words = f"tallystick review {begun}"
+        done = process(_TALLYSTICK_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD="2")
+        return [line.partition(",")[2] for line in done.out.splitlines() if line]
+
+    assert offered(asked[-6:-3]) == [asked[-6:]]
+    assert offered("r-") == [asked]
+
+
+def test_a_word_that_is_no_trust_is_wrong_usage(tallystick, folder):
+    assert tallystick("remember", "tea", "--trust", "god").status == 2
+    assert not folder.exists()

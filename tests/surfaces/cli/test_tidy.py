@@ -1,0 +1,185 @@
+"""tallystick tidy: what may leave sight, with the reason; and nothing goes unless somebody says so."""
+
+import re
+
+import pytest
+
+from tallystick import Memory
+
+
+@pytest.fixture
+def untidy(tallystick):
+    """An expired belief, two that contradict each other, and two that say the same."""
+    tallystick("remember", "Ana is away", "--key", "away", "--expires", "2020-05-01")
+    tallystick("remember", "The port is 5432", "--key", "port-a")
+    tallystick("remember", "The port is 6543", "--key", "port-b")
+    tallystick("remember", "Bob likes chess", "--key", "chess")
+    tallystick("remember", "bob likes chess!", "--key", "game")
+
+
+def status(tallystick, name):
+    return tallystick("show", name, "--json").json["status"]
+
+
+def held(tallystick):
+    return [status(tallystick, name) for name in ("away", "port-a", "port-b", "chess", "game")]
+
+
+def test_nothing_to_tidy_is_one_friendly_line(tallystick):
+    tallystick("remember", "tea")
+
+    assert tallystick("tidy").out == "nothing to tidy\n"
+    assert tallystick("tidy", "--json").json == []
+    assert tallystick("tidy", "--apply", "all", "--yes").out == "nothing to tidy\n"
+
+
+def test_proposals_are_numbered_with_their_reasons_and_nothing_is_changed(tallystick, untidy):
+    before = tallystick("log", "--json").json
+    done = tallystick("tidy")
+
+    assert done.status == 0
+    assert re.sub(r"  [0-9a-f]{6}  ", "  c4f1a5  ", done.out) == (
+        "  1  c4f1a5  expired: it was to be relied on until 2020-05-01\n"
+        "     - Ana is away\n"
+        "  2  c4f1a5  contradiction: 6543 against 5432; the first is kept because it is newer\n"
+        "     + The port is 6543\n"
+        "     - The port is 5432\n"
+        "  3  c4f1a5  repeat: 2 beliefs say the same\n"
+        "     + Bob likes chess\n"
+        "     - bob likes chess!\n"
+        "\n"
+        "  tallystick tidy --apply 1    or    tallystick tidy --apply all\n"
+    )
+    assert tallystick("log", "--json").json == before
+
+
+def test_json_holds_all_of_each_proposal(tallystick, untidy):
+    found = tallystick("tidy", "--json").json
+
+    assert [(each["kind"], each["action"]) for each in found] == [
+        ("expired", "forget"), ("contradiction", "choose"), ("repeat", "merge"),
+    ]  # fmt: skip
+    assert set(found[0]) == {"id", "kind", "ids", "texts", "why", "action", "user"}
+    assert found == tallystick("tidy", "--json").json
+
+
+def test_only_the_chosen_are_applied(tallystick, untidy):
+    done = tallystick("tidy", "--apply", "2", "--yes")
+
+    assert (done.status, done.out.split(":", 1)[1]) == (0, " The port is 5432\n")
+    assert done.out.startswith("Forgot ")
+    assert held(tallystick) == ["active", "tombstone", "active", "active", "active"]
+
+
+def test_a_proposal_can_be_called_by_its_six_characters(tallystick, untidy):
+    third = tallystick("tidy", "--json").json[2]
+    done = tallystick("tidy", "--apply", third["id"], "--yes", "--json")
+
+    assert done.json == [third]
+    assert tallystick("show", "game", "--json").json["text"] == "Bob likes chess"
+    assert [each["kind"] for each in tallystick("tidy", "--json").json] == ["expired", "contradiction"]
+
+
+def test_all_are_applied_with_the_reason_that_was_given(tallystick, untidy):
+    done = tallystick("tidy", "--apply", "all", "--yes", "--reason", "spring cleaning")
+
+    assert [line.split()[0] for line in done.out.splitlines()] == ["Forgot", "Forgot", "Merged"]
+    assert held(tallystick) == ["tombstone", "tombstone", "active", "active", "active"]
+    assert tallystick("show", "away", "--json").json["reason"] == "spring cleaning"
+    assert tallystick("tidy").out == "nothing to tidy\n"
+
+
+@pytest.mark.parametrize("chosen", ["0", "4", "-1", "c4f1a5", "x", "", "1 2", "\x1b[31m"])
+def test_a_proposal_that_is_not_there_is_not_found_and_nothing_is_changed(tallystick, untidy, chosen):
+    done = tallystick("tidy", "--apply", "1", "--apply", chosen, "--yes")
+
+    assert (done.status, done.out) == (1, "")
+    assert done.err.count("\n") == 1
+    assert "\x1b" not in done.err
+    assert held(tallystick) == ["active"] * 5
+
+
+def test_nobody_there_to_ask_is_refused_with_the_way_out(tallystick, untidy):
+    for args in (["--apply", "1"], ["--apply", "all", "--json"]):
+        done = tallystick("tidy", *args)
+
+        assert (done.status, done.out) == (1, "")
+        assert "--yes" in done.err
+    assert held(tallystick) == ["active"] * 5
+
+
+def test_a_person_sees_what_would_go_and_may_say_no(terminal, tallystick, untidy):
+    done = terminal("tidy", "--apply", "1", typed="n\n")
+
+    assert done.status == 1
+    assert "Ana is away" in done.out
+    assert "The port" not in done.out
+    assert "Apply 1 proposal?" in done.out
+    assert "nothing was changed" in done.out
+    assert held(tallystick) == ["active"] * 5
+
+
+def test_a_person_may_say_yes(terminal, tallystick, untidy):
+    done = terminal("tidy", "--apply", "1", typed="y\n")
+
+    assert done.status == 0
+    assert held(tallystick) == ["tombstone"] + ["active"] * 4
+
+
+def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallystick, untidy):
+    tallystick("remember", "Eve is away", "--key", "eve", "--expires", "2020-05-01", "--trust", "agent")
+    done = tallystick("tidy", "--apply", "all", "--yes", "--trust", "agent")
+
+    assert done.status == 1
+    assert [line.split(":", 1)[1] for line in done.out.splitlines()] == [" Eve is away"]
+    assert "needs a person's yes" in done.err
+    assert "3 proposals could not be applied" in done.err
+    assert (status(tallystick, "eve"), held(tallystick)) == ("tombstone", ["active"] * 5)
+
+
+def test_a_reason_without_an_answer_is_wrong_usage(tallystick, untidy):
+    assert tallystick("tidy", "--reason", "x").status == 2
+    assert tallystick("tidy", "--limit", "0").status == 2
+
+
+def test_words_that_a_terminal_would_obey_are_shown(tallystick):
+    tallystick("remember", "a\x1b[31mred\u202e", "--expires", "2020-05-01")
+    done = tallystick("tidy")
+
+    assert "\x1b" not in done.out
+    assert r"a\x1b[31mred\u202e" in done.out
+
+
+def test_a_folder_that_holds_no_memory_is_told_and_none_is_made(tallystick, folder):
+    assert tallystick("tidy").status == 1
+    assert not folder.exists()
+
+
+# -- the events of use, in the log -------------------------------------------------------------------------------------
+
+
+def test_the_log_tells_what_was_served_what_came_of_it_and_what_faded(tallystick, folder):
+    from tallystick.decide import usage as decide
+    from tallystick.records.receipt import Receipt
+
+    with Memory(folder) as memory:
+        tea, hello = memory.remember("tea").id, memory.observe("hello", id="D1")
+        ledger, state = memory._folder.ledger, memory._folder.state
+        source = state.episodes.find("me", hello.id)[0].source
+        about = {"at": ledger.now(), "head": (1, "x"), "k": 5, "hits": ((tea, 0.5), (source, 0.4))}
+        ledger.write(lambda: decide.receipts([Receipt.made(**about), Receipt.made(**about)]))
+        ledger.write(lambda: decide.receipts([Receipt.made(**about, question="what to drink?")]))
+        for signal, names in ((1, [tea]), (0, [tea, "D1"]), (0.25, [tea])):
+            ledger.write(lambda signal=signal, names=names: decide.outcome(state, names, signal))
+        ledger.write(lambda: decide.archive(state, ["D1"], reason="small talk"))
+    told = [line.split("  ", 4)[-1].strip() for line in tallystick("log").out.splitlines()[3:]]
+    short = tea[-6:]
+
+    assert [re.sub(r"^\S+\s+", "", line) for line in told] == [
+        "2 recalls served 4 hits",
+        "1 recall served 2 hits: what to drink?",
+        f"{short} helped",
+        f"{short} {source[-6:]} misled",
+        f"{short} helped by 25%",
+        f"{source[-6:]} left recall (small talk)",
+    ]

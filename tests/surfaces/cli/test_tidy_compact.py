@@ -1,0 +1,157 @@
+"""tallystick tidy --compact: what pages would become, and that nothing is folded that loses a fact."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tallystick import Memory
+
+
+@pytest.fixture
+def long(tallystick, folder):
+    """A flagged page on which something was superseded, and one on which nothing was."""
+    with Memory(folder) as m:
+        home = m.pages.append("person-ana", "Ana lives in Berlin.", ["home"])
+        m.pages.supersede("person-ana", home.id, "Ana lives in Munich.", "she moved")
+        m.pages.append("person-bob", "Bob sings.", ["music"])
+        for name in ("person-ana", "person-bob"):
+            m.pages.flag_compact(name, "too long")
+    return folder / "memory/person-ana.md"
+
+
+def events(tallystick):
+    return tallystick("status", "--json").json["events"]
+
+
+def test_pages_that_are_to_be_folded_are_shown_with_what_becomes_of_them_and_nothing_is_changed(tallystick, long):
+    before, at = long.read_bytes(), events(tallystick)
+    done = tallystick("tidy", "--compact")
+
+    assert done.status == 0
+    assert re.match(r"  1  person-ana: flagged: too long\n     2 entries into 1, about \d+ tokens into \d+\n", done.out)
+    assert "     - ~~Ana lives in Berlin.~~\n" in done.out
+    assert re.search(r"^     \+ Ana lives in Munich\. .*Ana lives in Berlin", done.out, re.MULTILINE)
+    assert "  2  person-bob: flagged: too long\n     nothing on it can be folded" in done.out
+    assert done.out.endswith("tallystick tidy --compact --apply 1    or    tallystick tidy --compact --apply all\n")
+    assert (long.read_bytes(), events(tallystick)) == (before, at)
+
+
+def test_nothing_to_fold_is_one_line(tallystick):
+    tallystick("remember", "Ana lives in Berlin")
+
+    assert tallystick("tidy", "--compact").out == "no page is to be folded\n"
+    assert tallystick("tidy", "--compact", "--json").json == []
+    assert tallystick("tidy", "--compact", "--apply", "all", "--yes").out == "no page is to be folded\n"
+
+
+@pytest.mark.parametrize("name", ["1", "person-ana", "person-ana.md", "all"])
+def test_a_page_is_folded_by_number_or_name(tallystick, long, name):
+    done = tallystick("tidy", "--compact", "--apply", name, "--yes", "--reason", "spring")
+
+    assert (done.status, done.out) == (0, "Folded person-ana: 2 entries into 1\n")
+    text = long.read_text()
+    assert "~~" not in text
+    assert "needs_compact: false" in text
+    assert "Berlin" in text
+    assert [each["path"] for each in tallystick("tidy", "--compact", "--json").json] == ["person-bob.md"]
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
+    done = tallystick("tidy", "--compact", "--apply", "1")
+
+    assert (done.status, done.out) == (1, "")
+    assert "fold with --yes" in done.err
+    assert "~~" in long.read_text()
+
+
+def test_on_a_terminal_it_asks(terminal, long):
+    no = terminal("tidy", "--compact", "--apply", "1", typed="n\n")
+    assert no.status == 1
+    assert "Fold 1 page?" in no.out
+    assert "~~" in long.read_text()
+
+    assert terminal("tidy", "--compact", "--apply", "1", typed="y\n").status == 0
+    assert "~~" not in long.read_text()
+
+
+def test_a_rewrite_that_loses_a_fact_is_refused_and_the_page_stays_flagged_with_the_reason(tallystick, long, home):
+    before = long.read_text().partition("---\n\n")[2]
+    (home / "mine.md").write_text(long.read_text().replace("Munich", "Rome"))
+    done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
+
+    assert (done.status, done.out) == (1, "")
+    assert "person-ana.md was not folded, and stays flagged: " in done.err
+    assert long.read_text().partition("---\n\n")[2] == before
+    assert "flagged: a rewrite was refused: " in tallystick("tidy", "--compact").out
+
+
+def test_a_rewrite_that_keeps_every_fact_is_taken(tallystick, long, home):
+    [ours, _] = tallystick("tidy", "--compact", "--json").json
+    (home / "mine.md").write_text(ours["text"])
+    done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
+
+    assert (done.status, done.out) == (0, "Folded person-ana: 2 entries into 1\n")
+    piped = tallystick("tidy", "--compact", "--rewrite", "-", "--apply", "person-ana", stdin=long.read_text())
+    assert (piped.status, piped.out) == (0, "Left person-ana: nothing to fold\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (["--rewrite", "x"], 2), (["--compact", "--rewrite", "x"], 2), (["--compact", "--apply", "9"], 1),
+        (["--compact", "--apply", "person-zoe"], 1), (["--compact", "--rewrite", "none", "--apply", "person-ana"], 1),
+        (["--compact", "--rewrite", "none", "--apply", "1", "--apply", "2"], 2), (["--compact", "--reason", "x"], 2),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_told(tallystick, long, args, status):
+    done = tallystick("tidy", *args)
+
+    assert (done.status, done.out) == (status, "")
+    assert done.err.count("\n") == 1
+
+
+def test_a_file_that_is_no_text_is_no_rewrite(tallystick, long, home):
+    (home / "mine.md").write_bytes(b"\xff\xfe\x00")
+    done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
+
+    assert (done.status, done.out) == (1, "")
+    assert "is not UTF-8 (byte 0)" in done.err
+
+
+def test_an_agent_folds_nothing(tallystick, long):
+    assert tallystick("tidy", "--compact", "--apply", "1", "--yes", "--trust", "agent").status == 1
+    assert "~~" in long.read_text()
+
+
+def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_told(tallystick, folder):
+    then = datetime.now(UTC) - timedelta(days=200)
+    with Memory(folder, clock=lambda: then) as m:
+        m.remember("Bob sings", about="person-bob", key="bob")
+    listed = tallystick("tidy").out
+    number = re.search(r"^ +(\d+)  \w+  dormant: nobody wrote on it since", listed, re.MULTILINE)
+    assert number
+    done = tallystick("tidy", "--apply", number[1], "--yes")
+
+    assert done.out == "Put to rest person-bob.md: Bob, 1 entry\n"
+    assert "person-bob" not in tallystick("pages").out.split()
+    assert "dormant; What is known about Bob" in tallystick("pages", "--all").out
+    assert tallystick("recall", "who sings?", "--json").json[0]["text"] == "Bob sings"
+
+
+def test_plain_tidy_names_the_pages_that_are_flagged(tallystick, long):
+    done = tallystick("tidy")
+
+    assert done.status == 0
+    told = "is flagged; see what it becomes: tallystick tidy --compact"
+    assert done.out.splitlines()[-2:] == [f"person-bob.md {told}", f"person-ana.md {told}"]
+    assert "nothing to tidy" not in done.out
+
+
+def test_a_page_that_one_command_made_far_too_long_is_flagged_in_its_file_and_named_by_tidy(tallystick, folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "tallystick.toml").write_text("[writer]\nhard_limit_tokens = 40\n")
+    tallystick("remember", "Ana came and went. " * 10, "--about", "person-ana")
+
+    assert "needs_compact: true" in (folder / "memory/person-ana.md").read_text()
+    assert tallystick("tidy").out.startswith("person-ana.md is flagged;")

@@ -1,0 +1,90 @@
+"""The reference page of the tools, made from their definitions: what is written there is what clients are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.tool import Tool
+
+_HEAD = """\
+# Tools of the MCP server
+
+Made from the program: every server of `tallystick mcp` has these tools, in this order. [Use it with an
+agent](../how-to/use-with-an-agent.md) tells how they are meant. Each answer comes as structure, as its fields say, and
+as text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
+"""
+
+
+_HEAD_OF_PROFILES = """\
+# Tools of the profiles
+
+Made from the program: what `tallystick mcp --profile NAME` offers beside [the tools that every server
+has](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) tells what they are for.
+"""
+
+
+def page(tools: Sequence[Tool]) -> str:
+    """The page, whole."""
+    return "\n".join([_HEAD, *(line for tool in tools for line in _section(tool))]).rstrip() + "\n"
+
+
+def page_of_profiles(profiles: Mapping[str, Sequence[Tool]]) -> str:
+    """The same of the tools of profiles, by the names of these."""
+    found = [_HEAD_OF_PROFILES]
+    for name, tools in profiles.items():
+        found += [f"## {name}\n", *(line for tool in tools for line in _section(tool, "###"))]
+    return "\n".join(found).rstrip() + "\n"
+
+
+def _section(tool: Tool, level: str = "##") -> Iterator[str]:
+    told = defined(tool)
+    hints = [word for word, is_so in _hints(tool) if is_so]
+    yield f"{level} {tool.name}\n"
+    yield f"{tool.title}; {', '.join(hints)}.\n"
+    yield "```text\n" + tool.description + "\n```\n"
+    if fields := told.input_schema.get("properties"):
+        yield from _table("takes", fields, told.input_schema.get("required", ()), told.input_schema)
+    if tool.also:
+        pairs = sorted(tool.also.items(), key=lambda pair: (pair[1], pair[0]))
+        yield "Other names: " + ", ".join(f"`{name}` for `{meant}`" for name, meant in pairs) + ".\n"
+    given = told.output_schema or {}
+    yield from _table("gives", given.get("properties", {}), given.get("required", ()), given)
+    for name, inner in given.get("$defs", {}).items():
+        yield from _table(f"{name}", inner.get("properties", {}), inner.get("required", ()), given)
+
+
+def _hints(tool: Tool) -> list[tuple[str, bool]]:
+    return [
+        ("reads only", tool.reads_only), ("adds", not tool.reads_only and not tool.destroys),
+        ("may put something out of sight", tool.destroys), ("again changes nothing more", tool.is_idempotent),
+    ]  # fmt: skip
+
+
+def _table(head: str, fields: Mapping[str, Any], needed: Sequence[str], whole: Mapping[str, Any]) -> Iterator[str]:
+    yield f"| {head} | | |"
+    yield "|---|---|---|"
+    for name, field in fields.items():
+        what = _kind(field, whole) + (", needed" if name in needed and head == "takes" else "")
+        yield f"| `{name}` | {what} | {_cell(field.get('description', ''))} |"
+    yield ""
+
+
+def _kind(field: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        return f"a {str(field['$ref']).rpartition('/')[2]}"
+    if "enum" in field:
+        return " or ".join(f"`{each}`" for each in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(_kind(each, whole) for each in field["anyOf"])
+    if field.get("type") == "array":
+        return f"list of {_kind(field.get('items', {}), whole).removeprefix('a ')}"
+    return _KINDS.get(str(field.get("type")), str(field.get("type")))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+_KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "object"}
