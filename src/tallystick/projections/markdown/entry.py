@@ -12,6 +12,7 @@ from tallystick.projections.markdown.page import Span
 BLANK = " \t\r\n"
 
 _ODD = re.compile(r"[~\\\r]|&#|-->|(?i:#superseded-by:|#retracted)")
+_COMMENTS = re.compile(r"\r?\n[ \t]*\r?\n\s*(?:<!--(?:(?!-->).)*-->\s*)+\Z", re.DOTALL)  # a paragraph of their own
 _RARE = re.compile(r"[~\\\r&>#]")  # without one of these nothing is odd
 _BLANK_LINES = re.compile(r"(?>(?:[ \t]*+\r?\n)*)")
 _MARK = re.compile(
@@ -37,6 +38,8 @@ def read_body(text: str, start: int, end: int) -> Body:
     if text[start : start + 1] in BLANK:
         start = _filled(text, start, end)
     raw = text[start:end].rstrip(BLANK)
+    if raw.endswith("-->") and (apart := _COMMENTS.search(raw)) and "supersede" not in apart[0]:
+        raw = raw[: apart.start()]  # not the entry's words, and not changed with them
     if not _RARE.search(raw) or not _ODD.search(raw):
         return Body(raw, Span(start, start + len(raw)))
     first, supersedes = _marks_before(raw)
