@@ -106,7 +106,7 @@ class Ledger(LedgerWriter):
             return folded
 
     def _seal(self) -> None:
-        """Prepare the new stretch beside the old, then rename twice. In between there is none: see begin.py."""
+        """Prepare the new stretch beside the old, then rename twice. In between there is none: see genesis.py."""
         last, first = self._end, self._end.seq + 1
         after = Place(0, last.seq, last.hash, last.ts)
         content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.state.dump())

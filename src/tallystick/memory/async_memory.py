@@ -55,7 +55,7 @@ LEFT_OUT = {
     "mark_withheld": "it is for servers, which serve whoever asks",
     "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
     "on": "calls take a `path`",
-    "policy": "it is read, not called; `what_would_happen` asks it",
+    "policy": "it is read, not called; `check_policy` asks it",
     "restore": "it makes a memory; open it afterwards",
     "trouble": "it is read, not called; `status` tells it",
     "trust": "whoever opened it said so",

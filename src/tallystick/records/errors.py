@@ -34,23 +34,23 @@ Code = Literal[
     "conflict",  # two arguments contradict each other
     "duplicate",  # something is named twice
     "exists",  # the name, key or file is taken
-    "field",  # a field or change that there is not
+    "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
     "incomplete",  # some of what was asked for could not be done; the rest was
-    "json",  # not JSON, or nothing that JSON can hold
+    "json",  # not JSON, or a value that JSON cannot hold
     "mismatch",  # it belongs to another user, ledger, store or version
-    "name",  # not a name of the kind that is wanted here
-    "permission",  # a person, or one who is trusted more, does this
-    "place",  # the path is a link, a device, of the wrong kind or inside the memory
-    "proof",  # the proof proves nothing
-    "reference",  # it refers to something that is not there
+    "name",  # not a valid name
+    "permission",  # only a person, or a more trusted caller, may do this
+    "place",  # the path is a symlink, a device, of the wrong kind or inside the memory
+    "proof",  # the proof is not valid
+    "reference",  # it refers to something that does not exist
     "required",  # something has to be given
     "secret",  # a name or key holds a secret
     "self",  # a thing cannot be related to itself, or put into itself
     "size",  # too long, too large or too many
     "state",  # what it is about is not in a state that allows it
-    "text",  # characters that cannot be stored, or no UTF-8
-    "time",  # not a time, or one that cannot be
+    "text",  # characters that cannot be stored, or not UTF-8
+    "time",  # not a valid time
     "unavailable",  # a package, model, server or device that is needed cannot be used
     "unconfirmed",  # nobody confirmed it
     "unsupported",  # not offered for this

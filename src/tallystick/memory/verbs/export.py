@@ -101,7 +101,7 @@ class ExportVerbs(GraphVerbs):
         self._gate.must("memory", "import", user=user)
         if not mine:
             raise Refused(
-                "a folder is taken in as a person's own pages: say mine=True; `bring` imports another's", "conflict"
+                "a folder is taken in as a person's own pages: say mine=True, or use `import_from`", "conflict"
             )
         pages = PageStore(self._folder, self._gate, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)

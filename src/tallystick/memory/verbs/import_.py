@@ -41,7 +41,7 @@ class ImportVerbs(MemoryBase):
         from what is in it, unless it is named. Nothing of it is changed; bringing it again adds what is new. What a
         person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
         kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another
-        tallystick wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
+        tallystick wrote, its export or its pages, unless a person says that it is `mine`. `on_progress` gets bytes.
         """
         from tallystick.memory.exchange.importer import ImportRun
         from tallystick.memory.exchange.sources import Source, is_export, sources_in

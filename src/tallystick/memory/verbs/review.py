@@ -135,7 +135,7 @@ class ReviewVerbs(MemoryBase):
         """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
 
         Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
-        are of what would be changed, as for `what_would_happen`.
+        are of what would be changed, as for `check_policy`.
         """
         fields["tags"] = texts(fields.get("tags", ()), "tags")
         return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gate.by)

@@ -182,7 +182,7 @@ def _reply_in(params: types.CallToolRequestParams) -> bool | None:
 
 
 class _Progress:
-    """Tells the client how far a call is; one that did not ask is not told. `tick` is called in the memory's thread."""
+    """Tells the client how far a call is; one that did not ask is not told. It is called in the memory's thread."""
 
     def __init__(self, ctx: Context) -> None:
         self._session, self._loop = ctx.session, asyncio.get_running_loop()
