@@ -48,7 +48,7 @@ def came_to(root: Path) -> list:
         assert memory.ledger.verify().ok
         facts = sorted(
             (fact.triple, fact.episodes, fact.confidence, fact.valid_from, fact.valid_to, fact.status)
-            for fact in map(memory.facts.get, [held.ref for held in memory._state.facts("me")])
+            for fact in map(memory.facts.get, [held.ref for held in memory._folder.state.facts("me")])
         )
         heard = [(delta.kind, delta.source_episode_ids) for delta in memory.facts.follow("people")]
         findings = [(each.source, each.reason) for each in memory.rules.findings()]
@@ -70,8 +70,9 @@ def is_whole(root: Path, whole: list) -> int:
     assert findings == whole[2][: len(findings)]
     with Memory(root) as memory:
         through = marks[-1][0] if marks else -1
-        assert memory._state.rules.mark("me", "all").through == through
-        considered = {name: each.seq for name in names_of(memory) for each in memory._state.episodes.find("me", name)}
+        assert memory._folder.state.rules.mark("me", "all").through == through
+        episodes = memory._folder.state.episodes
+        considered = {name: each.seq for name in names_of(memory) for each in episodes.find("me", name)}
         made_of = {name for _, episodes, *_ in facts for name in episodes} | {n for _, each in heard for n in each}
         assert all(considered[name] <= through for name in made_of)
     return len(marks)

@@ -252,6 +252,6 @@ def test_a_pin_that_cannot_be_told_of_an_erasure_is_told_by_the_next_checkpoint(
             memory.erase("tea")
         assert told == ["it is erased, but the pin could not be told (No space left on device);"
                         " `tallystick ledger checkpoint` tells it"]  # fmt: skip
-        assert memory._keyring.erased(memory.ledger.id) == set()
+        assert memory._context.keyring.erased(memory.ledger.id) == set()
         memory.ledger.checkpoint()
-        assert memory._keyring.erased(memory.ledger.id)
+        assert memory._context.keyring.erased(memory.ledger.id)

@@ -45,7 +45,7 @@ def rarity_by_counting(index, user):
 def test_a_word_is_as_rare_for_whoever_is_alone_as_counting_says(memory):
     for text in SAID:
         memory.observe(text)
-    index = memory._index.level()
+    index = memory._context.index.level()
 
     assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
 
@@ -54,7 +54,7 @@ def test_what_another_user_says_makes_no_word_less_rare(memory):
     for text in SAID:
         memory.observe(text)
     memory.observe("paint paint, and don't stop at zebra", user="bob")
-    index = memory._index.level()
+    index = memory._context.index.level()
 
     assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
 
@@ -63,7 +63,7 @@ def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memor
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Never call before noon", kind="constraint", expires=soon.isoformat())
     memory.remember("Always write in English", kind="constraint")
-    seen = IndexCache(memory._index.level())
+    seen = IndexCache(memory._context.index.level())
     early, late = (Scope("me", now=(soon + timedelta(hours=by)).isoformat()) for by in (-1, 1))
     blocks = [row[0] for row in seen.index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
 
@@ -122,7 +122,7 @@ def gathering(index, scope, visible=None):
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
         short, long = told(index, blocks, scope), shown(index, blocks, scope)
 
@@ -133,7 +133,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
 def test_who_said_it_last_is_told_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
-    index = memory._index.level()
+    index = memory._context.index.level()
     [every] = told(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
 
     assert [each.session for each in every] == ["s3", "s2", "s1"]
@@ -156,7 +156,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Tea at NOON", expires=soon.isoformat())
     memory.remember("tea at noon")
-    meaning, index = memory._recall.meaning, memory._index.level()
+    meaning, index = memory._context.recall.meaning, memory._context.index.level()
 
     def texts(now):
         ask = Ask("when is tea?", Scope("me", now=now.isoformat()), now, floor=0.0)
@@ -170,7 +170,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_the_turns_beside_one_are_those_that_looking_at_who_says_them_would_find(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         quick, slow = (gathering(index, scope, visible).gather() for visible in (None, lambda _: True))
 
     assert list(quick.sources) == list(slow.sources)
@@ -188,7 +188,7 @@ def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
     memory.observe("bread first", **(usual | other))
     memory.observe("tea is hot", **usual)
     memory.observe("bread again", **(usual | other))
-    index, scope = memory._index.level(), Scope("me", agent="Ana")
+    index, scope = memory._context.index.level(), Scope("me", agent="Ana")
     links = gathering(index, scope).gather().links
     every = gathering(index, scope._replace(quarantined=True, path="draft", agent=None)).gather().links
 
@@ -201,7 +201,7 @@ def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
     for text, trust in (("bread first", "human"), ("a page", "web"), ("tea is hot", "human"), ("a tool", "tool")):
         memory.observe(text, session="s1", trust=trust)
     memory.observe("bread again", session="s1")
-    found = gathering(memory._index.level(), Scope("me"))
+    found = gathering(memory._context.index.level(), Scope("me"))
     links = found.gather().links
     texts = {block: state.content for block, state in found.seen.states_of(links).items()}
 
@@ -214,7 +214,7 @@ def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
 def test_a_turn_of_another_user_in_a_session_of_the_same_name_is_passed_over(memory):
     for text, user in (("bread first", "me"), ("tea is hot", "bob"), ("bread again", "me"), ("tea", "bob")):
         memory.observe(text, session="s1", user=user)
-    links = list(gathering(memory._index.level(), Scope("me")).gather().links.items())
+    links = list(gathering(memory._context.index.level(), Scope("me")).gather().links.items())
 
     [(first, link), (second, other)] = sorted(links, key=lambda each: each[1].turn.since_seq)
     assert (link[1:], other[1:]) == (("", second), (first, ""))
@@ -223,7 +223,7 @@ def test_a_turn_of_another_user_in_a_session_of_the_same_name_is_passed_over(mem
 def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory):
     for text in ("bread first", "tea is hot", "bread again"):
         memory.observe(text, session="s1")
-    index = memory._index.level()
+    index = memory._context.index.level()
     [first, second, third] = [row[0] for row in index.db.execute("SELECT since_seq FROM sources ORDER BY since_seq")]
     links = gathering(index, Scope("me", at=second)).gather().links
 
@@ -235,7 +235,7 @@ def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory)
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_passing_over_the_rows_of_other_sessions_passes_over_nothing_of_this_one(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         quick = gathering(index, scope).gather()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Gathering, "_rows", lambda _: EVERY_ROW)

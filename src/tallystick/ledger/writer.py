@@ -83,17 +83,20 @@ class LedgerWriter(LedgerReader):
         pins: Pins | None = None,
         begin_with: Mapping[str, Any] | None = None,
         reach: Reach | None = None,
+        before: Before | None = None,
+        then: Then | None = None,
     ) -> None:
         """Open `folder`, made if need be. `begin_with` goes into the first line if this is the one who writes it.
 
-        `reach` takes what is erased out of files that are not the ledger's own.
+        `reach` takes what is erased out of files that are not the ledger's own. `before` is given what is about to be
+        written and returns what is written instead; `then` is given what was written, when it is on disk and the lock
+        is free.
         """
         if durability not in ("full", "group"):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with, self._reach = begin_with, reach
-        self.then: Then | None = None  # told of what was written, when it is on disk and the lock is free
-        self.before: Before | None = None  # shown what is about to be written, and says what is written instead
+        self._before, self._then = before, then
         self._queue: deque[Ticket] = deque()
         self._batch: list[_Pending] | None = None
         self._batch_owner = 0
@@ -112,8 +115,8 @@ class LedgerWriter(LedgerReader):
             return self._join_batch(decide, source)
         group = self.durability == "group"
         events = self._write_in_group(decide, source) if group else self._write_alone(decide, source)
-        if self.then is not None and events:
-            self.then(events)
+        if self._then is not None and events:
+            self._then(events)
         return events
 
     def _write_alone(self, decide: Decide, by: str) -> list[Event]:
@@ -168,8 +171,8 @@ class LedgerWriter(LedgerReader):
                     self._batch = None
                 self.state.commit()
                 self._after_writing()
-        if self.then is not None:
-            self.then([])
+        if self._then is not None:
+            self._then([])
 
     @contextmanager
     def _undone_on_error(self) -> Iterator[None]:
@@ -235,7 +238,7 @@ class LedgerWriter(LedgerReader):
     def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
         """Check and apply drafts, as the events they will be from `seq` on."""
         ts = self.now()
-        pending = [self._prepare(draft, by, ts) for draft in (self.before(drafts, by) if self.before else drafts)]
+        pending = [self._prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
         taken, known = [], len(self._applied)
         try:
             for number, item in enumerate(pending, seq):

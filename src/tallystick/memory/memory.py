@@ -8,60 +8,78 @@ Without a scope it reads and writes the owner's (`user="me"`). No call reads acr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tallystick.decide.gate import gate
-from tallystick.ledger.checkpoint import witnesses
-from tallystick.ledger.lock import Witness
+from tallystick.decide.gate import Verdict, gate
+from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
+from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.beliefs.store import BeliefStore
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.core.masking import Masker
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.maintenance.ledger import LedgerService, is_old
+from tallystick.memory.context import Context
+from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
+from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
-from tallystick.memory.recall.sessions import ConfigStore, SessionService
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import ConfigStore, FrameStore, SessionService
+from tallystick.memory.reviews.actions import ActionService
+from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.verbs.compat import CompatVerbs
-from tallystick.memory.verbs.export import ExportVerbs
-from tallystick.memory.verbs.import_ import ImportVerbs
-from tallystick.memory.verbs.look import LookVerbs
-from tallystick.memory.verbs.paths import PathVerbs
-from tallystick.memory.verbs.recall import RecallVerbs
-from tallystick.memory.verbs.remember import RememberVerbs
-from tallystick.memory.verbs.review import ReviewVerbs
+from tallystick.memory.trust.recallable import is_shown
+from tallystick.memory.trust.sources import SourceService
+from tallystick.records.audit import AuditLine, Auditor
 from tallystick.records.belief import OWNER, Belief, texts
 from tallystick.records.clock import Clock, said_time, system_clock
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
-from tallystick.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
-from tallystick.records.event import Draft, Event
-from tallystick.records.policy import ALLOW, DEFAULT, lower
-from tallystick.records.review import Action
-from tallystick.records.schema import PERSONS, WRITER_TRUST
-from tallystick.repair.witness import seen_by_the_index
-from tallystick.state.pages import PAGE_EDIT
-from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.records.errors import NotApproved, NotFound, Refused
+from tallystick.records.event import Event
+from tallystick.records.frame import Frame
+from tallystick.records.history import Moment
+from tallystick.records.policy import ALLOW, DEFAULT, Policy
+from tallystick.records.progress import Progress
+from tallystick.records.relation import Neighbour
+from tallystick.records.review import Action, Applied, Approval, Review
 
 if TYPE_CHECKING:
-    from tallystick.consolidate.classify import Deltas
-    from tallystick.memory.core.index import IndexService
+    from tallystick.consolidate.scoring import SalienceScorer
+    from tallystick.memory.exchange.export_memory import ExportService
+    from tallystick.memory.exchange.files import FileStore
+    from tallystick.memory.facts.rules import RuleStore
+    from tallystick.memory.facts.store import FactService
+    from tallystick.memory.graph.entities import EntityStore
+    from tallystick.memory.graph.graph import GraphService
+    from tallystick.memory.maintenance.tidy import TidyService
+    from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.paths.paths import PathService
+    from tallystick.memory.paths.view import PathView
+    from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.embedder import Embedder
+    from tallystick.records.evaluation import Verdicts
+    from tallystick.records.export import Exported, TakenIn
     from tallystick.records.extraction import Extractor
-    from tallystick.records.rule import ConsolidationRule
-    from tallystick.records.status import Erasure
+    from tallystick.records.filled_frame import FilledFrame
+    from tallystick.records.history import Change, Version, Why
+    from tallystick.records.log import LogPage
+    from tallystick.records.recall import RecallResult, Replayed
+    from tallystick.records.remember_result import RememberResult
+    from tallystick.records.rule import Consolidated, ConsolidationRule
+    from tallystick.records.status import Erasure, Status
+    from tallystick.records.transfer import Imported
+    from tallystick.records.trust import Distrust, SourceStatus
+
+NDJSON = "ndjson"
 
 
 @answering
 @display_lists
-class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, CompatVerbs, RememberVerbs, ImportVerbs):
+class Memory:
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -81,45 +99,17 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
 
         `embedder` is one of yours, or named as in `tallystick.toml`, which it goes before.
         """
-        self.folder = settings.locate(path)
-        self.user, self._by, self._clock = user, by, clock
-        self._keyring = settings.keyring()
-        options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
-        options["durability"] = durability or settings.read_settings(self.folder).durability
-        if is_old(self.folder):
-            from tallystick.stores.esdb.migrate import take_over
-
-            if read_only:
-                raise NotWritable(f"{self.folder} was written by chronomemory; `tallystick backup` takes it over")
-            take_over(self.folder, **options)
-        self._folder = OpenFolder(self.folder, pins=self._pins, **options)
-        self._masks = Masker(self._folder.state, trust, lambda: self._settings.keep_secrets, tell)
-        self._gate = WriteGate(self._folder, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
-        self._episodes = EpisodeStore(self._folder, self._gate, self.user, self._index_of, self._propose)
-        self._tell, self._embedder = tell, embedder
-        self._gate.echoes, self._gate.corroborators = self._echo_of, lambda: self._settings.corroborate
-        self._gate.several = lambda: self._several
-        self._folder.ledger.then, self._folder.zone = self._after_writing, lambda: self._zone
-        self._folder.ledger.before = self._before_writing
+        self._context = Context(
+            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=tell,
+            embedder=embedder,
+        )  # fmt: skip
+        self.user, self.folder, self._folder = user, self._context.root, self._context.folder
         if trust != "human":
             self.mark_withheld()
 
-    def _pins(self, ledger_id: str) -> list[Witness]:
-        """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
-        return [*witnesses(self.folder, ledger_id, self._keyring), *seen_by_the_index(self.folder)]
-
     def close(self) -> None:
         """Let go of the folder. Everything that was acknowledged is on disk already."""
-        if "receipts" in self.__dict__:
-            self.receipts.flush()
-        if "_follower" in self.__dict__:
-            self._follower.finish()
-        if "_pages_at" in self.__dict__:
-            self._pages_at.close()
-        self._close_graph()
-        if "_index" in self.__dict__:
-            self._index.close()
-        self._folder.close()
+        self._context.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -150,39 +140,142 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         from tallystick.memory.trust.call_filter import Outlet
         from tallystick.memory.trust.reader import Reader
 
-        self._folder.outlet = Outlet(Reader(self._folder, self._gate, self.user))
-
-    @cached_property
-    def beliefs(self) -> BeliefStore:
-        """What is held true, to be looked through."""
-        return BeliefStore(self._folder, self.user)
+        self._folder.outlet = Outlet(Reader(self._folder, self._context.gate, self.user))
 
     @property
     def trust(self) -> str:
         """How far this program may go by itself: human, agent, import, tool or web."""
-        return self._gate.trust
+        return self._context.gate.trust
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """The kinds of secrets that were masked in what this thread last said."""
+        return self._context.masks.last
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
+        return self._context.gate.policy
+
+    @property
+    def embedder(self) -> str:
+        """Who makes the vectors that recall goes by, as is kept with each of them; empty if nobody does."""
+        return self._context.recall.meaning.key
+
+    # -- concepts ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def beliefs(self) -> BeliefStore:
+        """Beliefs, to look through."""
+        return BeliefStore(self._folder, self.user)
 
     @property
     def episodes(self) -> EpisodeStore:
         """What was said or happened."""
-        return self._episodes
+        return self._context.episodes
+
+    @cached_property
+    def facts(self) -> FactService:
+        """Beliefs with subject, predicate and object, and where they come from."""
+        return self._context.facts
+
+    @cached_property
+    def rules(self) -> RuleStore:
+        """Consolidation rules that run by themselves."""
+        from tallystick.memory.facts.rules import RuleStore
+
+        return RuleStore(self._context)
+
+    @cached_property
+    def pages(self) -> PageStore:
+        """Beliefs as dated entries on one Markdown file per entity."""
+        return self._context.pages_of(self.user)
+
+    @cached_property
+    def graph(self) -> GraphService:
+        """Entities, and how they are related: what beliefs are about, and what was saved beside it."""
+        return self._context.graph_of(self.user)
+
+    @cached_property
+    def paths(self) -> PathService:
+        """The branches of conversations: branch, merge, abandon, compact."""
+        from tallystick.memory.paths.paths import PathService
+
+        return PathService(self._folder, self._context.gate, self.user, self._context.gate.multi_valued)
+
+    @cached_property
+    def reviews(self) -> ReviewService:
+        """What waits for a person's yes."""
+        return self._actions.reviews_of(self.user)
+
+    @cached_property
+    def receipts(self) -> ReceiptStore:
+        """What was recalled, and from which state of the ledger."""
+        return self._context.receipts
+
+    @cached_property
+    def frames(self) -> FrameStore:
+        """How to recall for a purpose: the built-in frames and your own."""
+        return FrameStore(self._folder, self._context.gate)
 
     @cached_property
     def work(self) -> SessionService:
         """Working sessions, and the active hours by which memory ages."""
-        return SessionService(self._folder, self._gate)
+        return SessionService(self._folder, self._context.gate)
 
     @cached_property
     def config(self) -> ConfigStore:
         """The memory's own thresholds."""
-        return ConfigStore(self._folder, self._gate)
+        return ConfigStore(self._folder, self._context.gate)
 
     @cached_property
     def ledger(self) -> LedgerService:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return LedgerService(self._folder.ledger, self._keyring, self._gate.must)
+        return self._context.ledger
 
-    # -- saying ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def tidy(self) -> TidyService:
+        """What may leave sight: proposed, and never done by itself."""
+        from tallystick.memory.maintenance.tidy import TidyService
+        from tallystick.memory.pages.dormancy import Dormancy
+
+        context = self._context
+        pages = Dormancy(context.folder, context.gate, context.page_files, context.settings)
+        return TidyService(context.folder, context.gate, context.index, context.feedback, self.user, pages)
+
+    @cached_property
+    def entities(self) -> EntityStore:
+        """Who and what is known, by the names that other programs gave them."""
+        from tallystick.memory.graph.entities import EntityStore
+
+        return EntityStore(self._folder, self._context.gate, self.user)
+
+    @cached_property
+    def files(self) -> FileStore:
+        """Text files that live in the memory, for programs whose memory is a folder of files."""
+        from tallystick.memory.exchange.files import FileStore
+
+        return FileStore(self._folder, self._context.gate, self.user)
+
+    @cached_property
+    def _remember(self) -> RememberService:
+        return RememberService(self._context)
+
+    @cached_property
+    def _actions(self) -> ActionService:
+        return ActionService(self._context)
+
+    @cached_property
+    def _sources(self) -> SourceService:
+        return SourceService(self._context)
+
+    @cached_property
+    def _exports(self) -> ExportService:
+        from tallystick.memory.exchange.export_memory import ExportService
+
+        return ExportService(self._context)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(
         self,
@@ -232,7 +325,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         }  # fmt: skip
         if key:
             fields["key"] = key
-        return self._state_belief(fields, idempotency_key)
+        return self._remember.remember(fields, idempotency_key)
 
     def observe(
         self,
@@ -253,7 +346,7 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
 
         The same thing told again under its `id`, in its session and by its agent, writes nothing.
         """
-        return self._episodes.observe(
+        return self._context.episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
             session=session, metadata=dict(metadata or {}), path=path, trust=trust, keep_secrets=keep_secrets,
         )  # fmt: skip
@@ -285,25 +378,25 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         if text is not None:
             changes["text"] = text
         changes["keep_secrets"] = keep_secrets
-        self._gate.revise(name, changes, reason=reason, user=self._user(user), path=path)
+        self._context.gate.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
         """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
         if self._told(name, user, path):
-            return self._episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
-        self._gate.forget(name, reason=reason, user=self._user(user), path=path)
+            return self._context.episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
+        self._context.gate.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
-        return self._gate.invalidate(name, reason=reason, user=self._user(user), path=path)
+        return self._context.gate.invalidate(name, reason=reason, user=self._user(user), path=path)
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
-        from tallystick.memory.maintenance.status import preview_erase
+        from tallystick.memory.maintenance.erase import preview
 
-        return preview_erase(self._folder, self._episodes, names, self._user(user), path)
+        return preview(self._context, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
@@ -311,33 +404,491 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
         `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
-        from tallystick.ledger.erase_everywhere import must_reach, remove_page
-        from tallystick.memory.maintenance.status import split_names
-        from tallystick.projections.pages.rows import path_of
+        from tallystick.memory.maintenance.erase import erase
 
-        ledger = self._folder.ledger
-        must_reach(ledger.folder)
-        self._follower.look_at_all()  # a page may hold words of it that are not imported yet
-        going, whose = self.preview_erase(*names, user=user, path=path), self._user(user)
-        plain, things = split_names(self._folder, names, whose)
-        self._gate.restate(things, user=whose)
-        for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
-            self._pages_at.render_again(whose, about)
-            remove_page(ledger.disk, ledger.folder, path_of(whose, about))
-        if nodes := [name for noun, name in things if noun == "node"]:
-            self._graph_of(whose).erase(*nodes)
-        rest = [each for each in things if each[0] != "node"]
-        if plain or rest:
-            self._gate.erase(plain, rest, user=whose, path=path)
-        return going
+        return erase(self._context, names, self._user(user), path)
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
         """All writes of the block become one: on disk when it ends, or not at all."""
-        with self._gate.batch():
+        with self._context.gate.batch():
             yield self
 
-    # -- care --------------------------------------------------------------------------------------------------------
+    def outcome(
+        self,
+        names: Iterable[str] = (),
+        signal: float = 1.0,
+        *,
+        weight: float = 1.0,
+        receipt: str = "",
+        reason: str = "",
+        user: str | None = None,
+        path: str = "",
+    ) -> list[str]:
+        """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
+
+        They are named by key or id, or by the `receipt` of the recall that served them. On a `path`, be it the
+        receipt's, it counts there alone, until the path is merged.
+        """
+        return self._context.feedback.outcome(
+            names, signal, weight=weight, receipt=receipt, reason=reason, user=user, path=path
+        )
+
+    def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
+        """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
+
+        Recall then serves the one behind what answers, where the other answers. It outlives a revision of either. Said
+        again it replaces the words, and an empty `relation` takes it back. Returns whether that is news.
+        """
+        return self._context.feedback.relate(one, other, relation, user=user, path=path)
+
+    def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
+        """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
+        return self._context.feedback.archive(names, reason=reason, user=user)
+
+    def consolidate(
+        self,
+        rule: ConsolidationRule,
+        *,
+        since_last: bool = True,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        user: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Consolidated:
+        """Make facts of what was told since the rule last ran; with `since_last=False`, of everything again.
+
+        What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
+        reads the rest from its words: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
+        says what is worth it. Each portion is applied whole or not at all. Doing it again changes nothing.
+        """
+        return self._context.consolidation.run(
+            rule, user=self._user(user), since_last=since_last, extractor=extractor, salience=salience,
+            on_progress=on_progress,
+        )  # fmt: skip
+
+    def run_due(
+        self,
+        *,
+        everyone: bool = False,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        told: Callable[[Consolidated], None] | None = None,
+    ) -> list[Consolidated]:
+        """Run the rules that are due: this user's, or `everyone`'s, each over its own user's episodes."""
+        return self.rules.run_due(everyone=everyone, told=told, extractor=extractor, salience=salience)
+
+    def distrust(
+        self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
+    ) -> Distrust:
+        """Take a source out of recall, all that it said, or what it said from a moment on. One event does it.
+
+        A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
+        What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
+        """
+        return self._sources.distrust(source, since=since, reason=reason, user=user)
+
+    def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
+        """Let a source be recalled as before. What it said meanwhile is recalled too."""
+        self._sources.restore_trust(source, reason=reason, user=user)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(
+        self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
+    ) -> Belief | None:
+        """A belief by its key, by any version's id, or by the last six characters of one; None if there is none."""
+        with self._folder.known(believed_at) as known:
+            held = known.find(name, user=self._user(user), path=path)
+            return held.belief() if held else None
+
+    def show(self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = "") -> Belief:
+        """The same, but a name that names nothing is an error."""
+        belief = self.get(name, believed_at=believed_at, user=user, path=path)
+        if belief is None:
+            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+        return belief
+
+    def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
+        """Every version of a belief, oldest first."""
+        return self._folder.history(name, user=self._user(user), path=path)
+
+    def diff(
+        self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
+    ) -> list[Change]:
+        """What came, went or changed between two moments (event numbers, times)."""
+        return self._folder.diff(before, after, user=self._user(user), path=path)
+
+    def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
+        """The chain of reasons for a belief's standing."""
+        return self._folder.why(name, user=self._user(user), path=path)
+
+    def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+        """Everything that stands on a belief, directly or through others."""
+        return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
+
+    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
+        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
+        return self._context.feedback.related(name, self._user(user), path)
+
+    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
+        """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
+        return self._remember.similar(name, user=self._user(user), path=path)
+
+    def sources(self, *, user: str | None = None) -> list[SourceStatus]:
+        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
+
+        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
+        """
+        return self._sources.sources(user=user)
+
+    def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
+        """Why a belief is left out of recall, if that is because its source is not trusted."""
+        return self._sources.withheld(name, user=user, path=path)
+
+    def is_shown(self, name: str) -> bool:
+        """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""
+        with self._folder.known():
+            state, now = self._folder.state, self._folder.ledger.now()
+            held = state.find(name, user=self.user)
+            if held is None:
+                return is_episode_shown(self._context.episodes, state, name, self.user)
+            return held.status == "active" and not held.path and is_shown(state, held, held.body(), now)
+
+    def on(self, path: str) -> PathView:
+        """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
+        from tallystick.memory.paths.view import standing
+
+        return standing(type(self))(self, self.paths.named(path))
+
+    def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
+        """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.
+
+        With `follow` it goes on as others write, until the caller stops asking.
+        """
+        for event in self._log(start, op=op, follow=follow):
+            if event is None:
+                time.sleep(pause)
+            else:
+                yield event
+
+    def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        while True:
+            for event in self._folder.events_of(self.user, start):
+                start = event.seq + 1
+                if event.op.startswith(op):
+                    yield event
+            if not follow:
+                return
+            yield None
+
+    def log_page(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        op: str = "",
+        by: str = "",
+        session: str = "",
+        agent: str = "",
+        reach: int = 100_000,
+    ) -> LogPage:
+        """The newest of this user's events, or those right `before` or right `after` a number, newest first.
+
+        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
+        """
+        from tallystick.memory.maintenance.log import Sought, log_page
+
+        sought = Sought(op, by, session, agent)
+        return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
+
+    def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
+        """Who did what to this user's memory, from event `start` on: each act with its approval and its proof.
+
+        It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
+        """
+        for line in self._audit(start, follow=follow):
+            if line is None:
+                time.sleep(pause)
+            else:
+                yield line
+
+    def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        auditor = Auditor(self._folder.state.reviews.find)
+        while True:
+            for event in self._folder.events_of(self.user, start):
+                start = event.seq + 1
+                if line := auditor.line(event, self._folder.owner(event) or ""):
+                    yield line
+            if not follow:
+                return
+            yield None
+
+    def seq_at(self, moment: Moment) -> int:
+        """The last event that had been recorded by a moment; -1 if there was none. Doubted times name no place."""
+        with self._folder.ledger.reading():
+            return self._folder.seq_at(moment)
+
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        from tallystick.memory.maintenance.status import status_of
+
+        return status_of(self._folder, self._context.keyring, self.user)
+
+    def content_version(self) -> tuple[int, str]:
+        """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
+
+        What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
+        """
+        return self._context.content_version()
+
+    # -- recall --------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        frame: str | Frame | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        explain: bool = False,
+        words: bool = False,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+        on_progress: Progress | None = None,
+    ) -> RecallResult:
+        """The memories that answer a question, the best first, each with the reason.
+
+        If nothing reaches the `floor`, there are no hits, and `nearest` names what came closest. `believed_at` asks
+        what would have been recalled then, `as_of` what was true then. `filters` narrows by tags, kinds, what, about,
+        trust, since and until; `without` leaves beliefs, episodes, or everything of an `agent:NAME` out. `frame` weighs
+        as that frame does. `words` searches without vectors. What came from tools and web pages and waits for a
+        person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
+        `tallystick.toml` says.
+        """
+        asked: dict[str, Any] = {
+            "question": question, "k": k, "user": user, "session": session, "agent": agent, "path": path,
+            "believed_at": believed_at, "as_of": as_of, "filters": filters, "frame": self._frame(frame),
+            "without": without, "floor": floor, "explain": explain, "by_words": words, "quarantined": quarantined,
+            "receipt": receipt, "keep_question": keep_question, "on_progress": on_progress,
+        }  # fmt: skip
+        found = self._context.recall.recall(**asked)
+        self._context.echoes.serve(self._user(user), found)
+        return self._sources.with_reasons(found, self._user(user), asked)
+
+    def frame(
+        self,
+        name: str | Frame,
+        question: str = "",
+        *,
+        budget: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+    ) -> FilledFrame:
+        """What an agent needs to know for a purpose, as text within a budget of tokens.
+
+        Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
+        """
+        if quarantined and self._context.gate.trust != "human":
+            raise Refused(
+                "what is pending is put into a frame for a person alone; leave `quarantined` out", "permission"
+            )
+        frame = self.frames.get(name) if isinstance(name, str) else name
+        filled = self._context.recall.frame(
+            question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
+            believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
+            quarantined=quarantined, receipt=receipt, keep_question=keep_question,
+        )  # fmt: skip
+        self._context.echoes.serve(self._user(user), filled.hits)
+        return filled
+
+    def replay(self, receipt: str, *, question: str = "") -> Replayed:
+        """What a receipt says was served, the same question put again at that place, and what differs and why.
+
+        If the receipt did not keep the question, it is put again as you give it.
+        """
+        from tallystick.memory.recall.replay import replay
+
+        return replay(self._context.recall, self.receipts.get(receipt), self.frames, question)
+
+    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
+        """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
+        return self._context.recall.embed(user=user, on_progress=on_progress)
+
+    def missing_vectors(self, *, user: str | None = None) -> int:
+        """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
+        return self._context.recall.missing_vectors(user)
+
+    def test(
+        self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Verdicts:  # fmt: skip
+        """Put questions whose answers are known, and say which memories were found and which were not.
+
+        They are a file (`tallystick test --help` tells its form), or mappings with the same keys. Nothing is written.
+        """
+        from tallystick.memory.recall.evaluate import put_all
+
+        return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
+
+    def _frame(self, frame: str | Frame | None) -> Frame | None:
+        from tallystick.memory.core.arguments import check_frame
+
+        found = self.frames.get(frame) if isinstance(frame, str) else frame
+        if found is not None:
+            check_frame(found)
+        return found
+
+    # -- actions under the policy --------------------------------------------------------------------------------------
+
+    def action(
+        self,
+        kind: str,
+        *names: str,
+        reason: str = "",
+        trust: str | None = None,
+        user: str | None = None,
+        path: str = "",
+        **changes: Any,
+    ) -> Action:
+        """An action on what is known now. Nothing is done.
+
+        `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
+        reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
+        what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
+
+        `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
+        `conflicts` to merge, `summary` to compact.
+        """
+        return self._actions.action(kind, *names, reason=reason, trust=trust, user=user, path=path, **changes)
+
+    def propose(self, action: Action) -> Applied | Review:
+        """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.
+
+        NotApproved, if the policy says no; Moved, if what it is about has changed since the action was built.
+        """
+        return self._actions.propose(action)
+
+    def apply(self, action: Action, approval: Approval | None = None) -> Applied:
+        """Carry an action out. One that needs a person's yes takes an `approval` of exactly that action.
+
+        Without one, NeedsApproval: it waits in `reviews`. With one that is stale, ended, used before, for another
+        action, by someone the policy does not name, or not on record here: NotApproved, and nothing changes but that
+        the attempt is recorded.
+        """
+        return self._actions.apply(action, approval)
+
+    def check_policy(
+        self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
+    ) -> Verdict:
+        """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
+
+        `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
+        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
+        about, kind, tags, confidence. Nothing is asked, and nothing is done.
+        """
+        return self._actions.check_policy(kind, trust=trust, source=source, stated=stated, **fields)
+
+    def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
+        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
+
+        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
+        are of what would be changed, as for `what_would_happen`.
+        """
+        return self._actions.matrix(source=source, stated=stated, **fields)
+
+    # -- import, export, backup ----------------------------------------------------------------------------------------
+
+    def import_from(
+        self,
+        source: str | Path | bytes,
+        *,
+        format: str = "",
+        quarantine: bool = False,
+        mine: bool = False,
+        user: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> Imported:
+        """Bring in conversations and notes of another system, and return what came in and what did not.
+
+        `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. The format is told
+        from what is in it, unless it is named. Nothing of it is changed; bringing it again adds what is new. What a
+        person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
+        kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another
+        tallystick wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
+        """
+        from tallystick.memory.exchange.import_memory import import_from
+
+        return import_from(
+            self._context, source, format=format, quarantine=quarantine, mine=mine, user=self._user(user),
+            dry_run=dry_run, on_progress=on_progress,
+        )  # fmt: skip
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        format: str = NDJSON,
+        user: str | None = None,
+        history: bool = True,
+        replace: bool = False,
+    ) -> Exported:
+        """Write down all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+
+        It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
+        `history`, only what is there now is told, and not how it came to be so.
+        """
+        return self._exports.export(to, format=format, user=user, history=history, replace=replace)
+
+    def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
+        """The lines of such a file, one after the other, to be sent somewhere."""
+        yield from self._exports.export_lines(user=user, history=history)
+
+    def import_export(
+        self,
+        file: str | Path | BinaryIO,
+        *,
+        user: str | None = None,
+        mine: bool = False,
+        keep_secrets: bool = False,
+    ) -> TakenIn:
+        """Take in a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
+
+        That memory becomes a source of its own here (`source` of the answer), and what it says is kept out of recall
+        until a person approves it, unless it is said to be `mine`. Then it keeps the trust that it had; and where
+        nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions that
+        wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
+        put them here: only if they are `mine`.
+        """
+        return self._exports.import_export(file, user=user, mine=mine, keep_secrets=keep_secrets)
+
+    def backup(self, to: str | Path | None = None) -> Path:
+        """Make a checked copy under `backup/` (or under `to`) and return its place."""
+        self._context.gate.must("ledger", "backup")
+        return back_up(self._folder.ledger, settings.place_of(to) if to else None)
 
     @classmethod
     def restore(
@@ -360,80 +911,34 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
         memory = cls(folder, by=by, trust=trust, clock=clock)
         try:
-            memory._sweep("it is restored, but vectors made of words that it does not have may be left")
+            memory._context.sweep("it is restored, but vectors made of words that it does not have may be left")
         except BaseException:
             memory.close()
             raise
         return memory
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    def rebuild_index(self, *, pages: bool = True, on_progress: Callable[[int], None] | None = None) -> int:
+        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
 
-    def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
-        """The drafts without secrets, each with the trust of the program that writes it.
-
-        A person's is not said where only a person's program writes: there it is what an event without one means. An
-        edit of a page's file is a person's, whichever program finds it.
+        What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false. So are
+        those of the graph, if there are any.
         """
-        masked = self._masks.drafts(drafts)
-        if by == PAGE_EDIT or (self.trust == "human" and self._by.partition(":")[0] in PERSONS):
-            return masked
-        return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
-                for op, body in masked]  # fmt: skip
+        self._context.graph_index.rebuild()
+        if pages and self._folder.ledger.writable:
+            self.pages.rebuild()
+        self._context.audit_file.rebuild()
+        return self._context.index.rebuild(on_progress).seq + 1
 
-    def _after_writing(self, events: list[Event]) -> None:
-        self._index.follow(events)
-        self._follower.follow(events)
-        self._audit_file.follow(events)
-        self._follow_graph(events)
+    # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _after_erasing(self) -> None:
-        """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
-        try:
-            self.ledger.note_erasures()
-        except (OSError, Busy) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            self._say(f"it is erased, but the pin could not be told ({why}); `tallystick ledger checkpoint` tells it")
-        self._echoes.forget()
-        self._index.grow_back()
-        self._follower.look_at_all()
-        self._audit_file.follow(())
-        self._sweep("it is erased, but vectors made of its words may be left")
-
-    def _sweep(self, otherwise: str) -> None:
-        """Take away the vectors of what is not here any more. Unfinished, if that fails: the next recall does it."""
-        place = self.folder / "vectors"
-        try:
-            if place.is_dir():
-                self._recall.sweep()
-        except (OSError, Busy) as error:
-            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is made again") from error
-
-    def _say(self, what: str) -> None:
-        """Tell something that stops nobody."""
-        if self._tell is not None:
-            self._tell(what)
-        else:
-            import logging
-
-            logging.getLogger("tallystick").warning(what)
-
-    def _index_of(self) -> IndexService:
-        return self._index
-
-    def _propose(
-        self, rule: ConsolidationRule, user: str, *, since_last: bool, extractor: Extractor | str | None
-    ) -> Deltas:
-        return self._at_work.propose(rule, user=user, since_last=since_last, **self._how(extractor, None))
-
-    @property
-    def _state(self) -> State:
-        return self._folder.state
+    def _user(self, user: str | None) -> str:
+        return self.user if user is None else user
 
     def _told(self, name: str, user: str | None, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""
         with self._folder.known() as known:
-            whose = self._user(user)
-            return known.find(name, user=whose, path=path) is None and bool(self._state.episodes.named(whose, name))
+            whose, episodes = self._user(user), self._folder.state.episodes
+            return known.find(name, user=whose, path=path) is None and bool(episodes.named(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._folder.known() as known:

@@ -42,9 +42,8 @@ _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.
 class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
-    def __init__(self, folder: Path, **options: Any) -> None:
-        self.state = State()
-        self.zone: Callable[[], tzinfo] | None = None
+    def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
+        self.state, self._zone = State(), zone
         self.outlet: Any = None  # through which a program gets what it may read; none: a person's gets everything
         self.ledger = Ledger(folder, self.state, reach=_reach, **options)
 
@@ -64,7 +63,7 @@ class OpenFolder:
 
     def _on_the_clock(self, ts: str) -> str:
         """A time of the ledger as this user's clock shows it: an id has the minute that stands on its page."""
-        zone = self.zone() if self.zone else UTC
+        zone = self._zone() if self._zone else UTC
         return ts if zone is UTC else datetime.fromisoformat(ts).astimezone(zone).isoformat()
 
     @contextmanager

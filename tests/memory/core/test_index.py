@@ -329,8 +329,8 @@ def test_an_index_rolled_back_under_a_live_memory_catches_up(folder: Path, tmp_p
         for number in range(5):
             m.remember(f"tea later{number}")
             other.remember(f"tea other{number}")
-        m._index.close()
-        other._index.close()
+        m._context.index.close()
+        other._context.index.close()
         (folder / "index.db").write_bytes(kept)
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + 10
         other.remember("tea once more")
@@ -666,7 +666,7 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
     Memory.restore(copy, folder).close()
     with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
-        other._gate._erased = lambda: None  # it dies before its index is made anew
+        other._context.gate._erased = lambda: None  # it dies before its index is made anew
         other.erase("k1")
         m.remember("tea once more")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
@@ -766,7 +766,7 @@ def test_where_no_index_can_be_made_questions_are_answered_from_memory_until_one
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
         assert not (folder / "index.db").exists()
 
-        m._index._retry = 0.0  # half a minute later
+        m._context.index._retry = 0.0  # half a minute later
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
         assert (folder / "index.db").exists()
     same_as_rebuilt(folder)
@@ -799,7 +799,7 @@ def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, mon
             m.observe(f"tea behind {number}")
         behind = index.bookmark()
         monkeypatch.setattr(lifecycle, "FAR", 3)
-        m._folder.ledger.then = lambda events: m._index.follow(events)
+        m._folder.ledger.then = lambda events: m._context.index.follow(events)
         m.remember("tea behind 5")
         assert index.bookmark() == behind
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 7
@@ -831,9 +831,9 @@ def test_a_reader_in_memory_follows_a_writer_and_his_erasures(folder: Path) -> N
         writer.erase("k5")
         assert reader.recall("number5", words=True) == []
         assert len(reader.recall("tea", k=500, words=True)) == COUNT + 1
-        made_once = reader._index._index
+        made_once = reader._context.index._index
         assert len(reader.recall("tea", k=500, words=True)) == COUNT + 1
-        assert reader._index._index is made_once
+        assert reader._context.index._index is made_once
 
 
 # -- threads, batches, forks -------------------------------------------------------------------------------------------

@@ -58,4 +58,4 @@ def test_a_name_that_cannot_come_again_leaves_its_mark_when_it_is_erased_by_its_
 
     memory.erase(episode.source)
 
-    assert memory._state.pages.is_erased(mark_of("me", name))
+    assert memory._folder.state.pages.is_erased(mark_of("me", name))

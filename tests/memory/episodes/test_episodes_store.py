@@ -79,7 +79,7 @@ def test_every_width_is_read_from_an_index_in_its_order(memory, statement):
     memory.episodes.recent("ana", limit=1)
     asked = getattr(sql, statement)
     with memory._folder.ledger.reading():
-        plan = memory._index.read(
+        plan = memory._context.index.read(
             lambda file: file.db.execute(f"EXPLAIN QUERY PLAN {asked}", ("x",) * asked.count("?")).fetchall()
         )
     [step] = [row[-1] for row in plan]
@@ -207,4 +207,4 @@ def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(
 def _config(memory, said):
     from tallystick.decide.sessions import set_config
 
-    return set_config(memory._state.work, "episodes.columns", said)
+    return set_config(memory._folder.state.work, "episodes.columns", said)

@@ -7,10 +7,9 @@ import zipfile
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.exchange import sources
+from tallystick.memory.exchange import import_memory as brings, sources
 from tallystick.memory.exchange.importer import ImportRun
 from tallystick.memory.exchange.sources import Source
-from tallystick.memory.verbs import import_ as brings
 from tallystick.records.errors import NotFound
 from tests.memory.elsewhere import line, transcript, uuid
 

@@ -217,7 +217,7 @@ def test_a_delta_that_replaces_what_nobody_knows_is_refused_and_the_old_fact_sta
 def test_a_delta_is_applied_whole_or_not_at_all(memory, monkeypatch):
     for name in ("f1", "f2"):
         memory.facts.pin(a_fact(name, payload=claim("Acme", name)))
-    before, revise = told_of(memory), memory._gate.revise
+    before, revise = told_of(memory), memory._context.gate.revise
     calls = []
 
     def fail_second(*given, **named):
@@ -226,7 +226,7 @@ def test_a_delta_is_applied_whole_or_not_at_all(memory, monkeypatch):
             raise Refused("no")
         return revise(*given, **named)
 
-    monkeypatch.setattr(memory._gate, "revise", fail_second)
+    monkeypatch.setattr(memory._context.gate, "revise", fail_second)
     with pytest.raises(Refused, match="^no$"):
         memory.facts.apply_delta(DeleteDelta(replaces=["f1", "f2"], **said()))
 

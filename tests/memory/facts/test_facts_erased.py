@@ -82,7 +82,7 @@ def test_also_when_the_fact_was_merged_into_another(memory):
 def merged(memory, names):
     from tallystick.decide.beliefs import merge
 
-    return merge(memory._state, names, {}, memory._folder.draw())
+    return merge(memory._folder.state, names, {}, memory._folder.draw())
 
 
 @pytest.mark.parametrize("answer", ["wait", "approve", "reject"])
@@ -157,7 +157,7 @@ def test_check_finds_nothing_wrong_afterwards_and_the_index_is_the_one_rebuilt(m
     memory.recall("Ana")
     memory.erase("e1")
     before = memory.recall("Bob")
-    memory._index.rebuild()
+    memory._context.index.rebuild()
     assert memory.recall("Bob") == before != []
     memory.close()
     assert check(memory.folder) == []

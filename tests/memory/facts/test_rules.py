@@ -217,6 +217,6 @@ def test_rules_marks_and_findings_outlive_a_snapshot(memory):
     before = (memory.rules.all(), memory.rules.findings(), memory.facts.query())
     assert known(memory._folder.state) == known(refolded(memory))
 
-    with Memory(memory.folder, clock=memory._clock) as again:
+    with Memory(memory.folder, clock=memory._folder.ledger._clock) as again:
         assert (again.rules.all(), again.rules.findings(), again.facts.query()) == before
         assert known(again._folder.state) == known(refolded(memory))

@@ -301,7 +301,7 @@ def test_another_user_sees_nothing_of_it(memory):
 
 def test_in_a_batch_names_become_known_as_they_come_up(memory):
     with memory.batch():
-        naming = Naming(memory._folder, memory._gate, memory.user, session="s1")
+        naming = Naming(memory._folder, memory._context.gate, memory.user, session="s1")
         fresh = [
             naming.entity("Ana", "person"), naming.entity("Ana", "cat"), naming.observation("Ana", "drinks tea"),
             naming.observation("Ana", "drinks tea", trust="agent"), naming.observation("Bob", "sings", trust="agent"),

@@ -398,7 +398,7 @@ def test_the_paths_of_a_memory_are_shown_beside_those_that_were_saved(memory, mo
             return [own] if user == "me" else []
 
     memory.graph.save_path(saved)
-    monkeypatch.setattr(memory._state, "paths", Known(), raising=False)
+    monkeypatch.setattr(memory._folder.state, "paths", Known(), raising=False)
     memory.graph.save_path(replace(own, abandoned_reason="forged", is_active=False))
 
     assert memory.graph.list_paths() == [own, saved]

@@ -176,7 +176,7 @@ def test_a_snapshot_knows_how_far_the_graph_has_come(memory):
         memory.remember(f"thing {number}", about=f"topic-{number}")
     memory.close()
     with Memory(memory.folder) as again:
-        assert again._state.graph.last("me") == again._state.graph.first() > 0
+        assert again._folder.state.graph.last("me") == again._folder.state.graph.first() > 0
         again.graph.save_node(node("b"))
         assert ids(again.graph.list_nodes("person")) == ["a", "b"]
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
-from tallystick.memory.verbs import audit
-from tallystick.memory.verbs.audit import AuditFile
+from tallystick.memory.core import audit_file as audit
+from tallystick.memory.core.audit_file import AuditFile
 from tallystick.records.errors import NeedsApproval
 from tallystick.records.event import Draft
 from tallystick.repair.check import check
@@ -185,7 +185,7 @@ def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypat
         other.remember("two")
     catch_up, begun = AuditFile._catch_up, []
     monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
-    memory._audit_file.follow(events)
+    memory._context.audit_file.follow(events)
     assert begun == [3]
     assert lines(memory) == of_the_ledger(memory)
 

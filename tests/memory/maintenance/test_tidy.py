@@ -11,8 +11,6 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.maintenance.tidy import TidyService
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.proposal import Proposal, in_short
 from tests.conftest import at_most
@@ -40,8 +38,8 @@ def memory(home, clock):
 
 
 def tidy_of(memory: Memory, user: str = "me") -> TidyService:
-    use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, user), user)
-    return TidyService(memory._folder, memory._gate, memory._index, use, user)
+    context = memory._context
+    return TidyService(context.folder, context.gate, context.index, context.feedback, user)
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ def _as_seen(m: Memory, user: str, names: dict[str, str]) -> object:
         for hit in m.recall("tea coffee uji 3 ana", k=MANY, user=user, quarantined=quarantined)
     ]
     assert all(name.startswith("mine") for hit in hits for name in hit[-1])
-    rows = m._index.level().db.execute(
+    rows = m._context.index.level().db.execute(
         "SELECT b.content, b.status, b.reinforcement_count, b.confidence,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM block_tags WHERE block_id = b.id ORDER BY tag))"
         " FROM blocks b JOIN lives l ON l.block_id = b.id WHERE l.user = ? ORDER BY 1, 2",
@@ -246,10 +246,10 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
         assert {hit.sources for hit in memory.recall("tea", k=50, user=user)} == {
             (said[user, number].id,) for number in range(6)
         }
-    before = memory._index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall()
+    before = memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall()
     assert len({row[0] for row in before}) == 12
     memory.rebuild_index()
-    assert memory._index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
+    assert memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
 
 
 def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatc
 
 def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
     memory.remember("tea")
-    taken = desk.WriteBatch(memory._index.level().db, memory._folder.state.work.clock)
+    taken = desk.WriteBatch(memory._context.index.level().db, memory._folder.state.work.clock)
     whole = "a" * 64
     for name in ("a" * 16, whole):
         more = ("active", None, 0.5, 0, 0.01, 0.0, None, "ana", 1, None)
@@ -327,6 +327,7 @@ def test_a_block_remembers_the_working_hour_in_which_it_was_last_said(tmp_path: 
         m.remember("tea")
         now[0] += timedelta(days=3)
         m.remember("tea", key="again")
-        row = m._index.level().db.execute("SELECT last_reinforced_at, last_session_id, reinforcement_count FROM blocks")
+        said = "SELECT last_reinforced_at, last_session_id, reinforcement_count FROM blocks"
+        row = m._context.index.level().db.execute(said)
         assert row.fetchall() == [(1.5, session, 1)]
         assert m.work.hours == 1.5

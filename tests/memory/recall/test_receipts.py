@@ -25,12 +25,12 @@ def told() -> list[str]:
 
 @pytest.fixture
 def receipts(memory, told) -> ReceiptStore:
-    return ReceiptStore(memory._folder, memory._gate, memory.user, told.append)
+    return ReceiptStore(memory._folder, memory._context.gate, memory.user, told.append)
 
 
 @pytest.fixture
 def use(memory, receipts) -> FeedbackService:
-    return FeedbackService(memory._folder, memory._gate, receipts, memory.user)
+    return FeedbackService(memory._folder, memory._context.gate, receipts, memory.user)
 
 
 def made(memory: Memory, **more) -> Receipt:
@@ -86,11 +86,11 @@ def test_another_program_and_a_later_one_find_what_was_written(memory, receipts,
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptStore(other._folder, other._gate, "me")
+        found = ReceiptStore(other._folder, other._context.gate, "me")
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptStore(later._folder, later._gate, "me").all() == [receipt]
+        assert ReceiptStore(later._folder, later._context.gate, "me").all() == [receipt]
 
 
 def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
@@ -145,7 +145,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
     memory.remember("tea")
     told: list[str] = []
     with Memory(read_only=True) as reader:
-        receipts = ReceiptStore(reader._folder, reader._gate, "me", told.append)
+        receipts = ReceiptStore(reader._folder, reader._context.gate, "me", told.append)
         receipts.keep(made(memory))
         receipts.flush()
         receipts.keep(made(memory))
@@ -158,7 +158,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
 def test_a_closed_memory_drops_what_comes_too_late(home):
     memory = Memory()
     late, told = made(memory), list[str]()
-    receipts = ReceiptStore(memory._folder, memory._gate, "me", told.append)
+    receipts = ReceiptStore(memory._folder, memory._context.gate, "me", told.append)
     memory.close()
     receipts.keep(late)
     receipts.flush()
@@ -169,7 +169,7 @@ def test_a_closed_memory_drops_what_comes_too_late(home):
 @pytest.mark.parametrize("trust", ["tool", "web"])
 def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
     with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._folder, memory._gate, "me")
+        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
         receipts.keep(made(memory))
         receipts.flush()
 
@@ -255,10 +255,10 @@ def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
     tea = memory.remember("tea", confidence=0.5)
     with memory._folder.ledger.reading():
         row = "SELECT confidence FROM blocks"
-        before = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+        before = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
     use.outcome([tea.id], 0)
     with memory._folder.ledger.reading():
-        after = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+        after = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
 
     assert after < before == 0.5
 
@@ -273,7 +273,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        use = memory._context.feedback
         with pytest.raises(Refused, match=trust):
             use.outcome([name])
         assert ops(memory) == []
@@ -282,7 +282,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
 def test_only_a_person_puts_episodes_out_of_recall(home):
     with Memory(trust="agent") as memory:
         memory.observe("hello", id="D1")
-        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        use = memory._context.feedback
         with pytest.raises(NotApproved, match="agent"):
             use.archive(["D1"])
         assert ops(memory) == []
@@ -316,4 +316,4 @@ def test_erasing_a_belief_leaves_no_trace_of_the_question_that_found_it(memory, 
     assert sorted(each.question for each in receipts.all()) == ["", "what does Bob play?"]
     assert memory.ledger.verify().ok
     with Memory(by="mcp:1") as again:
-        assert json.loads(again._state.dump()) == json.loads(memory._state.dump())
+        assert json.loads(again._folder.state.dump()) == json.loads(memory._folder.state.dump())

@@ -25,7 +25,7 @@ def texts(found) -> list[str]:
 
 def rows(memory: Memory) -> dict[str, list[tuple]]:
     tables = ("edges", "ties", "relations", "blocks")
-    return memory._index.read(lambda file: {
+    return memory._context.index.read(lambda file: {
         name: sorted(file.db.execute(f"SELECT * FROM {name}"), key=str) for name in tables
     })  # fmt: skip
 

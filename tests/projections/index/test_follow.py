@@ -251,7 +251,7 @@ class InAFolder:
                 getattr(m, act)(name, user=user, **more)
             elif act in ("approve", "reject"):
                 for review in m._folder.state.reviews.waiting(user)[:1]:
-                    getattr(m._gate, act)(
+                    getattr(m._context.gate, act)(
                         review.id, *([review.action.digest] if act == "approve" else []), user=user, reason="so"
                     )
             else:
@@ -287,7 +287,7 @@ class InAFolder:
     def is_as_rebuilt(self) -> None:
         for m in self.handles:
             with m._folder.ledger.reading():
-                index, again = m._index.level(), rebuilt(m._folder.events())
+                index, again = m._context.index.level(), rebuilt(m._folder.events())
                 assert list(differences(index, again)) == []
                 assert text_trouble(index) == ""
                 again.close()

@@ -25,12 +25,15 @@ from tallystick.records.review import Action
 from tallystick.stores.open_folder import OpenFolder
 
 Decision = Callable[[Draw], list[Draft]]
+Echoes = Callable[[str, str], Echo]  # what a text of a user's repeats of what was served
 
 
 class Caller:
     """One program, which has one trust."""
 
-    def __init__(self, folder: OpenFolder, by: str, trust: str) -> None:
+    def __init__(
+        self, folder: OpenFolder, by: str, trust: str, echoes: Echoes, corroborators: Callable[[], int]
+    ) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
         self.trust, self.by = trust, by
@@ -39,8 +42,7 @@ class Caller:
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # with which trusts this program is never asked anything
         self._attempts: list[dict[str, object]] = []  # what was refused in the batch that is open now
-        self.echoes: Callable[[str, str], Echo] | None = None  # what a text of a user's repeats of what was served
-        self.corroborators: Callable[[], int] = lambda: worth.CORROBORATORS
+        self._echoes, self._corroborators = echoes, corroborators
 
     # -- what it may do ----------------------------------------------------------------------------------------------
 
@@ -111,11 +113,11 @@ class Caller:
 
     def echo(self, text: str, user: str, trust: str) -> Echo:
         """What a text repeats of what recall served. A person's own words repeat nothing."""
-        return NO_ECHO if trust == "human" or self.echoes is None else self.echoes(text, user)
+        return NO_ECHO if trust == "human" else self._echoes(text, user)
 
     def borne_out(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts, and what is in doubt and is confirmed by them."""
-        return drafts + worth.borne_out(self._state, drafts, self.by, self.corroborators)
+        return drafts + worth.borne_out(self._state, drafts, self.by, self._corroborators)
 
     def worth(self, asker: str, text: object, grounds: Any, user: str, path: str) -> tuple[str, Echo]:
         """With which trust a program can say this: not above what it rests on or repeats. A person is judged later."""

@@ -31,7 +31,7 @@ from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate
 from tallystick.decide.quarantine import quarantine
 from tallystick.decide.subjects import standing, subject_of
-from tallystick.memory.core.caller import Caller, Decision
+from tallystick.memory.core.caller import Caller, Decision, Echoes
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.records.belief import Belief
@@ -47,16 +47,27 @@ from tallystick.stores.open_folder import OpenFolder
 class WriteGate(Caller):
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
-    def __init__(self, folder: OpenFolder, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
-        super().__init__(folder, by, trust)
-        self.masks, self._erased = masks, erased
-        self.several: Callable[[], frozenset[str]] = frozenset  # predicates of which more than one object may hold
+    def __init__(
+        self,
+        folder: OpenFolder,
+        *,
+        by: str,
+        trust: str,
+        masks: Masker,
+        erased: Callable[[], None],
+        echoes: Echoes,
+        corroborators: Callable[[], int],
+        multi_valued: Callable[[], frozenset[str]],
+    ) -> None:
+        super().__init__(folder, by, trust, echoes, corroborators)
+        self.masks, self._erased, self.multi_valued = masks, erased, multi_valued
 
     def as_source(self, by: str, trust: str) -> WriteGate:
-        """The same program, where it speaks for another source: what it writes is that source's, with that trust."""
-        other = WriteGate(self._folder, by=by, trust=trust, erased=self._erased, masks=self.masks)
-        other.echoes, other.corroborators = self.echoes, self.corroborators
-        return other
+        """The same program, writing for another source with that source's trust."""
+        return WriteGate(
+            self._folder, by=by, trust=trust, masks=self.masks, erased=self._erased, echoes=self._echoes,
+            corroborators=self._corroborators, multi_valued=self.multi_valued,
+        )  # fmt: skip
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -188,7 +199,7 @@ class WriteGate(Caller):
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._folder.ledger.now
-            how = {"several": self.several()}
+            how = {"several": self.multi_valued()}
             return self._record(
                 lambda draw: Cleared(review.apply(self._state, self.policy, asked, approval, draw, now(), **how))
             )
@@ -219,7 +230,7 @@ class WriteGate(Caller):
 
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         if action.noun == "path":
-            drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.several())
+            drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.multi_valued())
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
                 raise Refused(
@@ -245,7 +256,7 @@ class WriteGate(Caller):
         reason = self.masks.words(reason)
 
         def yes(draw: Draw) -> list[Draft]:
-            how: dict[str, Any] = {"user": user, "reason": reason, "several": self.several()}
+            how: dict[str, Any] = {"user": user, "reason": reason, "several": self.multi_valued()}
             return review.approve(self._state, self.policy, name, digest, draw, **how)
 
         return self._answer(name, user, yes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,6 @@ from tallystick.decide.trust import is_in_doubt
 from tallystick.memory.core.arguments import can_be_written, check_names
 from tallystick.memory.core.caller import episode_subject
 from tallystick.memory.core.echo import NO_ECHO
-from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Cleared
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.index import statements as sql
@@ -33,11 +32,10 @@ from tallystick.records.policy import is_above
 from tallystick.records.scope import checked
 from tallystick.records.trust import Distrust
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.consolidate.classify import Deltas
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.context import Context
     from tallystick.memory.episodes.schema import EpisodeShape
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.extraction import Extractor
@@ -60,12 +58,8 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 class EpisodeStore:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, user: str, index: Callable[[], IndexService],
-        propose: Callable[..., Deltas]
-    ) -> None:
-        self._folder, self._gate, self._user = folder, gate, user
-        self._index, self._propose = index, propose
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
 
     @cached_property
     def _shape(self) -> EpisodeShape:
@@ -230,7 +224,9 @@ class EpisodeStore:
         They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
         since that last did. `extractor` is as there.
         """
-        return self._propose(rule, self._of(user), since_last=since_last, extractor=extractor)
+        return self._context.consolidation.propose(
+            rule, user=self._of(user), since_last=since_last, extractor=extractor
+        )
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -258,7 +254,7 @@ class EpisodeStore:
         if not can_be_written(path):
             return []
         with self._folder.ledger.reading():
-            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
+            seqs = self._context.index.read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
             return self._read_all(seqs)
 
     def _read_all(self, seqs: list[int]) -> list[Episode]:

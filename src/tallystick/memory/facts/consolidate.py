@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 from tallystick.consolidate.classify import Deltas
 from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from tallystick.consolidate.filter import Filter, Row, parse
-from tallystick.consolidate.scoring import Candidate, SalienceScorer, is_worth
+from tallystick.consolidate.scoring import Candidate, SalienceScorer, UsualSalience, is_worth
 from tallystick.decide import rules as decide
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts.store import FactService
+from tallystick.memory.facts.extractor import extractor_of
 from tallystick.projections.index import statements as sql
 from tallystick.records.clock import held_time
 from tallystick.records.delta import Delta, DeltaScope
@@ -29,10 +27,9 @@ from tallystick.records.progress import Progress
 from tallystick.records.rule import Consolidated, ConsolidationRule
 from tallystick.records.scope import Scope
 from tallystick.state.rules import Mark
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.context import Context
     from tallystick.records.extraction import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
@@ -42,17 +39,9 @@ PORTION = 500  # episodes that are considered, and whose deltas are applied, in 
 class ConsolidationService:
     """The rules of one memory, at work."""
 
-    def __init__(
-        self,
-        folder: OpenFolder,
-        gate: WriteGate,
-        episodes: EpisodeStore,
-        facts: FactService,
-        index: IndexService,
-        several: frozenset[str],
-    ) -> None:
-        self._folder, self._gate, self._episodes, self._facts = folder, gate, episodes, facts
-        self._index, self._several = index, several
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
+        self._episodes, self._facts = context.episodes, context.facts
 
     def propose(
         self,
@@ -60,15 +49,15 @@ class ConsolidationService:
         *,
         user: str,
         since_last: bool = False,
-        reader: Extractor | None = None,
-        scorer: SalienceScorer | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
     ) -> Deltas:
         """The deltas that `run` would make of what was told; nothing is applied, and no mark is moved."""
         chosen, selected = self._filter(rule), list[Episode]()
         told = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
         while portion := list(islice(told, PORTION)):
             selected += _selected(portion, chosen)
-        weigher = self._weigher_of(rule, selected, reader, scorer, user)
+        weigher = self._weigher_of(rule, selected, extractor, salience, user)
         return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
 
     def run(
@@ -77,8 +66,8 @@ class ConsolidationService:
         *,
         user: str,
         since_last: bool = True,
-        reader: Extractor | None = None,
-        scorer: SalienceScorer | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
         on_progress: Progress | None = None,
     ) -> Consolidated:
         """Make deltas of what was told since the rule last ran, or of everything, and apply them, a portion at a time.
@@ -97,7 +86,7 @@ class ConsolidationService:
                 if not portion:
                     return came_to
                 selected = _selected(portion, chosen)
-                weigher = self._weigher_of(rule, selected, reader, scorer, user, is_applied=True)
+                weigher = self._weigher_of(rule, selected, extractor, salience, user, is_applied=True)
                 fresh = Consolidated(rule.id, user, considered=len(selected), read=len(portion))
                 through = max(episode.seq for episode in portion)
                 if self._apply(weigher, selected, fresh, mark, through, user):
@@ -160,17 +149,18 @@ class ConsolidationService:
         self,
         rule: ConsolidationRule,
         selected: list[Episode],
-        reader: Extractor | None,
-        scorer: SalienceScorer | None,
+        extractor: Extractor | str | None,
+        salience: SalienceScorer | None,
         user: str,
         *,
         is_applied: bool = False,
     ) -> Weigher:
         """Whoever weighs these episodes, which are read and scored first."""
-        poor = self._not_worth(rule, selected, scorer, user) if scorer else frozenset[int]()
+        reader = extractor_of(extractor, self._context.root)
+        poor = self._not_worth(rule, selected, salience or UsualSalience(), user)
         ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
         return Weigher(
-            rule, self._standing, now=self._now(), several=self._several, reader=ahead,
+            rule, self._standing, now=self._now(), several=self._context.multi_valued, reader=ahead,
             is_worth=lambda episode: episode.seq not in poor, is_applied=is_applied,
         )  # fmt: skip
 
@@ -196,7 +186,7 @@ class ConsolidationService:
 
     def _use(self, source: str) -> dict[str, int]:
         """How often an episode was served, and what came of it."""
-        row = self._index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
+        row = self._context.index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
         uses, good, bad = row or (0, 0.0, 0.0)
         return {"uses": uses, "good": round(good), "bad": round(bad)}
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tallystick.consolidate.cadence import Cadence, is_due, next_after
 from tallystick.consolidate.filter import parse
 from tallystick.decide import rules as decide
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts.consolidate import ConsolidationService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
@@ -24,7 +21,11 @@ from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, Ru
 from tallystick.records.times import Times
 from tallystick.state.rules import Kept, Mark
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
+
+if TYPE_CHECKING:
+    from tallystick.consolidate.scoring import SalienceScorer
+    from tallystick.memory.context import Context
+    from tallystick.records.extraction import Extractor
 
 
 @answering
@@ -32,17 +33,14 @@ from tallystick.stores.open_folder import OpenFolder
 class RuleStore:
     """The rules of one user."""
 
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
-    ) -> None:  # fmt: skip
-        self._folder, self._gate, self._episodes = folder, gate, episodes
-        self._at_work, self._user = at_work, user
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
 
     def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
         """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
         self._gate.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
-        parse(rule.when_filter, columns=self._episodes.columns())
+        parse(rule.when_filter, columns=self._context.episodes.columns())
         self._folder.ledger.write(lambda: decide.put(self._folder.state.rules, rule, self._of(user)))
         return rule
 
@@ -72,7 +70,7 @@ class RuleStore:
 
     def _oldest(self, user: str, mark: Mark) -> str:
         """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
-        waiting = self._episodes.since(mark.through + 1, user=user)
+        waiting = self._context.episodes.since(mark.through + 1, user=user)
         return next((episode.recorded for episode in waiting), "")
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
@@ -87,7 +85,12 @@ class RuleStore:
             return list(self._folder.state.rules.findings(self._of(user)))
 
     def run_due(
-        self, *, everyone: bool = False, told: Callable[[Consolidated], None] | None = None, **how: Any
+        self,
+        *,
+        everyone: bool = False,
+        told: Callable[[Consolidated], None] | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
     ) -> list[Consolidated]:
         """Run what is due, each rule over its own user's episodes; `told` hears of each as it ends.
 
@@ -97,7 +100,11 @@ class RuleStore:
         for status in self.all(everyone=everyone):
             if status.is_due:
                 try:
-                    came_to.append(self._at_work.run(status.rule, user=status.user, **how))
+                    came_to.append(
+                        self._context.consolidation.run(
+                            status.rule, user=status.user, extractor=extractor, salience=salience
+                        )
+                    )
                 except TallystickError as error:
                     wrong.append(error)
                     continue

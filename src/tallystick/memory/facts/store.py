@@ -7,7 +7,7 @@ delta passes the gate that every write passes, with the trust of the least trust
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,7 @@ from tallystick.decide import facts as decide
 from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
-from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.episodes.schema import EpisodeShape
-from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.facts import channels, history as versions
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.visibility import brought_back, withheld_among
@@ -39,32 +37,25 @@ from tallystick.records.scope import checked
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.version import CurrentVersion
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.context import Context
     from tallystick.records.delta import Delta
 
 
 @answering
 @display_lists
 class FactService:
-    """The facts of one user, as they are seen from a path.
+    """The facts of one user, as they are seen from a path."""
 
-    `several` are the predicates of which more than one object may hold.
-    """
-
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
-        index: Callable[[], IndexService], path: str = "",
-    ) -> None:  # fmt: skip
-        self._folder, self._gate, self._episodes, self._user, self._path = folder, gate, episodes, user, path
-        self._index = index
-        self._several, self._shape = several, EpisodeShape(folder, gate, "facts")
+    def __init__(self, context: Context, path: str = "") -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._episodes, self._path = context.episodes, path
+        self._shape = EpisodeShape(self._folder, self._gate, "facts")
 
     def on(self, path: str) -> FactService:
         """The same, as they are seen from another path, and pinned there."""
-        return FactService(self._folder, self._gate, self._episodes, self._user, self._several, self._index, path)
+        return FactService(self._context, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -129,7 +120,7 @@ class FactService:
 
         What needs a person's yes comes first: until it has one, nothing of the delta is done.
         """
-        planned = decide.plans(self._folder.state, delta, evidence, self._several)
+        planned = decide.plans(self._folder.state, delta, evidence, self._context.multi_valued)
         planned = [plan for plan in planned if notes or plan.act != "note"]
         planned.sort(key=lambda plan: not decide.is_above_its_asker(self._folder.state, plan, delta, evidence))
         done = (self._carry_out(plan, delta, evidence) for plan in planned)
@@ -217,9 +208,9 @@ class FactService:
                 every = self._seen(known, self._candidates(known, whose, wanted))
                 found = [fact_of(each.belief()) for each in every if each.status == "active"]
                 if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
-                    found += map(fact_of, brought_back(self._folder, self._index(), (each.ref for each in every)))
+                    found += map(fact_of, brought_back(self._folder, self._context.index, (each.ref for each in every)))
         else:
-            found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
+            found = versions.true_once(self._versions(whose, believed_at).values(), self._context.multi_valued)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
         return fitting if quarantined else self._heard(fitting, whose, believed_at)
 
@@ -232,7 +223,7 @@ class FactService:
             or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
         ]  # fmt: skip
         with self._folder.ledger.reading():
-            out = withheld_among(self._folder, self._index(), (fact.version for fact in found), user)
+            out = withheld_among(self._folder, self._context.index, (fact.version for fact in found), user)
             at = None if believed_at is None else self._folder.seq_at(believed_at)
         return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tallystick.decide import usage as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.memory.core.arguments import check_names, checked_list
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import thing
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.records.relation import Neighbour
+
+if TYPE_CHECKING:
+    from tallystick.memory.context import Context
+    from tallystick.records.belief import Belief
+    from tallystick.records.episode import Episode
 
 
 class FeedbackService:
     """The uses of one memory."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, receipts: ReceiptStore, user: str) -> None:
-        self._folder, self._gate, self._receipts, self._user = folder, gate, receipts, user
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
 
     def outcome(
         self,
@@ -40,7 +44,7 @@ class FeedbackService:
         whose, named = self._of(user), checked_list(names, "names")
         check_names(receipt=receipt, reason=reason, path=path)
         reason = self._gate.masks.words(reason)
-        kept = self._receipts.get(receipt, user=whose) if receipt else None
+        kept = self._context.receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
         def decision() -> list[Draft]:
@@ -71,6 +75,28 @@ class FeedbackService:
             return drafts
 
         return bool(self._gate.record(decision))
+
+    def related(self, name: str, whose: str, path: str) -> list[Neighbour]:
+        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
+        found = list[Neighbour]()
+        with self._folder.ledger.reading():
+            known = self._folder.state
+            mine = decide.identity(known, name, whose, path)
+            for said in known.relations.of(mine, whose, known.sight(whose, path)):
+                if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
+                    turned = said.ids[0] != mine
+                    memory = self._in_sight(said.ids[not turned], whose, path)
+                    found += [Neighbour(memory, said.relation, turned)] if memory else []
+        return found
+
+    def _in_sight(self, ref: str, user: str, path: str) -> Belief | Episode | None:
+        """A belief that is held, or an episode that was not put out of recall."""
+        known = self._folder.state
+        if held := known.find(ref, user=user, path=path):
+            belief = held.belief()
+            return belief if belief.is_held and known.sees(held, path) else None
+        told = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
+        return self._context.episodes.read(told.seq) if told else None
 
     def archive(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""

@@ -1,4 +1,4 @@
-"""The part of `Memory` with which one leaves: everything of a user's, in a form that others can read, and back."""
+"""Export everything of a user in a form that others can read, and import such an export."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from tallystick.memory.verbs.graph import GraphVerbs
 from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.export import MARK, Exported, TakenIn
 from tallystick.records.scope import checked
 
 if TYPE_CHECKING:
+    from tallystick.memory.context import Context
     from tallystick.memory.exchange.export import Lines
-    from tallystick.memory.graph.graph import GraphService
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
 
 
-class ExportVerbs(GraphVerbs):
-    """Taking a memory along, and taking one in. `Memory` is one."""
+class ExportService:
+    """Exports of one memory, and imports of another's."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
 
     def export(
         self,
@@ -42,17 +44,17 @@ class ExportVerbs(GraphVerbs):
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
         whose, disk = self._whose(user), self._folder.ledger.disk
         self._must_read_all(whose)
-        place = settled(to, self.folder, replace=replace)
+        place = settled(to, self._context.root, replace=replace)
         if format == GRAPH:
-            envelope = self._graph_of(whose).export_envelope()
+            envelope = self._context.graph_of(whose).export_envelope()
             write_file(disk, place, [envelope.to_bytes()])
             counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
         elif format == MARKDOWN:
             from tallystick.memory.exchange.export_markdown import Folder
 
             if self._folder.ledger.writable:
-                self._follower.look_at_all()
-            folder = Folder(self._folder, self._pages_at, whose, self._zone, history=history)
+                self._context.page_writer.look_at_all()
+            folder = Folder(self._folder, self._context.page_files, whose, self._context.zone, history=history)
             write_folder(disk, place, folder, ("index.md", MARK))
             counts = folder.counts
         else:
@@ -96,15 +98,13 @@ class ExportVerbs(GraphVerbs):
 
     def _restore_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from tallystick.memory.exchange.restore_pages import TakingPages
-        from tallystick.memory.pages.store import PageStore
 
         self._gate.must("memory", "import", user=user)
         if not mine:
             raise Refused(
                 "a folder is taken in as a person's own pages: say mine=True; `bring` imports another's", "conflict"
             )
-        pages = PageStore(self._folder, self._gate, self._pages_at, user, self._settings)
-        return TakingPages(self._pages_at, pages, user).run(folder)
+        return TakingPages(self._context.page_files, self._context.pages_of(user), user).run(folder)
 
     def _must_read_all(self, user: str) -> None:
         """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
@@ -118,16 +118,11 @@ class ExportVerbs(GraphVerbs):
 
     def _whose(self, user: str | None) -> str:
         """Whose memory is meant. Refused, if that is nobody."""
-        whose = self._user(user)
+        whose = self._context.user_or_owner(user)
         checked(user=whose)
         return whose
 
     def _lines(self, user: str, history: bool) -> Lines:
         from tallystick.memory.exchange.export import Lines
 
-        return Lines(self._folder, self._graph_of(user), user, history=history)
-
-    def _graph_of(self, user: str) -> GraphService:
-        from tallystick.memory.graph.graph import GraphService
-
-        return self.graph if user == self.user else GraphService(self._graph_at, self._gate, user, self._after_erasing)
+        return Lines(self._folder, self._context.graph_of(user), user, history=history)

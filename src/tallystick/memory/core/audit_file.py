@@ -1,10 +1,9 @@
-"""`audit.jsonl`, and the part of `Memory` that answers for itself: who did what, and what was masked.
+"""`audit.jsonl`: who did what to a memory, one line for each event that acts, in the ledger's order.
 
-The file is derived: each line is an event of the ledger that acts, in the ledger's order, and its last line is the
-bookmark. Whoever writes appends what is new, holding the file alone for that moment, so that two programs never write a
-line twice. It is not synced. What a crash tore off its end is cut away and written again; if its last line is none of
-the ledger's, all of it is made anew. What cannot be appended now is appended after the next write: no write waits for
-the audit, and none fails because of it.
+The file is derived, and its last line is the position. Whoever writes appends what is new under the file's lock, so two
+programs never write a line twice. It is not synced. A torn last line is cut off and written again; if the last line is
+not one of the ledger's, the whole file is rebuilt. What cannot be appended now is appended after the next write: no
+write waits for the audit, and none fails because of it.
 """
 
 from __future__ import annotations
@@ -14,60 +13,19 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
-from tallystick.memory.context import MemoryBase
 from tallystick.memory.core.event_stream import events_from
-from tallystick.memory.core.masking import Masker
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Closed, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.stores.open_folder import OpenFolder
 
-_PATIENCE = 0.2  # seconds that a write waits for another that appends
+_TIMEOUT = 0.2  # seconds that a write waits for another that appends
 _AT_ONCE = 1 << 20  # bytes that are written together
 _TAIL = 1 << 16
-
-
-class AuditVerbs(MemoryBase):
-    """What a memory tells of itself. `Memory` is one."""
-
-    _masks: Masker
-
-    @property
-    def masked(self) -> tuple[str, ...]:
-        """The kinds of secrets that were masked in what this thread last said."""
-        return self._masks.last
-
-    @cached_property
-    def _audit_file(self) -> AuditFile:
-        return AuditFile(self._folder, is_on=self._settings.audit, tell=self._tell)
-
-    def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
-        """Who did what to this user's memory, from event `start` on: each act with its approval and its proof.
-
-        It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
-        """
-        for line in self._audit(start, follow=follow):
-            if line is None:
-                time.sleep(pause)
-            else:
-                yield line
-
-    def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
-        """The same, for whoever waits in their own way: None, where there is nothing new."""
-        auditor = Auditor(self._folder.state.reviews.find)
-        while True:
-            for event in self._folder.events_of(self.user, start):
-                start = event.seq + 1
-                if line := auditor.line(event, self._folder.owner(event) or ""):
-                    yield line
-            if not follow:
-                return
-            yield None
 
 
 class _Left(NamedTuple):
@@ -86,12 +44,12 @@ class _Left(NamedTuple):
 class AuditFile:
     """The audit of one folder, of all its users."""
 
-    def __init__(self, folder: OpenFolder, *, is_on: bool, tell: Callable[[str], None] | None = None) -> None:
-        self._folder, self._is_on, self._tell = folder, is_on, tell
+    def __init__(self, folder: OpenFolder, *, is_on: bool, notify: Callable[[str], None] | None = None) -> None:
+        self._folder, self._is_on, self._notify = folder, is_on, notify
         self.path = folder.ledger.folder.root / NAME
         self._auditor = Auditor(folder.state.reviews.find)
         self._left = _Left()
-        self._told = False
+        self._has_warned = False
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new. It never fails."""
@@ -99,7 +57,7 @@ class AuditFile:
             self._safely(lambda: self._follow(events))
 
     def rebuild(self) -> None:
-        """Make it anew from the ledger."""
+        """Rebuild it from the ledger."""
         if self._folder.ledger.writable:
             self._safely(lambda: self._follow((), again=True))
 
@@ -109,10 +67,10 @@ class AuditFile:
         except Closed:  # meanwhile, by another thread; the next one who writes goes on
             return
         except (OSError, TallystickError) as error:
-            if self._tell and not self._told:
-                self._told = True
+            if self._notify and not self._has_warned:
+                self._has_warned = True
                 why = error.strerror if isinstance(error, OSError) else error
-                self._tell(f"{NAME} could not be written ({why}); `tallystick rebuild-index` makes it anew")
+                self._notify(f"{NAME} could not be written ({why}); run `tallystick rebuild-index` to rebuild it")
 
     def _follow(self, events: Sequence[Event], *, again: bool = False) -> None:
         with self._folder.ledger.turn(), self._alone() as fd:
@@ -188,7 +146,7 @@ def _last_line(fd: int, size: int) -> tuple[bytes, int]:
 
 
 def _lock(fd: int) -> bool:
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _TIMEOUT
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

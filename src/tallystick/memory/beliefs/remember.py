@@ -1,4 +1,4 @@
-"""The part of `Memory` that states: what is known already is not held twice, and what contradicts is said so.
+"""`remember`: a statement becomes a belief, a new version of one, or a repeat of one; contradictions are reported.
 
 Known is what is held in the very same words, by the same user, in the same scope and on the same path, and of which the
 new statement says nothing more. A person who says it again reinforces it. A program that repeats what it said itself,
@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.beliefs.corrections import corrected
-from tallystick.memory.verbs.maintain import MaintainVerbs
-from tallystick.memory.verbs.trust import TrustVerbs
 from tallystick.records.belief import Belief
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
@@ -26,6 +24,7 @@ from tallystick.records.remember_result import CORRECTED, KNOWN, NEW, REVISED, R
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
+    from tallystick.memory.context import Context
     from tallystick.projections.index.file import IndexFile
 
 MOST = 40  # beliefs that speak of the same thing, the newest, and are compared
@@ -47,11 +46,14 @@ class _Around:
 _NOTHING = _Around()
 
 
-class RememberVerbs(MaintainVerbs, TrustVerbs):
-    """How a memory takes in what is held true. `Memory` is one."""
+class RememberService:
+    """Records statements of one program."""
 
-    def _state_belief(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
-        """Hold what `fields` say, and return it with the answer."""
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
+
+    def remember(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
+        """Record what `fields` state, and return it with the answer."""
         asker, is_named = self._gate.asker(fields["trust"]), "key" in fields
         around = _NOTHING if self._folder.ledger.in_batch() else self._around(fields)
         if not is_named and asker not in DEFAULT.quarantined:
@@ -77,16 +79,28 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
             held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
-    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
-        """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
+    def similar(self, name: str, *, user: str, path: str = "") -> RememberResult:
+        """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
         with self._folder.known() as known:
-            belief = known.get(name, user=self._user(user), path=path).belief()
+            belief = known.get(name, user=user, path=path).belief()
             if self._folder.outlet is not None:
                 self._folder.outlet.reader.must_read((belief.id,))
         said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
         answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
         assert answer is not None
         return answer
+
+    def _repeated(self, fields: dict[str, Any]) -> Belief | None:
+        """The belief that is held already, where a program feeds in what recall served: it is no second one."""
+        if self._gate.asker(fields["trust"]) == "human" or "key" in fields:
+            return None
+        echo = self._context.echoes.of(fields["text"], fields["user"])
+        name = echo.belief_in(fields["session"], fields["agent"], fields["path"])
+        if not name:
+            return None
+        with self._folder.known() as known:
+            held = known.find(name, user=fields["user"], path=fields["path"], short=False)
+            return held.belief() if held and held.status == "active" else None
 
     # -- saying it again ---------------------------------------------------------------------------------------------
 
@@ -102,7 +116,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
                 return None
             self._gate.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
         elif asker == "human":
-            self._use.again(known.id, user=known.user, path=known.path)
+            self._context.feedback.again(known.id, user=known.user, path=known.path)
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
@@ -124,7 +138,7 @@ class RememberVerbs(MaintainVerbs, TrustVerbs):
         except UnicodeEncodeError:  # half a character, which will be refused
             return _NOTHING
         block, claim = next(ids_for(whole)), claim_key(fields["text"], fields["triple"])
-        found = self._index.glance(lambda file: self._rows(file, fields, block, claim))
+        found = self._context.index.glance(lambda file: self._rows(file, fields, block, claim))
         same, names = found or ([], [])
         if not same and not names:
             return _NOTHING

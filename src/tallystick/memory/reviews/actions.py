@@ -1,4 +1,4 @@
-"""The part of `Memory` that governs: what may be done under the policy, what is proposed, what is carried out.
+"""Actions under the policy: built, proposed, applied.
 
 An action is built against what is known now, so that it names exact versions. It is proposed, and happens at once or
 waits for a person; or it is applied, with a person's yes to exactly that action where the policy asks for one.
@@ -7,43 +7,36 @@ waits for a person; or it is applied, with a person's yes to exactly that action
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallystick.decide.actions import on_page, targets
 from tallystick.decide.beliefs import invalidate, what_goes
 from tallystick.decide.gate import Verdict, as_seen, gate, matrix
 from tallystick.decide.path_actions import action_on
 from tallystick.decide.paths import named
-from tallystick.memory.context import MemoryBase
 from tallystick.memory.reviews.reviews import ReviewService, do_the_rest
 from tallystick.records.belief import texts
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
-from tallystick.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
+from tallystick.records.policy import BELIEF, Subject, kind_of, named_cell
 from tallystick.records.review import Action, Applied, Approval, Review
+
+if TYPE_CHECKING:
+    from tallystick.memory.context import Context
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 
 
-class ReviewVerbs(MemoryBase):
-    """What is done under the policy. `Memory` is one."""
+class ActionService:
+    """Builds actions on what is known now, proposes them and carries them out."""
 
-    @cached_property
-    def reviews(self) -> ReviewService:
-        """What waits for a person's yes."""
-        return self._reviews_of(self.user)
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
 
-    def _reviews_of(self, user: str) -> ReviewService:
-        return ReviewService(self._folder, self._gate, user, self._fold)
-
-    @property
-    def policy(self) -> Policy:
-        """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
-        return self._gate.policy
-
-    # -- proposing ---------------------------------------------------------------------------------------------------
+    def reviews_of(self, user: str) -> ReviewService:
+        """The reviews of a user."""
+        return ReviewService(self._folder, self._gate, user, self._compact)
 
     def action(
         self,
@@ -64,7 +57,7 @@ class ReviewVerbs(MemoryBase):
         `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
         `conflicts` to merge, `summary` to compact.
         """
-        whose = self._user(user)
+        whose = self._context.user_or_owner(user)
         if kind.startswith("path."):
             asker = self._gate.asker(trust)
             return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, asker)
@@ -96,7 +89,7 @@ class ReviewVerbs(MemoryBase):
         try:
             return self.apply(action)
         except NeedsApproval as held:
-            return self._reviews_of(action.user).get(held.review)
+            return self.reviews_of(action.user).get(held.review)
 
     def apply(self, action: Action, approval: Approval | None = None) -> Applied:
         """Carry an action out. One that needs a person's yes takes an `approval` of exactly that action.
@@ -111,7 +104,7 @@ class ReviewVerbs(MemoryBase):
                 "what is applied is an action of `memory.action`, with an approval of `reviews.grant`", "permission"
             )
         events = self._gate.carry_out(action, approval)
-        do_the_rest(self._gate, self._fold, action, was_approved=approval is not None)
+        do_the_rest(self._gate, self._compact, action, was_approved=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def check_policy(
@@ -123,13 +116,13 @@ class ReviewVerbs(MemoryBase):
         `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
         about, kind, tags, confidence. Nothing is asked, and nothing is done.
         """
-        cell, user = named_cell(kind), fields.pop("user", self.user)
+        cell, user = named_cell(kind), fields.pop("user", self._context.user)
         noun, _, verb = cell.rpartition(".")
         target = () if cell == "remember" else ("x",)
         asked: dict[str, Any] = {"trust": trust, "by": source or self._gate.by, "user": user, "target": target}
         action = Action(kind=verb if noun else kind, noun=noun or BELIEF, path=fields.get("path") or "x", **asked)
         fields["tags"] = texts(fields.get("tags", ()), "tags")
-        return gate(self.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
+        return gate(self._gate.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
 
     def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
         """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
@@ -138,7 +131,8 @@ class ReviewVerbs(MemoryBase):
         are of what would be changed, as for `what_would_happen`.
         """
         fields["tags"] = texts(fields.get("tags", ()), "tags")
-        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gate.by)
+        subject = Subject(stated, fields.pop("user", self._context.user), **fields)
+        return matrix(self._gate.policy, subject, source or self._gate.by)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +145,7 @@ class ReviewVerbs(MemoryBase):
         if "summary" in said:
             said["summary"] = self._gate.masks.words(said["summary"])
         with self._folder.ledger.reading():
-            several = self._gate.several()
+            several = self._gate.multi_valued()
             return action_on(self._folder.state, verb, named(self._folder.state, user, names[0]) or MAIN, said,
                              several=several, **asked)  # fmt: skip
 
@@ -188,11 +182,12 @@ class ReviewVerbs(MemoryBase):
             raise NotFound(f"nothing stands on a page about {about!r}; `tallystick pages` lists what there is")
         return {"target": target}
 
-    def _fold(self, action: Action) -> None:
+    def _compact(self, action: Action) -> None:
         """Fold the page that an action names, which may be done."""
         from tallystick.memory.pages.compact import Compactor  # only where something is folded
 
         first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        folds = Compactor(self._folder, self._pages_at, self._settings, self.pages.sync)
+        context = self._context
+        folds = Compactor(self._folder, context.page_files, context.settings, context.pages_of(context.user).sync)
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -1,17 +1,13 @@
-"""The part of `Memory` that knows whom to trust: which sources there are, and which of them recall leaves out."""
+"""Sources: who said what is held, and which of them recall leaves out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import trust as decide
 from tallystick.decide.beliefs import Draw
-from tallystick.memory.context import MemoryBase
-from tallystick.memory.core.echo import Echo, EchoDetector
-from tallystick.records.belief import Belief
 from tallystick.records.clock import just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
@@ -19,19 +15,18 @@ from tallystick.records.recall import NearMiss, RecallResult
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
 
 if TYPE_CHECKING:
-    from tallystick.memory.recall.recall import RecallService
+    from tallystick.memory.context import Context
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
 
 WITHHELD = "(withheld)"
 
 
-class TrustVerbs(MemoryBase):
-    """Whom to trust. `Memory` is one."""
+class SourceService:
+    """The sources of a memory: list them, distrust them, trust them again."""
 
-    @cached_property
-    def _echoes(self) -> EchoDetector:
-        return EchoDetector(lambda: self._index)
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
 
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
@@ -41,7 +36,7 @@ class TrustVerbs(MemoryBase):
         A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
         What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
         """
-        whose, named = self._user(user), checked_source(source)
+        whose, named = self._context.user_or_owner(user), checked_source(source)
         said, first = self._from(since)
 
         def decision(_: Draw) -> list[Draft]:
@@ -57,7 +52,7 @@ class TrustVerbs(MemoryBase):
 
     def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
         """Let a source be recalled as before. What it said meanwhile is recalled too."""
-        whose, named = self._user(user), checked_source(source)
+        whose, named = self._context.user_or_owner(user), checked_source(source)
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "trust", user=whose)
@@ -70,16 +65,16 @@ class TrustVerbs(MemoryBase):
 
         Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
         """
-        whose = self._user(user)
+        whose = self._context.user_or_owner(user)
         with self._folder.ledger.reading():
             against = self._folder.state.distrusts.of(whose)
-            return self._index.read(lambda file: _standings(file, whose, against))
+            return self._context.index.read(lambda file: _standings(file, whose, against))
 
     def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
         """Why a belief is left out of recall, if that is because its source is not trusted."""
         with self._folder.ledger.reading():
             known = self._folder.state
-            return decide.withheld(known, known.get(name, user=self._user(user), path=path))
+            return decide.withheld(known, known.get(name, user=self._context.user_or_owner(user), path=path))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -100,30 +95,14 @@ class TrustVerbs(MemoryBase):
         with self._folder.ledger.reading():
             return said, self._folder.seq_at(just_before(then)) + 1
 
-    def _echo_of(self, text: str, user: str) -> Echo:
-        return self._echoes.of(text, user)
-
-    def _repeated(self, fields: dict[str, Any]) -> Belief | None:
-        """The belief that is held already, where a program feeds in what recall served: it is no second one."""
-        if self._gate.asker(fields["trust"]) == "human" or "key" in fields:
-            return None
-        echo = self._echoes.of(fields["text"], fields["user"])
-        name = echo.belief_in(fields["session"], fields["agent"], fields["path"])
-        if not name:
-            return None
-        with self._folder.known() as known:
-            held = known.find(name, user=fields["user"], path=fields["path"], short=False)
-            return held.belief() if held and held.status == "active" else None
-
-    def _served(self, found: RecallResult, recall: RecallService, user: str, asked: dict[str, Any]) -> RecallResult:
-        """The same, noted as served; with what was left out, and why, if the reasons were asked for."""
-        self._echoes.serve(user, found)
+    def with_reasons(self, found: RecallResult, user: str, asked: dict[str, Any]) -> RecallResult:
+        """A recall's result, with what was left out because of its source, and why, if reasons were asked for."""
         if not asked["explain"] or asked["quarantined"]:
             return found
         with self._folder.ledger.reading():
             if not self._folder.state.distrusts.of(user):
                 return found
-        every = recall.recall(**{**asked, "quarantined": True, "receipt": False, "explain": False})
+        every = self._context.recall.recall(**{**asked, "quarantined": True, "receipt": False, "explain": False})
         shown = {hit.block for hit in found}
         with self._folder.ledger.reading():
             left = (self._left_out(hit.id, user) for hit in every)
@@ -136,7 +115,7 @@ class TrustVerbs(MemoryBase):
         held = known.find(name, user=user, short=False)
         if held is not None:
             return decide.withheld(known, held)
-        return self._episodes.withheld(name, user=user)
+        return self._context.episodes.withheld(name, user=user)
 
 
 def _words(reason: object) -> str:
