@@ -7,13 +7,14 @@ import threading
 import pytest
 
 from tallystick import Memory, Refused
-from tallystick.memory.async_memory import LEFT_OUT, NOUNS, AsyncMemory, methods_of
+from tallystick.memory.async_memory import LEFT_OUT, AsyncMemory
 from tallystick.records.delta import AddDelta, DeltaScope
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Closed, MemoryScopeError, NotWritable
 from tallystick.records.fact import FactPattern
 from tallystick.stores.protocols import FactStore, MemoryStore
 from tests.memory.told import ALL, NEW_YEAR
+from tests.nouns import NOUNS, methods_of
 from tests.refusals import refuses
 
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from tallystick import Memory
-from tallystick.memory.async_memory import NOUNS
+from tests.nouns import NOUNS
 from tests.surfaces.api.conftest import openapi
 from tests.surfaces.api.offers import LEFT_OUT, SERVED
 from tests.surfaces.api.reference_page import page

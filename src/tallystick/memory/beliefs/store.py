@@ -47,7 +47,7 @@ class BeliefStore:
         }  # fmt: skip
         return [belief for _, belief in self._fitting(-1, None, **asked)]
 
-    def page(self, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
+    def page(self, /, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
         """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.
 
         A place is the number of the event that first stated a belief. What others write meanwhile moves no place.

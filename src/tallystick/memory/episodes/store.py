@@ -107,7 +107,7 @@ class EpisodeStore:
         return self._gate.trust if is_above(trust, self._gate.trust) else trust
 
     def observe(
-        self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
+        self, /, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
     ) -> Episode:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):

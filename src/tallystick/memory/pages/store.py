@@ -74,7 +74,7 @@ class PageStore(Recents):
             return _info(self._recorded(about))
 
     def append(
-        self, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
+        self, /, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
     ) -> PageEntry:  # fmt: skip
         """Add a statement to a page, which is made if need be. `fields` are those of `remember`.
 

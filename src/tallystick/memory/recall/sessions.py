@@ -79,7 +79,7 @@ class FrameStore:
                 return frame
         raise NotFound(f"there is no frame {name!r}; there are {', '.join(frame.name for frame in self.all())}")
 
-    def put(self, name: str, weights: dict[str, float], **more: Any) -> Frame:
+    def put(self, /, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""
         self._gate.must("frame", "set")
         from tallystick.recall.render import check_template

@@ -140,7 +140,7 @@ class ReviewService:
         except OverflowError:
             raise Refused(f"a yes cannot last {lasts}; give it a shorter time") from None
 
-    def approve_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+    def approve_all(self, /, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
         """Say yes to each that is named, or to all that waits; `which` narrows that as `find` does.
 
         Each is decided by itself: one that cannot be answered does not stop the others. With a `source` and nothing
@@ -151,7 +151,7 @@ class ReviewService:
             self._gate.approve_episodes(which["source"], user=self._user)
         return done
 
-    def reject_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+    def reject_all(self, /, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
         """Say no to each, in the same way."""
         return self._each(names, which, lambda name, _: self.reject(name, reason=reason))
 

@@ -1,0 +1,338 @@
+"""`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames.
+
+Every read first takes in what other processes wrote. What is handed out is the caller's own copy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tallystick.memory.beliefs.remember import RememberService
+from tallystick.memory.context import Context
+from tallystick.memory.episodes.store import is_episode_shown
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import FrameStore
+from tallystick.memory.trust.recallable import is_shown
+from tallystick.memory.trust.sources import SourceService
+from tallystick.records.audit import AuditLine, Auditor
+from tallystick.records.belief import Belief
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Event
+from tallystick.records.frame import Frame
+from tallystick.records.history import Moment
+from tallystick.records.progress import Progress
+from tallystick.records.relation import Neighbour
+
+if TYPE_CHECKING:
+    from tallystick.memory.recall.evaluate import Questioned
+    from tallystick.records.evaluation import Verdicts
+    from tallystick.records.filled_frame import FilledFrame
+    from tallystick.records.history import Change, Version, Why
+    from tallystick.records.log import LogPage
+    from tallystick.records.recall import RecallResult, Replayed
+    from tallystick.records.remember_result import RememberResult
+    from tallystick.records.status import Status
+    from tallystick.records.trust import Distrust, SourceStatus
+
+
+
+class ReadableMemory:
+    """A memory that is read: `Memory`, without what writes."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder = context, context.folder
+        self.user, self.folder = context.user, context.root
+
+    @property
+    def embedder(self) -> str:
+        """Who makes the vectors that recall goes by, as is kept with each of them; empty if nobody does."""
+        return self._context.recall.meaning.key
+
+    @cached_property
+    def receipts(self) -> ReceiptStore:
+        """What was recalled, and from which state of the ledger."""
+        return self._context.receipts
+
+    @cached_property
+    def frames(self) -> FrameStore:
+        """How to recall for a purpose: the built-in frames and your own."""
+        return FrameStore(self._folder, self._context.gate)
+
+    @cached_property
+    def _remember(self) -> RememberService:
+        return RememberService(self._context)
+
+    @cached_property
+    def _sources(self) -> SourceService:
+        return SourceService(self._context)
+
+    def _user(self, user: str | None) -> str:
+        return self.user if user is None else user
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(
+        self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
+    ) -> Belief | None:
+        """A belief by its key, by any version's id, or by the last six characters of one; None if there is none."""
+        with self._folder.known(believed_at) as known:
+            held = known.find(name, user=self._user(user), path=path)
+            return held.belief() if held else None
+
+    def show(self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = "") -> Belief:
+        """The same, but a name that names nothing is an error."""
+        belief = self.get(name, believed_at=believed_at, user=user, path=path)
+        if belief is None:
+            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+        return belief
+
+    def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
+        """Every version of a belief, oldest first."""
+        return self._folder.history(name, user=self._user(user), path=path)
+
+    def diff(
+        self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
+    ) -> list[Change]:
+        """What came, went or changed between two moments (event numbers, times)."""
+        return self._folder.diff(before, after, user=self._user(user), path=path)
+
+    def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
+        """The chain of reasons for a belief's standing."""
+        return self._folder.why(name, user=self._user(user), path=path)
+
+    def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+        """Everything that stands on a belief, directly or through others."""
+        return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
+
+    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
+        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
+        return self._context.feedback.related(name, self._user(user), path)
+
+    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
+        """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
+        return self._remember.similar(name, user=self._user(user), path=path)
+
+    def sources(self, *, user: str | None = None) -> list[SourceStatus]:
+        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
+
+        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
+        """
+        return self._sources.sources(user=user)
+
+    def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
+        """Why a belief is left out of recall, if that is because its source is not trusted."""
+        return self._sources.withheld(name, user=user, path=path)
+
+    def is_shown(self, name: str) -> bool:
+        """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""
+        with self._folder.known():
+            state, now = self._folder.state, self._folder.ledger.now()
+            held = state.find(name, user=self.user)
+            if held is None:
+                return is_episode_shown(self._context.episodes, state, name, self.user)
+            return held.status == "active" and not held.path and is_shown(state, held, held.body(), now)
+
+    def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
+        """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.
+
+        With `follow` it goes on as others write, until the caller stops asking.
+        """
+        for event in self._log(start, op=op, follow=follow):
+            if event is None:
+                time.sleep(pause)
+            else:
+                yield event
+
+    def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        while True:
+            for event in self._folder.events_of(self.user, start):
+                start = event.seq + 1
+                if event.op.startswith(op):
+                    yield event
+            if not follow:
+                return
+            yield None
+
+    def log_page(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        op: str = "",
+        by: str = "",
+        session: str = "",
+        agent: str = "",
+        reach: int = 100_000,
+    ) -> LogPage:
+        """The newest of this user's events, or those right `before` or right `after` a number, newest first.
+
+        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
+        """
+        from tallystick.memory.maintenance.log import Sought, log_page
+
+        sought = Sought(op, by, session, agent)
+        return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
+
+    def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
+        """Who did what to this user's memory, from event `start` on: each act with its approval and its proof.
+
+        It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
+        """
+        for line in self._audit(start, follow=follow):
+            if line is None:
+                time.sleep(pause)
+            else:
+                yield line
+
+    def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        auditor = Auditor(self._folder.state.reviews.find)
+        while True:
+            for event in self._folder.events_of(self.user, start):
+                start = event.seq + 1
+                if line := auditor.line(event, self._folder.owner(event) or ""):
+                    yield line
+            if not follow:
+                return
+            yield None
+
+    def seq_at(self, moment: Moment) -> int:
+        """The last event that had been recorded by a moment; -1 if there was none. Doubted times name no place."""
+        with self._folder.ledger.reading():
+            return self._folder.seq_at(moment)
+
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        from tallystick.memory.maintenance.status import status_of
+
+        return status_of(self._folder, self._context.keyring, self.user)
+
+    def content_version(self) -> tuple[int, str]:
+        """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
+
+        What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
+        """
+        return self._context.content_version()
+
+    # -- recall --------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        frame: str | Frame | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        explain: bool = False,
+        words: bool = False,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+        on_progress: Progress | None = None,
+    ) -> RecallResult:
+        """The memories that answer a question, the best first, each with the reason.
+
+        If nothing reaches the `floor`, there are no hits, and `nearest` names what came closest. `believed_at` asks
+        what would have been recalled then, `as_of` what was true then. `filters` narrows by tags, kinds, what, about,
+        trust, since and until; `without` leaves beliefs, episodes, or everything of an `agent:NAME` out. `frame` weighs
+        as that frame does. `words` searches without vectors. What came from tools and web pages and waits for a
+        person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
+        `tallystick.toml` says.
+        """
+        asked: dict[str, Any] = {
+            "question": question, "k": k, "user": user, "session": session, "agent": agent, "path": path,
+            "believed_at": believed_at, "as_of": as_of, "filters": filters, "frame": self._frame(frame),
+            "without": without, "floor": floor, "explain": explain, "by_words": words, "quarantined": quarantined,
+            "receipt": receipt, "keep_question": keep_question, "on_progress": on_progress,
+        }  # fmt: skip
+        found = self._context.recall.recall(**asked)
+        self._context.echoes.serve(self._user(user), found)
+        return self._sources.with_reasons(found, self._user(user), asked)
+
+    def frame(
+        self,
+        name: str | Frame,
+        question: str = "",
+        *,
+        budget: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+    ) -> FilledFrame:
+        """What an agent needs to know for a purpose, as text within a budget of tokens.
+
+        Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
+        """
+        if quarantined and self._context.gate.trust != "human":
+            raise Refused(
+                "what is pending is put into a frame for a person alone; leave `quarantined` out", "permission"
+            )
+        frame = self.frames.get(name) if isinstance(name, str) else name
+        filled = self._context.recall.frame(
+            question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
+            believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
+            quarantined=quarantined, receipt=receipt, keep_question=keep_question,
+        )  # fmt: skip
+        self._context.echoes.serve(self._user(user), filled.hits)
+        return filled
+
+    def replay(self, receipt: str, *, question: str = "") -> Replayed:
+        """What a receipt says was served, the same question put again at that place, and what differs and why.
+
+        If the receipt did not keep the question, it is put again as you give it.
+        """
+        from tallystick.memory.recall.replay import replay
+
+        return replay(self._context.recall, self.receipts.get(receipt), self.frames, question)
+
+    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
+        """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
+        return self._context.recall.embed(user=user, on_progress=on_progress)
+
+    def missing_vectors(self, *, user: str | None = None) -> int:
+        """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
+        return self._context.recall.missing_vectors(user)
+
+    def test(
+        self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Verdicts:  # fmt: skip
+        """Put questions whose answers are known, and say which memories were found and which were not.
+
+        They are a file (`tallystick test --help` tells its form), or mappings with the same keys. Nothing is written.
+        """
+        from tallystick.memory.recall.evaluate import put_all
+
+        return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
+
+    def _frame(self, frame: str | Frame | None) -> Frame | None:
+        from tallystick.memory.core.arguments import check_frame
+
+        found = self.frames.get(frame) if isinstance(frame, str) else frame
+        if found is not None:
+            check_frame(found)
+        return found
