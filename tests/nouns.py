@@ -7,6 +7,28 @@ from collections.abc import Callable
 from typing import Any
 
 from tallystick.memory.async_memory import LEFT_OUT
+from tallystick.memory.beliefs.store import BeliefStore
+from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.exchange.files import FileStore
+from tallystick.memory.facts.rules import RuleStore
+from tallystick.memory.facts.store import FactService
+from tallystick.memory.graph.entities import EntityStore
+from tallystick.memory.graph.graph import GraphService
+from tallystick.memory.maintenance.ledger import LedgerService
+from tallystick.memory.maintenance.tidy import TidyService
+from tallystick.memory.pages.store import PageStore
+from tallystick.memory.paths.paths import PathService
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import ConfigStore, FrameStore, SessionService
+from tallystick.memory.reviews.reviews import ReviewService
+
+NOUNS = {
+    "beliefs": BeliefStore, "config": ConfigStore, "entities": EntityStore, "episodes": EpisodeStore,
+    "facts": FactService,
+    "files": FileStore, "frames": FrameStore, "graph": GraphService, "ledger": LedgerService, "pages": PageStore,
+    "paths": PathService,
+    "receipts": ReceiptStore, "reviews": ReviewService, "rules": RuleStore, "tidy": TidyService, "work": SessionService,
+}  # fmt: skip
 
 
 def methods_of(kind: type) -> dict[str, Callable[..., Any]]:

@@ -794,12 +794,12 @@ def test_a_mistake_in_the_fold_is_the_readers_trouble_and_not_the_writers(
 
 def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Memory(folder) as m, closing(IndexFile(folder / "index.db")) as index:
-        m._folder.ledger.then = None
+        m._folder.ledger._then = None
         for number in range(5):
             m.observe(f"tea behind {number}")
         behind = index.bookmark()
         monkeypatch.setattr(lifecycle, "FAR", 3)
-        m._folder.ledger.then = lambda events: m._context.index.follow(events)
+        m._folder.ledger._then = lambda events: m._context.index.follow(events)
         m.remember("tea behind 5")
         assert index.bookmark() == behind
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 7
@@ -868,7 +868,7 @@ def test_threads_write_and_recall_through_one_memory(folder: Path) -> None:
 def test_recall_inside_a_batch_shows_what_was_recorded_before_it(folder: Path) -> None:
     told: list[str] = []
     with Memory(folder) as m:
-        m._folder.ledger.then = None
+        m._folder.ledger._then = None
         m.remember("tea that the index has not seen")
     with Memory(folder, tell=told.append) as m, m.batch():
         m.remember("tea not yet recorded")
@@ -1034,7 +1034,7 @@ def _nothing_is_left_half_made(tmp_path: Path) -> Iterator[None]:
 def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_module, "PATIENCE", 0.05)
     with Memory(folder) as m, closing(sqlite3.connect(folder / "index.db", isolation_level=None)) as other:
-        m._folder.ledger.then = None
+        m._folder.ledger._then = None
         m.remember("tea")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy) as error:

@@ -179,7 +179,7 @@ def test_what_another_program_wrote_is_told_too_and_nothing_twice_or_from_the_be
 
 def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypatch):
     memory.remember("one")
-    memory._folder.ledger.then = None
+    memory._folder.ledger._then = None
     events = memory._folder.ledger.append([Draft("config.set/1", {"key": "a", "value": "b"})])
     with Memory(home / "m") as other:
         other.remember("two")
