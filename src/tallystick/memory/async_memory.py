@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.episodes.store import EpisodeStore
@@ -67,7 +67,7 @@ class _Awaited:
 
 def _call(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     @wraps(method)
-    async def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         answer: R = await self._run(lambda: method(self._target(), *args, **kwargs))
         return answer
 
@@ -76,13 +76,13 @@ def _call(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any,
 
 def _stream(method: Callable[Concatenate[Any, P], Iterator[R]]) -> Callable[Concatenate[Any, P], AsyncIterator[R]]:
     @wraps(method)
-    async def stream(self: Any, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
-        pause = kwargs.pop("pause", _PAUSE) if kwargs.get("follow") else 0.0
+    async def stream(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+        pause = cast("float", kwargs.pop("pause", _PAUSE)) if kwargs.get("follow") else 0.0
         name = f"_{method.__name__}" if kwargs.get("follow") else method.__name__  # its twin does not wait
         each = await self._run(lambda: getattr(self._target(), name)(*args, **kwargs))
         while (item := await self._run(partial(next, each, _END))) is not _END:
             if item is None:
-                await asyncio.sleep(pause)  # type: ignore[arg-type]  # seconds, where it is given
+                await asyncio.sleep(pause)
             else:
                 yield item
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tallystick.decide.gate import Verdict, gate
+from tallystick.decide.gate import gate
 from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
@@ -24,20 +24,21 @@ from tallystick.memory.context import Context
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
-from tallystick.memory.readable import ReadableMemory
+from tallystick.memory.readable import ReadableMemory, forward
+from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
 from tallystick.memory.reviews.actions import ActionService
 from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.sources import SourceService
 from tallystick.records.belief import OWNER, Belief, texts
 from tallystick.records.clock import Clock, said_time, system_clock
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NotApproved, Refused
-from tallystick.records.history import Moment
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
 from tallystick.records.progress import Progress
-from tallystick.records.review import Action, Applied, Approval, Review
+from tallystick.records.review import Action
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from tallystick.records.rule import Consolidated, ConsolidationRule
     from tallystick.records.status import Erasure
     from tallystick.records.transfer import Imported
-    from tallystick.records.trust import Distrust
 
 NDJSON = "ndjson"
 
@@ -376,37 +376,9 @@ class Memory(ReadableMemory):
         with self._context.gate.batch():
             yield self
 
-    def outcome(
-        self,
-        names: Iterable[str] = (),
-        signal: float = 1.0,
-        *,
-        weight: float = 1.0,
-        receipt: str = "",
-        reason: str = "",
-        user: str | None = None,
-        path: str = "",
-    ) -> list[str]:
-        """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
-
-        They are named by key or id, or by the `receipt` of the recall that served them. On a `path`, be it the
-        receipt's, it counts there alone, until the path is merged.
-        """
-        return self._context.feedback.outcome(
-            names, signal, weight=weight, receipt=receipt, reason=reason, user=user, path=path
-        )
-
-    def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
-        """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
-
-        Recall then serves the one behind what answers, where the other answers. It outlives a revision of either. Said
-        again it replaces the words, and an empty `relation` takes it back. Returns whether that is news.
-        """
-        return self._context.feedback.relate(one, other, relation, user=user, path=path)
-
-    def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
-        """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        return self._context.feedback.archive(names, reason=reason, user=user)
+    outcome = forward("_feedback", FeedbackService.outcome)
+    relate = forward("_feedback", FeedbackService.relate)
+    archive = forward("_feedback", FeedbackService.archive)
 
     def consolidate(
         self,
@@ -440,19 +412,8 @@ class Memory(ReadableMemory):
         """Run the rules that are due: this user's, or `everyone`'s, each over its own user's episodes."""
         return self.rules.run_due(everyone=everyone, told=told, extractor=extractor, salience=salience)
 
-    def distrust(
-        self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
-    ) -> Distrust:
-        """Take a source out of recall, all that it said, or what it said from a moment on. One event does it.
-
-        A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
-        What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
-        """
-        return self._sources.distrust(source, since=since, reason=reason, user=user)
-
-    def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
-        """Let a source be recalled as before. What it said meanwhile is recalled too."""
-        self._sources.restore_trust(source, reason=reason, user=user)
+    distrust = forward("_sources", SourceService.distrust)
+    restore_trust = forward("_sources", SourceService.restore_trust)
 
     def on(self, path: str) -> PathView:
         """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
@@ -462,62 +423,11 @@ class Memory(ReadableMemory):
 
     # -- actions under the policy --------------------------------------------------------------------------------------
 
-    def action(
-        self,
-        /,
-        kind: str,
-        *names: str,
-        reason: str = "",
-        trust: str | None = None,
-        user: str | None = None,
-        path: str = "",
-        **changes: Any,
-    ) -> Action:
-        """An action on what is known now. Nothing is done.
-
-        `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
-        reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
-        what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
-
-        `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
-        `conflicts` to merge, `summary` to compact.
-        """
-        return self._actions.action(kind, *names, reason=reason, trust=trust, user=user, path=path, **changes)
-
-    def propose(self, action: Action) -> Applied | Review:
-        """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.
-
-        NotApproved, if the policy says no; Moved, if what it is about has changed since the action was built.
-        """
-        return self._actions.propose(action)
-
-    def apply(self, action: Action, approval: Approval | None = None) -> Applied:
-        """Carry an action out. One that needs a person's yes takes an `approval` of exactly that action.
-
-        Without one, NeedsApproval: it waits in `reviews`. With one that is stale, ended, used before, for another
-        action, by someone the policy does not name, or not on record here: NotApproved, and nothing changes but that
-        the attempt is recorded.
-        """
-        return self._actions.apply(action, approval)
-
-    def check_policy(
-        self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
-    ) -> Verdict:
-        """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
-
-        `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
-        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
-        about, kind, tags, confidence. Nothing is asked, and nothing is done.
-        """
-        return self._actions.check_policy(kind, trust=trust, source=source, stated=stated, **fields)
-
-    def matrix(self, /, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
-        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
-
-        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
-        are of what would be changed, as for `what_would_happen`.
-        """
-        return self._actions.matrix(source=source, stated=stated, **fields)
+    action = forward("_actions", ActionService.action)
+    propose = forward("_actions", ActionService.propose)
+    apply = forward("_actions", ActionService.apply)
+    check_policy = forward("_actions", ActionService.check_policy)
+    matrix = forward("_actions", ActionService.matrix)
 
     # -- import, export, backup ----------------------------------------------------------------------------------------
 

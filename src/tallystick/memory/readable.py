@@ -6,15 +6,16 @@ Every read first takes in what other processes wrote. What is handed out is the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.context import Context
 from tallystick.memory.episodes.store import is_episode_shown
+from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.trust.recallable import is_shown
@@ -26,7 +27,6 @@ from tallystick.records.event import Event
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
 from tallystick.records.progress import Progress
-from tallystick.records.relation import Neighbour
 
 if TYPE_CHECKING:
     from tallystick.memory.recall.evaluate import Questioned
@@ -35,10 +35,21 @@ if TYPE_CHECKING:
     from tallystick.records.history import Change, Version, Why
     from tallystick.records.log import LogPage
     from tallystick.records.recall import RecallResult, Replayed
-    from tallystick.records.remember_result import RememberResult
     from tallystick.records.status import Status
-    from tallystick.records.trust import Distrust, SourceStatus
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A call of one of the parts, offered on the memory itself."""
+
+    @wraps(method)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(getattr(self, part), *args, **kwargs)
+
+    return call
 
 
 class ReadableMemory:
@@ -66,6 +77,10 @@ class ReadableMemory:
     @cached_property
     def _remember(self) -> RememberService:
         return RememberService(self._context)
+
+    @property
+    def _feedback(self) -> FeedbackService:
+        return self._context.feedback
 
     @cached_property
     def _sources(self) -> SourceService:
@@ -109,24 +124,10 @@ class ReadableMemory:
         """Everything that stands on a belief, directly or through others."""
         return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
 
-    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
-        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
-        return self._context.feedback.related(name, self._user(user), path)
-
-    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
-        """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
-        return self._remember.similar(name, user=self._user(user), path=path)
-
-    def sources(self, *, user: str | None = None) -> list[SourceStatus]:
-        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
-
-        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
-        """
-        return self._sources.sources(user=user)
-
-    def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
-        """Why a belief is left out of recall, if that is because its source is not trusted."""
-        return self._sources.withheld(name, user=user, path=path)
+    related = forward("_feedback", FeedbackService.related)
+    similar = forward("_remember", RememberService.similar)
+    sources = forward("_sources", SourceService.sources)
+    withheld = forward("_sources", SourceService.withheld)
 
     def is_shown(self, name: str) -> bool:
         """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""

@@ -284,7 +284,7 @@ def test_only_a_person_puts_episodes_out_of_recall(home):
         memory.observe("hello", id="D1")
         use = memory._context.feedback
         with pytest.raises(NotApproved, match="agent"):
-            use.archive(["D1"])
+            use.archive("D1")
         assert ops(memory) == []
 
 
@@ -292,8 +292,8 @@ def test_an_episode_that_faded_is_not_recalled_and_stays_in_history(memory, use)
     memory.observe("Ana drinks rooibos", id="D1")
     assert [hit.id for hit in memory.recall("rooibos")] == ["D1"]
 
-    assert len(use.archive(["D1"])) == 1
-    assert use.archive(["D1"]) == []
+    assert len(use.archive("D1")) == 1
+    assert use.archive("D1") == []
     assert memory.recall("rooibos") == []
     assert memory.episodes.get("D1").content == "Ana drinks rooibos"
     memory.rebuild_index()

@@ -79,10 +79,10 @@ class RememberService:
             held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
-    def similar(self, name: str, *, user: str, path: str = "") -> RememberResult:
+    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
         with self._folder.known() as known:
-            belief = known.get(name, user=user, path=path).belief()
+            belief = known.get(name, user=self._context.user_or_owner(user), path=path).belief()
             if self._folder.outlet is not None:
                 self._folder.outlet.reader.must_read((belief.id,))
         said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}

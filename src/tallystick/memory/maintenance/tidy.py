@@ -123,7 +123,7 @@ class TidyService:
             return self._rest(proposal, reason)
         because = self._gate.masks.words(reason) or _reason(proposal)
         if proposal.action == PUT_OUT:
-            return self._use.archive(proposal.ids, reason=because, user=proposal.user)
+            return self._use.archive(*proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
             self._gate.write("merge", lambda _: self._merge(proposal, because), **said)

@@ -63,7 +63,11 @@ class FeedbackService:
         )  # fmt: skip
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
-        """Say how two memories are related; whether that is news."""
+        """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
+
+        Recall then serves the one behind what answers, where the other answers. The relation outlives a revision of
+        either. Saying it again replaces the words; an empty `relation` removes it. Returns whether anything changed.
+        """
         whose = self._of(user)
         check_names(one=one, other=other, relation=relation, path=path)
         relation, known = self._gate.masks.words(relation), self._folder.state
@@ -76,9 +80,9 @@ class FeedbackService:
 
         return bool(self._gate.record(decision))
 
-    def related(self, name: str, whose: str, path: str) -> list[Neighbour]:
-        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
-        found = list[Neighbour]()
+    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
+        """The memories that somebody related a memory to, without hidden ones and distrusted sources."""
+        whose, found = self._context.user_or_owner(user), list[Neighbour]()
         with self._folder.ledger.reading():
             known = self._folder.state
             mine = decide.identity(known, name, whose, path)
@@ -98,9 +102,9 @@ class FeedbackService:
         told = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
         return self._context.episodes.read(told.seq) if told else None
 
-    def archive(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
+    def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        whose, named = self._of(user), checked_list(names, "names")
+        whose, named = self._of(user), list(names)
         self._gate.must("episode", "fade", user=whose)
         check_names(reason=reason)
         known = self._folder.state

@@ -40,6 +40,7 @@ class ActionService:
 
     def action(
         self,
+        /,
         kind: str,
         *names: str,
         reason: str = "",
@@ -124,11 +125,11 @@ class ActionService:
         fields["tags"] = texts(fields.get("tags", ()), "tags")
         return gate(self._gate.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
 
-    def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
+    def matrix(self, /, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
         """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
 
         Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
-        are of what would be changed, as for `what_would_happen`.
+        are of what would be changed, as for `check_policy`.
         """
         fields["tags"] = texts(fields.get("tags", ()), "tags")
         subject = Subject(stated, fields.pop("user", self._context.user), **fields)
