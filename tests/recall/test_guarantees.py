@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory
-from tallystick.memory.recall.hit_comparison import Compared
+from tallystick.memory.recall.recall import Compared
 from tallystick.recall import statements as sayings
 from tallystick.records.frame import Frame
 from tallystick.records.hit import Hit

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Action, Memory, NeedsApproval, NotFound, Refused
-from tallystick.memory.exchange.file_parts import LONGEST, MOST, cut, joined
+from tallystick.memory.exchange.files import LONGEST, MOST, cut, joined
 from tests.refusals import refuses
 from tests.strategies import HOSTILE
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory, NotFound, Refused
-from tallystick.memory.recall.evaluation_file import read_questions
+from tallystick.memory.recall.evaluate import read_questions
 from tallystick.records.errors import Closed
 from tallystick.records.evaluation import Verdicts
 from tests.growth import assert_text_linear

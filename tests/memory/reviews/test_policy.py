@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory, NeedsApproval, Refused
-from tallystick.memory.core.policy_file import PolicyFile, read_policy
+from tallystick.memory.core.caller import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
 from tests.refusals import refuses
@@ -185,7 +185,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 ) -> None:
     write(_ASK_ME)
     reads = []
-    monkeypatch.setattr("tallystick.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
+    monkeypatch.setattr("tallystick.memory.core.caller.read_policy", lambda path: reads.append(path) or DEFAULT)
     file = PolicyFile(memory.folder / "tallystick.toml")
 
     assert [file.now() for _ in range(5)] == [DEFAULT] * 5

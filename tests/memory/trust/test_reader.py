@@ -8,8 +8,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory import async_memory as aio
-from tallystick.memory.trust.field_kinds import MADE, OPEN, emptied
-from tallystick.memory.trust.reader import _ACTS
+from tallystick.memory.trust.reader import _ACTS, MADE, OPEN, emptied
 from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.belief import Belief
 from tallystick.records.errors import NotApproved, NotFound

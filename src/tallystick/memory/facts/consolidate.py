@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.classify import Deltas
@@ -15,13 +16,13 @@ from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from tallystick.consolidate.filter import Filter, Row, parse
 from tallystick.consolidate.scoring import Candidate, SalienceScorer, UsualSalience, is_worth
 from tallystick.decide import rules as decide
-from tallystick.memory.facts.extractor import extractor_of
+from tallystick.memory import settings
 from tallystick.projections.index import statements as sql
 from tallystick.records.clock import held_time
 from tallystick.records.delta import Delta, DeltaScope
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NeedsApproval, Refused
-from tallystick.records.extraction import Malformed
+from tallystick.records.extraction import Extractor, Malformed
 from tallystick.records.fact_view import claims_in
 from tallystick.records.progress import Progress
 from tallystick.records.rule import Consolidated, ConsolidationRule
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from tallystick.records.extraction import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
-
 
 
 class ConsolidationService:
@@ -234,3 +234,27 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
     whole.considered += part.considered
     for name in ("deltas", "facts", "waiting", "findings"):
         getattr(whole, name).extend(getattr(part, name))
+
+
+# -- who reads claims out of what was said: as a caller says, else as the settings say ---------------------------------
+
+
+ENGLISH = "english"
+
+
+def extractor_of(given: Extractor | str | None, folder: Path) -> Extractor | None:
+    """The reader that is meant, or None: what is claimed stands in metadata alone."""
+    if given is not None and not isinstance(given, str):
+        if not isinstance(given, Extractor):
+            raise Refused(f"an extractor has a name and extract(episode), which {type(given).__name__} has not")
+        return given
+    spec = settings.read_settings(folder).extractor if given is None else given
+    if spec.strip() in ("", "none"):
+        return None
+    if spec.strip() == ENGLISH:
+        from tallystick.consolidate.english import EnglishExtractor
+
+        return EnglishExtractor()
+    from tallystick.models.openai_extractor import extractor_named
+
+    return extractor_named(spec, key=settings.extractor_key())

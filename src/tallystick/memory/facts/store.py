@@ -7,8 +7,9 @@ delta passes the gate that every write passes, with the trust of the least trust
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +19,20 @@ from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.memory.episodes.schema import EpisodeShape
-from tallystick.memory.facts import channels, history as versions
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.visibility import brought_back, withheld_among
-from tallystick.records.belief import Belief
+from tallystick.records.belief import OWNER, Belief
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
-from tallystick.records.event import Draft
+from tallystick.records.event import Draft, Event
 from tallystick.records.fact import Fact, FactPattern
-from tallystick.records.fact_view import fact_of, text_of, triple_of
+from tallystick.records.fact_view import TRIPLE, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.history import Moment
-from tallystick.records.operations import DELTA_NOOP
-from tallystick.records.policy import DEFAULT, RANK
+from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
+from tallystick.records.policy import DEFAULT, RANK, is_above
 from tallystick.records.scope import checked
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.episodes import EpisodeRef
@@ -210,7 +210,7 @@ class FactService:
                 if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
                     found += map(fact_of, brought_back(self._folder, self._context.index, (each.ref for each in every)))
         else:
-            found = versions.true_once(self._versions(whose, believed_at).values(), self._context.multi_valued)
+            found = true_once(self._versions(whose, believed_at).values(), self._context.multi_valued)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
         return fitting if quarantined else self._heard(fitting, whose, believed_at)
 
@@ -238,7 +238,7 @@ class FactService:
         with self._folder.known() as known:
             names = set(known.ids_of(known.get(fact_id, user=whose, path=self._path)))
         found = [each for ref, each in self._versions(whose).items() if ref in names]
-        return versions.chained([belief for each in found for belief in each])
+        return chained([belief for each in found for belief in each])
 
     def follow(self, channel: str, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[Delta]:
         """The deltas that were emitted to a channel, from event `start` on; with `follow`, also those to come."""
@@ -253,7 +253,7 @@ class FactService:
         while True:
             for event in self._folder.events_of(self._user, start):
                 start = event.seq + 1
-                delta = channels.delta_in(event, channel)
+                delta = delta_in(event, channel)
                 if delta is not None:
                     yield delta
             if not follow:
@@ -268,13 +268,13 @@ class FactService:
         A branch's own begins with those of the ancestor's that it was made from.
         """
         last = None if believed_at is None else self._folder.seq_at(believed_at)
-        found = versions.of_facts(self._folder.events_of(user), user, last)
+        found = of_facts(self._folder.events_of(user), user, last)
         with self._folder.known(believed_at) as known:
             if believed_at is None:
                 for held in known.facts(user):
                     if found.keys().isdisjoint(known.ids_of(held)):
                         found[held.ref] = [held.belief()]
-            return versions.seen_from(self._path, known, found)
+            return seen_from(self._path, known, found)
 
     def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[CurrentVersion]:
         if None not in (wanted.subject, wanted.predicate, wanted.agent):
@@ -308,3 +308,153 @@ def _holds(fact: Fact, then: str) -> bool:
     """Whether it is true at that time, as far as it says."""
     since, until = fact.valid_from, fact.valid_to
     return (not since or held_time(since) <= then) and (not until or held_time(until) > then)
+
+
+# -- what was emitted to a channel, read back from the ledger: the deltas that rules made, each with its  --------------
+
+
+def delta_in(event: Event, channel: str) -> Delta | None:
+    """The delta that an event came of, if it went to that channel. Words that are erased leave nothing to tell."""
+    body = event.body
+    if body is None:
+        return None
+    if event.op == DELTA_NOOP:
+        return _read(body["step"], channel, body, corroborates=body.get("corroborates", []))
+    if event.op not in (BELIEF_PUT, BELIEF_SUPERSEDE):
+        return None
+    belief = body["belief"]
+    steps = steps_in(belief.get("views"))
+    if not steps or belief.get("reason") != reason_of(str(steps[-1].get("kind")), str(steps[-1].get("rule_id"))):
+        return None  # no delta made this version
+    more: dict[str, Any] = {"fact_payload": view_of(belief["views"]).get("payload", {})}
+    more["replaces"] = body.get("replaces", [])
+    more["corroborates"] = [belief["key"]]
+    return _read(steps[-1], channel, belief, **more)
+
+
+_OF_KIND = {
+    "add": ("fact_payload",), "update": ("fact_payload", "replaces"), "delete": ("replaces",),
+    "noop": ("corroborates",),
+}  # fmt: skip
+
+
+def _read(step: dict[str, Any], channel: str, whose: dict[str, Any], **more: Any) -> Delta | None:
+    from pydantic import ValidationError
+
+    from tallystick.records.delta import read_delta
+
+    if channel not in step.get("channels", ()):
+        return None
+    kind = step["kind"]
+    if kind == "update" and not more.get("replaces"):
+        kind = "add"  # what it was to replace was gone by then
+    said = {name: value for name, value in step.items() if name not in ("sources", "kind", *TRIPLE)}
+    scope = {"user": whose.get("user", OWNER), "agent": whose.get("agent", ""), "path": whose.get("path", "")}
+    of_kind = {name: more[name] for name in _OF_KIND[kind] if name in more}
+    try:
+        return read_delta({**said, "kind": kind, "scope": scope, **of_kind})
+    except ValidationError:  # somebody else's writing in the same place
+        return None
+
+
+# -- what facts were, read from the ledger: every version, until when each was true, and by which it was  --------------
+
+
+def of_facts(events: Iterable[Event], user: str, last: int | None = None) -> dict[str, list[Belief]]:
+    """Of each fact of a user, by its identity, all versions, oldest first. None after event `last` is read."""
+    known, found = Beliefs(), dict[str, list[Belief]]()
+    for event in events:
+        if last is not None and event.seq > last:
+            break
+        if event.body is None or not known.knows(event.op):
+            continue
+        known.apply(event)
+        said = event.body.get("belief", {})
+        path, name = said.get("path", ""), said.get("id") or event.body.get("id", "")
+        held = known.find(name, user=said.get("user", user), path=path, short=False) if name else None
+        if held is not None and held.user == user:
+            belief = held.belief()
+            if held.ref in found or belief.triple or view_of(belief.views):
+                found.setdefault(held.ref, []).append(belief)
+    return found
+
+
+def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict[str, list[Belief]]:
+    """Those of the facts that are seen from a path. One of a branch's own began as the ancestor's it was made from."""
+    seen = {}
+    for ref, versions in found.items():
+        held = known.version(ref)
+        if held is None or known.sees(held, path):
+            seen[ref] = [*_begun(known, ref, found), *versions]
+    return seen
+
+
+def _begun(known: Beliefs, ref: str, found: dict[str, list[Belief]]) -> list[Belief]:
+    """The versions of the ancestors' from which a branch's belief was made, oldest first."""
+    begun: list[Belief] = []
+    while base := known.version(next(iter(known.over(ref)), "")):
+        versions, name = found.get(base.ref, []), known.over(ref)[0]
+        upto = next((at for at, belief in enumerate(versions) if belief.id == name), -1)
+        begun, ref = [*versions[: upto + 1], *begun], base.ref
+    return begun
+
+
+def chained(versions: list[Belief]) -> list[Fact]:
+    """Versions as facts: each that was replaced says by which, and until when it was true."""
+    facts = []
+    for number, belief in enumerate(versions):
+        after = versions[number + 1] if number + 1 < len(versions) else None
+        until = "" if after is None or _says_the_same(belief, after) else after.valid_from
+        facts.append(fact_of(belief, superseded_by=after.id if after else "", until=until))
+    return facts
+
+
+def true_once(found: Iterable[list[Belief]], several: frozenset[str]) -> list[Fact]:
+    """The versions that were true for some time, as far as is held now, each until the next took its place.
+
+    What was told late ends what was true before it, if only one value holds at a time; but nobody ends what is trusted
+    more.
+    """
+    true = [pair for each in found for pair in _true_of(each)]
+    begins: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for belief, _ in true:
+        if belief.triple and belief.valid_from:
+            begins.setdefault(_claim(belief), []).append((held_time(belief.valid_from), belief.trust))
+    return [
+        _ended(belief, fact, begins[_claim(belief)])
+        if belief.triple and belief.valid_from and fact.valid_to and belief.triple[1] not in several else fact
+        for belief, fact in true
+    ]  # fmt: skip
+
+
+def _true_of(versions: list[Belief]) -> list[tuple[Belief, Fact]]:
+    """The versions of one fact that were true. What was retracted never was; what was replaced by something that is
+    true from no later on was put right, and never was either."""
+    if versions[-1].status not in ("active", "superseded"):
+        return []
+    different = [
+        belief for belief, after in zip(versions, [*versions[1:], None], strict=True)
+        if after is None or not _says_the_same(belief, after)
+    ]  # fmt: skip
+    facts = []
+    for belief, after in zip(different, [*different[1:], None], strict=True):
+        if after is None:
+            facts.append((belief, fact_of(belief)))
+        elif after.valid_from and held_time(after.valid_from) > held_time(belief.valid_from or ""):
+            ended = min(filter(None, (belief.valid_to, after.valid_from)), key=held_time)
+            facts.append((belief, fact_of(belief, superseded_by=after.id, until=ended)))
+    return facts
+
+
+def _ended(belief: Belief, fact: Fact, begins: list[tuple[str, str]]) -> Fact:
+    since, until = held_time(belief.valid_from), held_time(fact.valid_to)
+    between = [began for began, trust in begins if since < began < until and not is_above(belief.trust, trust)]
+    return replace(fact, valid_to=min(between)) if between else fact
+
+
+def _claim(belief: Belief) -> tuple[str, ...]:
+    return belief.path, belief.agent, *belief.triple[:2]
+
+
+def _says_the_same(one: Belief, other: Belief) -> bool:
+    return (one.text, one.triple) == (other.text, other.triple)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.memory import settings
 from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
-from tallystick.memory.recall.frame_cache import FrameCache
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import Missing, Refused
@@ -25,10 +24,10 @@ from tallystick.records.hit import Hit
 from tallystick.records.recall import RecallResult
 from tallystick.records.receipt import Receipt
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
-    from tallystick.memory.recall.hit_comparison import Compared
     from tallystick.projections.index.file import IndexFile
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
@@ -76,7 +75,6 @@ class RecallService:
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
-        from tallystick.memory.recall.hit_comparison import Compared
 
         return Compared()
 
@@ -409,3 +407,103 @@ def _reaching(file: IndexFile, at: int) -> IndexFile:
             " put their files back into sealed/ and run `tallystick rebuild-index`"
         )
     return file
+
+
+# -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
+
+
+_CACHED = 64
+
+
+class _Kept(NamedTuple):
+    mark: tuple[int, str]  # the last event that changed content
+    until: float  # by the process's own clock
+    seconds: float  # for which it may be kept
+    since: str
+    expires: str  # when the next memory expires; empty: none does
+    framed: FilledFrame
+    served: list[str]
+
+
+class FrameCache:
+    """A few filled frames, by all that was asked."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._ticks = ticks
+        self._kept: dict[str, _Kept] = {}
+
+    def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        if kept.mark != mark or self._is_over(kept, now) or (kept.expires and kept.expires <= now):
+            del self._kept[key]
+            return None
+        return kept.framed, list(kept.served)
+
+    def put(
+        self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
+        served: list[str],
+    ) -> None:  # fmt: skip
+        if len(self._kept) >= _CACHED:
+            self._kept.pop(next(iter(self._kept)))
+        self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
+
+    def _is_over(self, kept: _Kept, now: str) -> bool:
+        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(kept.since)).total_seconds()
+        return self._ticks() >= kept.until or not 0 <= passed < kept.seconds
+
+
+# -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
+
+
+_MOST = 4_000_000  # letters of texts, each of which counts for a few more
+_LEAST = 200
+
+_Said = tuple[str, tuple[str, ...]]  # a text, and its triple
+
+
+class Compared:
+    """What was read of hits; it depends on their texts alone."""
+
+    def __init__(self) -> None:
+        self._gists: dict[str, str] = {}
+        self._claims: dict[_Said, Claim | None] = {}
+        self._letters = 0
+
+    def is_large(self) -> bool:
+        """Whether it holds so much that it is better thrown away."""
+        return self._letters > _MOST
+
+    def is_repeat(self, one: str, other: str) -> bool:
+        """Whether two texts say the same in nearly the same words."""
+        return one == other or self.gist(one) == self.gist(other)
+
+    def conflict(self, one: Hit, other: Hit) -> str:
+        """How two hits contradict each other, in a few words; nothing if they do not. What happened claims nothing."""
+        mine, theirs = self._claim(one), self._claim(other)
+        if mine is None or theirs is None or mine.subject != theirs.subject:
+            return ""
+        found = conflict(mine, theirs)
+        return found.why if found else ""
+
+    def topic(self, hit: Hit) -> str | None:
+        """What two hits must share to contradict each other."""
+        claim = self._claim(hit)
+        return claim.key if claim else None
+
+    def gist(self, text: str) -> str:
+        """What two texts must share to say the same."""
+        if text not in self._gists:
+            self._gists[text] = gist(text)
+            self._letters += _LEAST + len(text)
+        return self._gists[text]
+
+    def _claim(self, hit: Hit) -> Claim | None:
+        if hit.what != "belief":
+            return None
+        said = hit.text, hit.triple
+        if said not in self._claims:
+            self._claims[said] = claim_of(*said)
+            self._letters += _LEAST + len(hit.text)
+        return self._claims[said]
