@@ -19,9 +19,7 @@ from tallystick.memory.core.audit_file import AuditFile
 from tallystick.memory.core.echo import EchoDetector
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Masker
-from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.maintenance.ledger import LedgerService, is_old
-from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.settings import Settings, read_settings, zone_of
 from tallystick.records.clock import Clock
@@ -36,8 +34,6 @@ from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
-    from tallystick.memory.facts.consolidate import ConsolidationService
-    from tallystick.memory.facts.store import FactService
     from tallystick.memory.graph.graph import GraphService
     from tallystick.memory.graph.index import GraphAt
     from tallystick.memory.pages.files import PagesAt
@@ -83,7 +79,6 @@ class Context:
             self.folder, by=by, trust=trust, masks=self.masks, erased=self.after_erasing, echoes=self.echoes.of,
             corroborators=lambda: self.settings.corroborate, multi_valued=lambda: self.multi_valued,
         )  # fmt: skip
-        self.episodes = EpisodeStore(self)
         self._marked = (-1, "")  # the last content version, and its hash
 
     def _pins(self, ledger_id: str) -> list[Witness]:
@@ -186,7 +181,6 @@ class Context:
         """Receipts of what recall served."""
         return ReceiptStore(self.folder, self.gate, self.user, self.notify)
 
-    @cached_property
     def feedback(self) -> FeedbackService:
         """Outcomes, relations and archiving."""
         return FeedbackService(self)
@@ -200,14 +194,12 @@ class Context:
             self.folder, self.index, self.receipts, self.user, embedder=self.embedder, tell=self.index.tell
         )  # fmt: skip
 
-    @cached_property
     def facts(self) -> FactService:
         """Beliefs with subject, predicate and object."""
         from tallystick.memory.facts.store import FactService
 
         return FactService(self)
 
-    @cached_property
     def consolidation(self) -> ConsolidationService:
         """Runs consolidation rules."""
         from tallystick.memory.facts.consolidate import ConsolidationService

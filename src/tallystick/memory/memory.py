@@ -21,7 +21,6 @@ from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.context import Context
-from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
 from tallystick.memory.readable import ReadableMemory, forward
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from tallystick.memory.exchange.export_memory import ExportService
     from tallystick.memory.exchange.files import FileStore
     from tallystick.memory.facts.rules import RuleStore
-    from tallystick.memory.facts.store import FactService
     from tallystick.memory.graph.entities import EntityStore
     from tallystick.memory.graph.graph import GraphService
     from tallystick.memory.maintenance.tidy import TidyService
@@ -148,22 +146,12 @@ class Memory(ReadableMemory):
         """Beliefs, to look through."""
         return BeliefStore(self._folder, self.user)
 
-    @property
-    def episodes(self) -> EpisodeStore:
-        """What was said or happened."""
-        return self._context.episodes
-
-    @cached_property
-    def facts(self) -> FactService:
-        """Beliefs with subject, predicate and object, and where they come from."""
-        return self._context.facts
-
     @cached_property
     def rules(self) -> RuleStore:
         """Consolidation rules that run by themselves."""
         from tallystick.memory.facts.rules import RuleStore
 
-        return RuleStore(self._context)
+        return RuleStore(self._context, self.episodes, self._consolidation)
 
     @cached_property
     def pages(self) -> PageStore:
@@ -210,7 +198,7 @@ class Memory(ReadableMemory):
 
         context = self._context
         pages = Dormancy(context.folder, context.gate, context.page_files, context.settings)
-        return TidyService(context.folder, context.gate, context.index, context.feedback, self.user, pages)
+        return TidyService(context.folder, context.gate, context.index, self._feedback, self.user, pages)
 
     @cached_property
     def entities(self) -> EntityStore:
@@ -307,7 +295,7 @@ class Memory(ReadableMemory):
 
         The same thing told again under its `id`, in its session and by its agent, writes nothing.
         """
-        return self._context.episodes.observe(
+        return self.episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
             session=session, metadata=dict(metadata or {}), path=path, trust=trust, keep_secrets=keep_secrets,
         )  # fmt: skip
@@ -346,7 +334,7 @@ class Memory(ReadableMemory):
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
         """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
         if self._told(name, user, path):
-            return self._context.episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
+            return self.episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
         self._context.gate.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
@@ -358,7 +346,7 @@ class Memory(ReadableMemory):
         """What `erase` would destroy."""
         from tallystick.memory.maintenance.erase import preview
 
-        return preview(self._context, names, self._user(user), path)
+        return preview(self._context, self.episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
@@ -368,7 +356,7 @@ class Memory(ReadableMemory):
         """
         from tallystick.memory.maintenance.erase import erase
 
-        return erase(self._context, names, self._user(user), path)
+        return erase(self._context, self.episodes, names, self._user(user), path)
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
@@ -396,7 +384,7 @@ class Memory(ReadableMemory):
         reads the rest from its words: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
         says what is worth it. Each portion is applied whole or not at all. Doing it again changes nothing.
         """
-        return self._context.consolidation.run(
+        return self._consolidation.run(
             rule, user=self._user(user), since_last=since_last, extractor=extractor, salience=salience,
             on_progress=on_progress,
         )  # fmt: skip
@@ -453,8 +441,8 @@ class Memory(ReadableMemory):
         from tallystick.memory.exchange.import_memory import import_from
 
         return import_from(
-            self._context, source, format=format, quarantine=quarantine, mine=mine, user=self._user(user),
-            dry_run=dry_run, on_progress=on_progress,
+            self._context, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
+            user=self._user(user), dry_run=dry_run, on_progress=on_progress,
         )  # fmt: skip
 
     def export(

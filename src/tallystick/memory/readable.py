@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.context import Context
-from tallystick.memory.episodes.store import is_episode_shown
+from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
@@ -29,6 +29,8 @@ from tallystick.records.history import Moment
 from tallystick.records.progress import Progress
 
 if TYPE_CHECKING:
+    from tallystick.memory.facts.consolidate import ConsolidationService
+    from tallystick.memory.facts.store import FactService
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.filled_frame import FilledFrame
@@ -76,15 +78,33 @@ class ReadableMemory:
 
     @cached_property
     def _remember(self) -> RememberService:
-        return RememberService(self._context)
+        return RememberService(self._context, self._feedback)
 
-    @property
+    @cached_property
+    def episodes(self) -> EpisodeStore:
+        """What was said or happened."""
+        return EpisodeStore(self._context, lambda *args, **kwargs: self._consolidation.propose(*args, **kwargs))
+
+    @cached_property
+    def facts(self) -> FactService:
+        """Beliefs with subject, predicate and object, and where they come from."""
+        from tallystick.memory.facts.store import FactService
+
+        return FactService(self._context, self.episodes)
+
+    @cached_property
+    def _consolidation(self) -> ConsolidationService:
+        from tallystick.memory.facts.consolidate import ConsolidationService
+
+        return ConsolidationService(self._context, self.episodes, self.facts)
+
+    @cached_property
     def _feedback(self) -> FeedbackService:
-        return self._context.feedback
+        return FeedbackService(self._context, self.episodes)
 
     @cached_property
     def _sources(self) -> SourceService:
-        return SourceService(self._context)
+        return SourceService(self._context, self.episodes)
 
     def _user(self, user: str | None) -> str:
         return self.user if user is None else user
@@ -135,7 +155,7 @@ class ReadableMemory:
             state, now = self._folder.state, self._folder.ledger.now()
             held = state.find(name, user=self.user)
             if held is None:
-                return is_episode_shown(self._context.episodes, state, name, self.user)
+                return is_episode_shown(self.episodes, state, name, self.user)
             return held.status == "active" and not held.path and is_shown(state, held, held.body(), now)
 
     def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:

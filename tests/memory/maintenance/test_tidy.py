@@ -39,7 +39,7 @@ def memory(home, clock):
 
 def tidy_of(memory: Memory, user: str = "me") -> TidyService:
     context = memory._context
-    return TidyService(context.folder, context.gate, context.index, context.feedback, user)
+    return TidyService(context.folder, context.gate, context.index, memory._feedback, user)
 
 
 @pytest.fixture

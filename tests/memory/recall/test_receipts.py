@@ -273,7 +273,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = memory._context.feedback
+        use = memory._feedback
         with pytest.raises(Refused, match=trust):
             use.outcome([name])
         assert ops(memory) == []
@@ -282,7 +282,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
 def test_only_a_person_puts_episodes_out_of_recall(home):
     with Memory(trust="agent") as memory:
         memory.observe("hello", id="D1")
-        use = memory._context.feedback
+        use = memory._feedback
         with pytest.raises(NotApproved, match="agent"):
             use.archive("D1")
         assert ops(memory) == []

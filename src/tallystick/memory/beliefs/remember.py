@@ -25,6 +25,7 @@ from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.recall.feedback import FeedbackService
     from tallystick.projections.index.file import IndexFile
 
 MOST = 40  # beliefs that speak of the same thing, the newest, and are compared
@@ -49,8 +50,8 @@ _NOTHING = _Around()
 class RememberService:
     """Records statements of one program."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder, self._gate = context, context.folder, context.gate
+    def __init__(self, context: Context, feedback: FeedbackService) -> None:
+        self._context, self._folder, self._gate, self._feedback = context, context.folder, context.gate, feedback
 
     def remember(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
         """Record what `fields` state, and return it with the answer."""
@@ -116,7 +117,7 @@ class RememberService:
                 return None
             self._gate.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
         elif asker == "human":
-            self._context.feedback.again(known.id, user=known.user, path=known.path)
+            self._feedback.again(known.id, user=known.user, path=known.path)
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 

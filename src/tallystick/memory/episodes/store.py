@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
@@ -58,8 +58,9 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 class EpisodeStore:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, propose: Callable[..., Deltas]) -> None:
         self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._propose = propose
 
     @cached_property
     def _shape(self) -> EpisodeShape:
@@ -224,9 +225,8 @@ class EpisodeStore:
         They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
         since that last did. `extractor` is as there.
         """
-        return self._context.consolidation.propose(
-            rule, user=self._of(user), since_last=since_last, extractor=extractor
-        )
+        deltas: Deltas = self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
+        return deltas
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

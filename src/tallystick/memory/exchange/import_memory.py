@@ -16,6 +16,7 @@ from tallystick.state.imports import source_of
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.exchange.importer import ImportRun
     from tallystick.memory.exchange.sources import Source
     from tallystick.records.transfer import Imported, Skipped
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 def import_from(
     context: Context,
+    episodes: EpisodeStore,
     source: str | Path | bytes,
     *,
     format: str,
@@ -47,7 +49,7 @@ def import_from(
     checked(user=user)
     context.gate.must("import", "run", user=user)
     import_run = ImportRun(
-        context, user, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
+        context, episodes, user, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
     )
     given = source if isinstance(source, bytes) else place_of(source)
     if isinstance(given, Path) and (old := _old_folder(given, format)):

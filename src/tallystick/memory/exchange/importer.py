@@ -57,10 +57,10 @@ class ImportRun:
     """One import into one memory, for one user."""
 
     def __init__(
-        self, context: Context, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
+        self, context: Context, episodes: EpisodeStore, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
         on_progress: Progress | None,
     ) -> None:  # fmt: skip
-        self.folder, self.gate, self._episodes = context.folder, context.gate, context.episodes
+        self.folder, self.gate, self._episodes = context.folder, context.gate, episodes
         self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
         self.other = ""  # the source that another memory is here, where its files do not name it
         self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)

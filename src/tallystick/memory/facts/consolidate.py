@@ -39,9 +39,9 @@ PORTION = 500  # episodes that are considered, and whose deltas are applied, in 
 class ConsolidationService:
     """The rules of one memory, at work."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, episodes: EpisodeStore, facts: FactService) -> None:
         self._context, self._folder, self._gate = context, context.folder, context.gate
-        self._episodes, self._facts = context.episodes, context.facts
+        self._episodes, self._facts = episodes, facts
 
     def propose(
         self,

@@ -25,6 +25,8 @@ from tallystick.state.state import State
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.records.extraction import Extractor
 
 
@@ -33,14 +35,15 @@ if TYPE_CHECKING:
 class RuleStore:
     """The rules of one user."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+    def __init__(self, context: Context, episodes: EpisodeStore, consolidation: ConsolidationService) -> None:
+        self._folder, self._gate, self._user = context.folder, context.gate, context.user
+        self._episodes, self._consolidation = episodes, consolidation
 
     def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
         """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
         self._gate.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
-        parse(rule.when_filter, columns=self._context.episodes.columns())
+        parse(rule.when_filter, columns=self._episodes.columns())
         self._folder.ledger.write(lambda: decide.put(self._folder.state.rules, rule, self._of(user)))
         return rule
 
@@ -70,7 +73,7 @@ class RuleStore:
 
     def _oldest(self, user: str, mark: Mark) -> str:
         """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
-        waiting = self._context.episodes.since(mark.through + 1, user=user)
+        waiting = self._episodes.since(mark.through + 1, user=user)
         return next((episode.recorded for episode in waiting), "")
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
@@ -101,7 +104,7 @@ class RuleStore:
             if status.is_due:
                 try:
                     came_to.append(
-                        self._context.consolidation.run(
+                        self._consolidation.run(
                             status.rule, user=status.user, extractor=extractor, salience=salience
                         )
                     )

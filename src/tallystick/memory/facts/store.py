@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class FactService:
     """The facts of one user, as they are seen from a path."""
 
-    def __init__(self, context: Context, path: str = "") -> None:
+    def __init__(self, context: Context, episodes: EpisodeStore, path: str = "") -> None:
         self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
-        self._episodes, self._path = context.episodes, path
+        self._episodes, self._path = episodes, path
         self._shape = EpisodeShape(self._folder, self._gate, "facts")
 
     def on(self, path: str) -> FactService:
         """The same, as they are seen from another path, and pinned there."""
-        return FactService(self._context, path)
+        return FactService(self._context, self._episodes, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 

@@ -11,20 +11,21 @@ from tallystick.projections.pages.rows import path_of
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.status import Erasure
 
 
-def preview(context: Context, names: Sequence[str], user: str, path: str) -> Erasure:
+def preview(context: Context, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """What `erase` would destroy."""
-    return preview_erase(context.folder, context.episodes, tuple(names), user, path)
+    return preview_erase(context.folder, episodes, tuple(names), user, path)
 
 
-def erase(context: Context, names: Sequence[str], user: str, path: str) -> Erasure:
+def erase(context: Context, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """Destroy the words of everything that is named, and return what went."""
     ledger = context.folder.ledger
     must_reach(ledger.folder)
     context.page_writer.look_at_all()  # a page may hold words of it that are not imported yet
-    going = preview(context, names, user, path)
+    going = preview(context, episodes, names, user, path)
     plain, things = split_names(context.folder, tuple(names), user)
     context.gate.restate(things, user=user)
     for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:

@@ -382,8 +382,8 @@ def proposed(before: Sequence[Statement], kinds: Mapping[str, bytes], today: dat
     portions: dict[int, list[Statement]] = {}
     for statement, portion in zip(before, _portions(before, kinds), strict=True):
         portions.setdefault(portion, []).append(statement)
-    for portion, statements in portions.items():
-        folded = statements if portion == _LEFT else fold(statements, today=today)
+    for portion, some in portions.items():
+        folded = some if portion == _LEFT else fold(some, today=today)
         found |= {each.id: each for each in folded}
     return [found[each.id] for each in before if each.id in found]
 

@@ -15,6 +15,7 @@ from tallystick.records.relation import Neighbour
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.belief import Belief
     from tallystick.records.episode import Episode
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class FeedbackService:
     """The uses of one memory."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, episodes: EpisodeStore) -> None:
         self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._episodes = episodes
 
     def outcome(
         self,
@@ -100,7 +102,7 @@ class FeedbackService:
             belief = held.belief()
             return belief if belief.is_held and known.sees(held, path) else None
         told = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
-        return self._context.episodes.read(told.seq) if told else None
+        return self._episodes.read(told.seq) if told else None
 
     def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""

@@ -16,6 +16,7 @@ from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
 
@@ -25,8 +26,8 @@ WITHHELD = "(withheld)"
 class SourceService:
     """The sources of a memory: list them, distrust them, trust them again."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder, self._gate = context, context.folder, context.gate
+    def __init__(self, context: Context, episodes: EpisodeStore) -> None:
+        self._context, self._folder, self._gate, self._episodes = context, context.folder, context.gate, episodes
 
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
@@ -115,7 +116,7 @@ class SourceService:
         held = known.find(name, user=user, short=False)
         if held is not None:
             return decide.withheld(known, held)
-        return self._context.episodes.withheld(name, user=user)
+        return self._episodes.withheld(name, user=user)
 
 
 def _words(reason: object) -> str:
