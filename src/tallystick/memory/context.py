@@ -181,10 +181,6 @@ class Context:
         """Receipts of what recall served."""
         return ReceiptStore(self.folder, self.gate, self.user, self.notify)
 
-    def feedback(self) -> FeedbackService:
-        """Outcomes, relations and archiving."""
-        return FeedbackService(self)
-
     @cached_property
     def recall(self) -> RecallService:
         """Recall and frames."""
@@ -193,18 +189,6 @@ class Context:
         return RecallService(
             self.folder, self.index, self.receipts, self.user, embedder=self.embedder, tell=self.index.tell
         )  # fmt: skip
-
-    def facts(self) -> FactService:
-        """Beliefs with subject, predicate and object."""
-        from tallystick.memory.facts.store import FactService
-
-        return FactService(self)
-
-    def consolidation(self) -> ConsolidationService:
-        """Runs consolidation rules."""
-        from tallystick.memory.facts.consolidate import ConsolidationService
-
-        return ConsolidationService(self)
 
     def pages_of(self, user: str) -> PageStore:
         """The pages of a user."""

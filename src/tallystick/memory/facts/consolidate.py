@@ -31,6 +31,8 @@ from tallystick.state.rules import Mark
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.facts.store import FactService
     from tallystick.records.extraction import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group

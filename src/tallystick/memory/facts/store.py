@@ -40,6 +40,7 @@ from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.delta import Delta
 
 
