@@ -38,6 +38,7 @@ from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
 from tallystick.records.progress import Progress
 from tallystick.records.review import Action
+from tallystick.records.statement import Statement
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
@@ -264,17 +265,14 @@ class Memory(ReadableMemory):
         said: object = text
         if not isinstance(said, str) or not said.strip():
             raise Refused("there is nothing to remember: say it in words", "required")
-        fields: dict[str, Any] = {
-            "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
-            "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
-            "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
-            "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
-            "always": always, "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session,
-            "agent": agent, "path": path, "keep_secrets": keep_secrets,
-        }  # fmt: skip
-        if key:
-            fields["key"] = key
-        return self._remember.remember(fields, idempotency_key)
+        statement = Statement(
+            text, self._user(user), key=key, about=about, kind=kind, confidence=confidence, source_type=source_type,
+            evidence=texts(evidence, "evidence"), tags=texts(tags, "tags"), is_hypothesis=is_hypothesis,
+            rests_on=texts(rests_on, "rests_on"), triple=texts(triple, "triple"), valid_from=said_time(valid_from),
+            valid_to=said_time(valid_to), expires=said_time(expires), always=always, data=dict(data or {}), trust=trust,
+            session=session, agent=agent, path=path, keep_secrets=keep_secrets,
+        )  # fmt: skip
+        return self._remember.remember(statement, idempotency_key)
 
     def observe(
         self,

@@ -16,23 +16,27 @@ from typing import Any
 
 from tallystick.records.belief import Belief
 from tallystick.records.policy import is_above
+from tallystick.records.statement import Statement
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
 _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
-_USUAL: dict[str, Any] = {"about": "", "tags": (), "kind": "fact", "expires": "", "always": False}
 
 
-def corrected(folder: OpenFolder, same: Iterable[CurrentVersion], fields: dict[str, Any], trust: str) -> dict[str, Any]:
-    """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one.
+def corrected(
+    folder: OpenFolder, same: Iterable[CurrentVersion], statement: Statement, trust: str
+) -> Statement:
+    """A statement, under the key of the belief that it corrects, if it corrects one.
 
     `same` are the beliefs that speak of the same thing and are seen from this path, the newest first.
     """
-    for old in _open_to_it(folder, same, fields["path"]):
-        if _takes_its_place(fields, old, trust):
-            kept = {name: getattr(old, name) for name in _INHERITED if fields[name] == _USUAL[name]}
-            return {**fields, **kept, "key": old.key, "reason": f"corrects {old.id}"}
-    return fields
+    for old in _open_to_it(folder, same, statement.path):
+        if _takes_its_place(statement, old, trust):
+            usual = Statement(statement.text, statement.user)
+            silent = [name for name in _INHERITED if getattr(statement, name) == getattr(usual, name)]
+            kept: dict[str, Any] = {name: getattr(old, name) for name in silent}
+            return replace(statement, **kept, key=old.key, reason=f"corrects {old.id}")
+    return statement
 
 
 def _open_to_it(folder: OpenFolder, same: Iterable[CurrentVersion], path: str) -> Iterator[Belief]:
@@ -53,13 +57,13 @@ def _as_trusted(folder: OpenFolder, belief: Belief) -> Belief:
     return replace(belief, trust="human") if folder.state.reviews.is_approved(belief.id) else belief
 
 
-def _takes_its_place(fields: dict[str, Any], old: Belief, trust: str) -> bool:
+def _takes_its_place(statement: Statement, old: Belief, trust: str) -> bool:
     from tallystick.text.claims import corrects
 
-    if fields["is_hypothesis"] or old.views or old.data not in ({}, fields["data"]):
+    if statement.is_hypothesis or old.views or old.data not in ({}, statement.data):
         return False
-    if not old.is_held or is_above(old.trust, trust) or (fields["about"] and fields["about"] != old.about):
+    if not old.is_held or is_above(old.trust, trust) or (statement.about and statement.about != old.about):
         return False
-    if any(fields[name] != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
+    if any(getattr(statement, name) != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
         return False
-    return corrects(fields["text"], old.text, fields["triple"], old.triple)
+    return corrects(statement.text, old.text, statement.triple, old.triple)

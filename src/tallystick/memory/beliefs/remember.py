@@ -8,19 +8,21 @@ version with them.
 
 Contradictions are looked for among what speaks of the same thing (`text/claims`), and only told: both are held. In a
 batch nothing is looked for, whose writes nobody has seen yet; nor if the index is not at hand: no write waits for it.
-Two programs that say the same thing at the same moment hold it twice; `tidy` proposes to merge that.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.beliefs.corrections import corrected
+from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import Belief
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.records.remember_result import CORRECTED, KNOWN, NEW, REVISED, RememberResult
+from tallystick.records.statement import USUAL_CONFIDENCE, Statement
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _NAMED = 5  # of what contradicts, or is near
 _USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
 _ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
-_LIKELY = 0.7  # the confidence of who says none
+_TRIES = 5  # of deciding on what nobody has changed meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +55,44 @@ class RememberService:
     def __init__(self, context: Context, feedback: FeedbackService) -> None:
         self._context, self._folder, self._gate, self._feedback = context, context.folder, context.gate, feedback
 
-    def remember(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
-        """Record what `fields` state, and return it with the answer."""
-        asker, is_named = self._gate.asker(fields["trust"]), "key" in fields
-        around = _NOTHING if self._folder.ledger.in_batch() else self._around(fields)
+    def remember(self, statement: Statement, idempotency_key: str = "") -> Belief:
+        """Record a statement, and return the belief with the answer.
+
+        What it repeats or corrects is looked up before the lock is taken, and looked up again if somebody wrote
+        meanwhile: so it is decided on what the ledger says at the moment of writing.
+        """
+        for _ in range(_TRIES):
+            with suppress(Changed):
+                return self._remember(statement, idempotency_key, is_last=False)
+        return self._remember(statement, idempotency_key, is_last=True)
+
+    def _remember(self, statement: Statement, idempotency_key: str, *, is_last: bool) -> Belief:
+        asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
+        is_in_batch = self._folder.ledger.in_batch()
+        with self._folder.known():
+            since = None if is_in_batch or is_last else self._folder.state.changed[0]
+        around = _NOTHING if is_in_batch else self._around(statement)
         if not is_named and asker not in DEFAULT.quarantined:
-            fields = corrected(self._folder, around.of_the_same, fields, asker)
-        is_correction = not is_named and "key" in fields
-        if not idempotency_key and (repeated := self._repeated(fields)) is not None:
+            statement = corrected(self._folder, around.of_the_same, statement, asker)
+        is_correction = not is_named and bool(statement.key)
+        if not idempotency_key and (repeated := self._repeated(statement)) is not None:
             return self._answered(repeated, KNOWN, around)
         if not is_named and not is_correction and around.same is not None and asker not in DEFAULT.quarantined:
-            known = self._again_of(around.same, fields, idempotency_key, asker)
+            known = self._again_of(around.same, statement, idempotency_key, asker, since)
             if known is not None:
                 return self._answered(known, KNOWN, around)
-        events = self._gate.put(fields, idempotency_key)
+        events = self._gate.put(statement.fields(), idempotency_key, since=since)
         if not events or not events[0].body:
-            return self._answered(self._already(fields, idempotency_key), KNOWN, around)
+            return self._answered(self._already(statement, idempotency_key), KNOWN, around)
         stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
         what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
         return self._answered(stated, what, around)
 
-    def _already(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
+    def _already(self, statement: Statement, idempotency_key: str) -> Belief:
         """What is held already, by its key or by the key of the call that stated it."""
         with self._folder.known() as known:
-            said = self._folder.state.said(fields["user"], self._gate.by, idempotency_key)
-            held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
+            said = self._folder.state.said(statement.user, self._gate.by, idempotency_key)
+            held = said[0] if said else known.get(statement.key, user=statement.user, path=statement.path)
             return held.belief()
 
     def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
@@ -86,28 +101,32 @@ class RememberService:
             belief = known.get(name, user=self._context.user_or_owner(user), path=path).belief()
             if self._folder.outlet is not None:
                 self._folder.outlet.reader.must_read((belief.id,))
-        said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
-        answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
+        stated = Statement(
+            belief.text, belief.user, path=belief.path, session=belief.session, agent=belief.agent, triple=belief.triple
+        )
+        answer = self._answered(belief, KNOWN, self._around(stated)).answer
         assert answer is not None
         return answer
 
-    def _repeated(self, fields: dict[str, Any]) -> Belief | None:
+    def _repeated(self, statement: Statement) -> Belief | None:
         """The belief that is held already, where a program feeds in what recall served: it is no second one."""
-        if self._gate.asker(fields["trust"]) == "human" or "key" in fields:
+        if self._gate.asker(statement.trust) == "human" or statement.key:
             return None
-        echo = self._context.echoes.of(fields["text"], fields["user"])
-        name = echo.belief_in(fields["session"], fields["agent"], fields["path"])
+        echo = self._context.echoes.of(statement.text, statement.user)
+        name = echo.belief_in(statement.session, statement.agent, statement.path)
         if not name:
             return None
         with self._folder.known() as known:
-            held = known.find(name, user=fields["user"], path=fields["path"], short=False)
+            held = known.find(name, user=statement.user, path=statement.path, short=False)
             return held.belief() if held and held.status == "active" else None
 
     # -- saying it again ---------------------------------------------------------------------------------------------
 
-    def _again_of(self, known: Belief, fields: dict[str, Any], idempotency_key: str, asker: str) -> Belief | None:
+    def _again_of(
+        self, known: Belief, statement: Statement, idempotency_key: str, asker: str, since: int | None
+    ) -> Belief | None:
         """The belief that is known, reinforced or with what is new; None if this is another one after all."""
-        more = _more(known, fields)
+        more = _more(known, statement)
         if more is None or is_above(asker, known.trust) or idempotency_key:
             return None
         if asker != "human" and known.trust != asker:  # a person's word, of which secrets may have been kept
@@ -115,9 +134,11 @@ class RememberService:
         if more:
             if known.key != self._first_id(known) or is_above(known.trust, asker):
                 return None
-            self._gate.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
+            self._gate.revise(
+                known.id, more, reason="said again", user=known.user, path=known.path, trust=asker, since=since
+            )
         elif asker == "human":
-            self._feedback.again(known.id, user=known.user, path=known.path)
+            self._feedback.again(known.id, user=known.user, path=known.path, since=since)
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
@@ -127,52 +148,53 @@ class RememberService:
 
     # -- looking around ----------------------------------------------------------------------------------------------
 
-    def _around(self, fields: dict[str, Any]) -> _Around:
+    def _around(self, statement: Statement) -> _Around:
         """What is held in the same words, or speaks of the same thing."""
         from tallystick.projections.index.block_ids import address, ids_for
         from tallystick.projections.index.claims import claim_key
 
-        if not all(isinstance(fields[name], str) for name in ("text", "user", "path", "session", "agent")):
+        scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)
+        if not all(isinstance(name, str) for name in scope):
             return _NOTHING  # it will be refused
         try:
-            whole = address(fields["text"], fields["user"], fields["path"])
+            whole = address(statement.text, statement.user, statement.path)
         except UnicodeEncodeError:  # half a character, which will be refused
             return _NOTHING
-        block, claim = next(ids_for(whole)), claim_key(fields["text"], fields["triple"])
-        found = self._context.index.glance(lambda file: self._rows(file, fields, block, claim))
+        block, claim = next(ids_for(whole)), claim_key(statement.text, statement.triple)
+        found = self._context.index.glance(lambda file: self._rows(file, statement, block, claim))
         same, names = found or ([], [])
         if not same and not names:
             return _NOTHING
-        user, path = fields["user"], fields["path"]
+        user, path = statement.user, statement.path
         with self._folder.ledger.reading():
             state = self._folder.state
             alike = (state.find(name, user=user, path=path, short=False) for name in same)
-            first = next((each.belief() for each in alike if each is not None and _says(each, fields["text"])), None)
+            first = next((each.belief() for each in alike if each is not None and _says(each, statement.text)), None)
             held = [state.find(name, user=user, path=path, short=False) for name in names]
             return _Around(first, tuple(each for each in held if each is not None and state.sees(each, path)))
 
     def _rows(
-        self, file: IndexFile, fields: dict[str, Any], block: str, claim: str | None
+        self, file: IndexFile, statement: Statement, block: str, claim: str | None
     ) -> tuple[list[str], list[str]]:  # fmt: skip
         """The versions that say it in this scope, in whichever letters, and those that speak of the same thing."""
         from tallystick.projections.index import statements as sql
         from tallystick.projections.index.search import Scope
 
-        user, path = fields["user"], fields["path"]
+        user, path = statement.user, statement.path
         scope = Scope(user, path=path, now=self._folder.ledger.now()).on(self._folder.state.paths)
         if scope.is_nobodys():
             return [], []
-        own = {"block": block, "in": fields["session"], "as": fields["agent"], "claim": claim}
+        own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}
         values = {**scope.values(), **own}
         said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
-        same = [name for name, by in said if self._counts_as_same(by, fields)]
+        same = [name for name, by in said if self._counts_as_same(by, statement)]
         if claim is None:
             return same, []
         return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
 
-    def _counts_as_same(self, by: str, fields: dict[str, Any]) -> bool:
+    def _counts_as_same(self, by: str, statement: Statement) -> bool:
         """Whether whoever says it again is no other voice: a person, or the very program that said it."""
-        return self._gate.asker(fields["trust"]) == "human" or by == self._gate.by
+        return self._gate.asker(statement.trust) == "human" or by == self._gate.by
 
     # -- the answer --------------------------------------------------------------------------------------------------
 
@@ -190,19 +212,19 @@ def _says(held: CurrentVersion, text: str) -> bool:
     return held.status == "active" and held.belief().text.strip() == text.strip()
 
 
-def _more(known: Belief, fields: dict[str, Any]) -> dict[str, Any] | None:
+def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:
     """What a statement in the same words says beyond the known one; None if it says something else."""
-    if any(fields[name] != getattr(known, name) for name in _ALIKE):
+    if any(getattr(statement, name) != getattr(known, name) for name in _ALIKE):
         return None
-    if any(fields[name] not in (usual, getattr(known, name)) for name, usual in _USUAL.items()):
+    if any(getattr(statement, name) not in (usual, getattr(known, name)) for name, usual in _USUAL.items()):
         return None
     more: dict[str, Any] = {}
     for name in _GROWING:
-        both = tuple(dict.fromkeys((*getattr(known, name), *fields[name])))
+        both = tuple(dict.fromkeys((*getattr(known, name), *getattr(statement, name))))
         if both != getattr(known, name):
             more[name] = both
-    if fields["confidence"] not in (_LIKELY, known.confidence):
-        more["confidence"] = fields["confidence"]
+    if statement.confidence not in (USUAL_CONFIDENCE, known.confidence):
+        more["confidence"] = statement.confidence
     return more
 
 

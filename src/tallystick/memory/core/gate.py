@@ -44,6 +44,10 @@ from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_folder import OpenFolder
 
 
+class Changed(Exception):
+    """Somebody wrote between looking and the lock; look again."""
+
+
 class WriteGate(Caller):
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
@@ -73,11 +77,12 @@ class WriteGate(Caller):
 
     def put(
         self, fields: dict[str, Any], idempotency_key: str, *, source: str = "",
-        elsewhere: Mapping[str, str] | None = None,
+        elsewhere: Mapping[str, str] | None = None, since: int | None = None,
     ) -> list[Event]:  # fmt: skip
         """State a belief with the trust that stands in `fields`, or with this program's own.
 
         The key is this program's, unless it is that of another `source`. `elsewhere` is where it was first recorded.
+        With `since`, Changed if anything that is remembered was changed after that event.
         """
         user, path = fields["user"], fields["path"]
         asker = fields["trust"] = self.asker(fields["trust"])
@@ -87,6 +92,7 @@ class WriteGate(Caller):
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
+            self.must_be_unchanged(since)
             drafts = decide.put(self._state, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
             if elsewhere:
                 drafts = [Draft(op, {**body, ELSEWHERE: dict(elsewhere)}) for op, body in drafts]
@@ -98,14 +104,16 @@ class WriteGate(Caller):
         return self.write("remember", decision, trust=trust, **asked)
 
     def revise(
-        self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
-    ) -> list[Event]:
+        self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = "",
+        since: int | None = None,
+    ) -> list[Event]:  # fmt: skip
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
         reason = self.masks.fields(changes, reason)
         said, grounds = changes.get("text", ""), changes.get("rests_on", ())
         trust, echo = self.worth(self.asker(trust or None), said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
+            self.must_be_unchanged(since)
             drafts = decide.revise(self._state, name, changes, draw, reason=reason, user=user, path=path)
             held = self._state.find(name, user=user, path=path)
             is_persons = trust == "human" and bool(_OWN_WORDS & changes.keys())
@@ -117,6 +125,11 @@ class WriteGate(Caller):
             return _marked(worth.lowered(self._state, drafts), echo)
 
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
+
+    def must_be_unchanged(self, since: int | None) -> None:
+        """Changed, if what is remembered was changed after that event. For use where a decision is recorded."""
+        if since is not None and self._state.changed[0] != since:
+            raise Changed
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
         reason = self.masks.words(reason)

@@ -58,11 +58,14 @@ class FeedbackService:
             self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=told)
         )  # fmt: skip
 
-    def again(self, name: str, *, user: str, path: str = "") -> None:
-        """A belief was said again, in the words it has: it is used more, and no surer."""
-        self._gate.write(
-            "reinforce", lambda _: decide.again(self._folder.state, name, user=user, path=path), user=user, path=path
-        )  # fmt: skip
+    def again(self, name: str, *, user: str, path: str = "", since: int | None = None) -> None:
+        """Count a belief that was stated again in the same words: used more, no surer. `since` as in the gate."""
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gate.must_be_unchanged(since)
+            return decide.again(self._folder.state, name, user=user, path=path)
+
+        self._gate.write("reinforce", decision, user=user, path=path)
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
         """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
