@@ -27,6 +27,7 @@ from tallystick.records.event import Event
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
 from tallystick.records.progress import Progress
+from tallystick.records.query import Query
 
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
@@ -275,15 +276,16 @@ class ReadableMemory:
         person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
         `tallystick.toml` says.
         """
-        asked: dict[str, Any] = {
-            "question": question, "k": k, "user": user, "session": session, "agent": agent, "path": path,
-            "believed_at": believed_at, "as_of": as_of, "filters": filters, "frame": self._frame(frame),
-            "without": without, "floor": floor, "explain": explain, "by_words": words, "quarantined": quarantined,
-            "receipt": receipt, "keep_question": keep_question, "on_progress": on_progress,
-        }  # fmt: skip
-        found = self._context.recall.recall(**asked)
-        self._context.echoes.serve(self._user(user), found)
-        return self._sources.with_reasons(found, self._user(user), asked)
+        query = Query(
+            question, self._user(user), k=k, session=session, agent=agent, path=path, believed_at=believed_at,
+            as_of=as_of, filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain,
+            by_words=words, quarantined=quarantined,
+        )  # fmt: skip
+        found = self._context.recall.recall(
+            query, receipt=receipt, keep_question=keep_question, on_progress=on_progress
+        )
+        self._context.echoes.serve(query.user, found)
+        return self._sources.with_reasons(found, query)
 
     def frame(
         self,
@@ -313,11 +315,13 @@ class ReadableMemory:
                 "what is pending is put into a frame for a person alone; leave `quarantined` out", "permission"
             )
         frame = self.frames.get(name) if isinstance(name, str) else name
-        filled = self._context.recall.frame(
-            question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
-            believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
-            quarantined=quarantined, receipt=receipt, keep_question=keep_question,
+        query = Query(
+            question, self._user(user), session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
+            filters=filters, without=without, floor=floor, quarantined=quarantined,
         )  # fmt: skip
+        filled = self._context.recall.frame(
+            query, frame, budget=budget, receipt=receipt, keep_question=keep_question
+        )
         self._context.echoes.serve(self._user(user), filled.hits)
         return filled
 

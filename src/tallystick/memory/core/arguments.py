@@ -5,7 +5,7 @@ Whatever is of the wrong sort is refused here, in one line. Further in, it would
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tallystick.records.receipt import BLANK
 
 if TYPE_CHECKING:
     from tallystick.recall.pipeline import Ask
+    from tallystick.records.query import Query
 
 NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
 
@@ -68,16 +69,17 @@ def check_frame(frame: object, budget: object = None) -> None:
         raise Refused(f"a budget is a number of tokens, 0 or more, not {budget!r}")
 
 
-def to_keep(ask: Ask, asked: Mapping[str, Any], at: str) -> dict[str, Any]:
+def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
     """What a receipt says was asked, beside the question: with it the same is asked again."""
-    given = {name: asked[name] for name in _KEPT if asked.get(name) not in (None, "") and asked[name] is not False}
+    asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
+    given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
     narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
     without = narrowed.pop("without")
     if filters := {name: value for name, value in narrowed.items() if value}:
         given["filters"] = filters
     if without:
         given["without"] = without
-    if asked.get("believed_at") is not None:
+    if query.believed_at is not None:
         given["believed_at"] = ask.scope.at
     if ask.scope.as_of is not None:
         given["as_of"] = ask.scope.as_of

@@ -1,4 +1,4 @@
-"""Asking an open memory: what the caller means by a moment, a scope and a frame, put to the index.
+"""Recall: resolve time, scope and frame of a query, then query the index.
 
 What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model.
 """
@@ -6,9 +6,9 @@ What a slow embedder has to say is asked for between two turns of the ledger, so
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from tallystick.records.filled_frame import FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
 from tallystick.records.hit import Hit
+from tallystick.records.query import Query
 from tallystick.records.recall import RecallResult
 from tallystick.records.receipt import Receipt
 from tallystick.stores.open_folder import OpenFolder
@@ -80,28 +81,26 @@ class RecallService:
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
-    def ask(
-        self, question: str, *, k: int | None = None, user: str | None, session: str | None, agent: str | None,
-        path: str, believed_at: Moment | None, as_of: date | str | None, filters: Mapping[str, Any] | None,
-        frame: Frame | None, without: str | Iterable[str], floor: float | None, quarantined: bool,
-        explain: bool = False, by_words: bool = False,
-    ) -> Ask:  # fmt: skip
-        """What is asked, checked. The caller has the ledger's turn."""
+    def _ask(self, query: Query) -> Ask:
+        """A query, checked and resolved. The caller has the ledger's turn."""
         from tallystick.projections.index.search import NOW, Scope
         from tallystick.recall.filters import Filters
         from tallystick.recall.pipeline import Ask
 
-        whose = self._user if user is None else user
-        check(question, k, floor, believed_at, as_of)
-        check_names(user=whose, path=path, session=_or_any(session), agent=_or_any(agent))
-        then = said_time(as_of)
+        believed_at, path, user = query.believed_at, query.path, query.user
+        check(query.question, query.k, query.floor, believed_at, query.as_of)
+        check_names(user=user, path=path, session=_or_any(query.session), agent=_or_any(query.agent))
+        then = said_time(query.as_of)
         at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
-        scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
-        scope = scope.on(self._folder.state.paths)
-        out = self._named(without, whose, path)
-        floor = self.settings.floor if floor is None else floor
-        return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)
+        as_of = parse_moment(then) if then else None
+        scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
+        filters = Filters.of(query.filters, self._named(query.without, user, path))
+        floor = self.settings.floor if query.floor is None else query.floor
+        return Ask(
+            query.question, scope.on(self._folder.state.paths), now, query.k or self._top_k(), filters, query.frame,
+            floor, query.explain, query.by_words,
+        )  # fmt: skip
 
     def _now(self, believed_at: Moment | None, at: int, as_of: str) -> datetime:
         """The moment from which "yesterday" is counted, and by which what has expired is hidden."""
@@ -130,21 +129,21 @@ class RecallService:
         return [held.ref if held else name for name, held in found]
 
     def recall(
-        self, question: str, *, receipt: bool | None, keep_question: bool, on_progress: Progress | None = None,
-        **asked: Any,
+        self, query: Query, *, receipt: bool | None = None, keep_question: bool = False,
+        on_progress: Progress | None = None,
     ) -> RecallResult:  # fmt: skip
         """At most `k` hits, or the nearest if nothing fits."""
-        ask = self.asking(question, **asked)
+        ask = self.asking(query)
         found, head = self.answered(ask, on_progress)
         if self.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
-            found.receipt = self._keep(ask, head, hits, ask.k, question if keep_question else "", asked)
+            found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
         return found
 
-    def asking(self, question: str, *, now: datetime | None = None, **asked: Any) -> Ask:
-        """What is asked, checked; `now` is for a question that was asked before."""
+    def asking(self, query: Query, now: datetime | None = None) -> Ask:
+        """A query, checked and resolved; `now` is for one that was put before."""
         with self._folder.ledger.reading():
-            ask = self.ask(question, **asked)
+            ask = self._ask(query)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
     def answered(self, ask: Ask, on_progress: Progress | None = None) -> tuple[RecallResult, Head]:
@@ -160,16 +159,16 @@ class RecallService:
             return found, self._head()
 
     def frame(
-        self, question: str, *, frame: Frame, budget: int | None, receipt: bool | None, keep_question: bool,
-        **asked: Any,
+        self, query: Query, frame: Frame, *, budget: int | None = None, receipt: bool | None = None,
+        keep_question: bool = False,
     ) -> FilledFrame:  # fmt: skip
         """A frame, filled with what bears on the question."""
         check_frame(frame, budget)
-        ask = self.asking(question, frame=frame, **asked)
+        ask = self.asking(replace(query, frame=frame))
         filled, served, head = self.filled(ask, frame, budget)
         if self.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
-            kept = self._keep(ask, head, hits, 0, question if keep_question else "", asked | {"budget": budget})
+            kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
             return replace(filled, receipt=kept)
         return filled
 
@@ -198,14 +197,16 @@ class RecallService:
         return end.seq, end.hash
 
     def _keep(
-        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, question: str, asked: Mapping[str, Any]
-    ) -> str:
-        """Leave a receipt, and say which."""
-        is_of_now = ask.scope.as_of is None and asked.get("believed_at") is None
+        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, query: Query,
+        budget: int | None = None, *, keep_question: bool,
+    ) -> str:  # fmt: skip
+        """Leave a receipt, and return its id."""
+        is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
         receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user, question=question,
-            asked=to_keep(ask, asked, at), frame=ask.frame.name if ask.frame else "",
+            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user,
+            question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
+            frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
         )  # fmt: skip
         self._receipts.keep(receipt)

@@ -6,6 +6,7 @@ words were in a large folder, and frames that were redefined since. Those are to
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tallystick.memory.core.arguments import NOW
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.records.errors import NotFound
 from tallystick.records.hit import Hit
+from tallystick.records.query import Query
 from tallystick.records.recall import Replayed
 from tallystick.records.receipt import BLANK, Receipt
 
@@ -51,15 +53,11 @@ def _again(
     budget, frame = given.pop("budget", None), given.pop("frame", None)
     then = datetime.fromisoformat(given.pop(NOW, receipt.at))
     given.setdefault("believed_at", receipt.head[0])
-    usual: dict[str, Any] = {
-        "session": None, "agent": None, "path": "", "as_of": None, "filters": None, "without": (), "floor": None,
-        "quarantined": False,
-    }  # fmt: skip
-    asked = usual | given | {"user": receipt.user, "frame": frame, "now": then}
+    query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
     if frame is not None and receipt.k == 0:
-        filled, sources, _ = recall.filled(recall.asking(question, **asked), frame, budget)
+        filled, sources, _ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
         return list(filled.hits), sources
-    found, _ = recall.answered(recall.asking(question, k=receipt.k or None, **asked))
+    found, _ = recall.answered(recall.asking(query, then))
     return list(found), list(found.served)
 
 

@@ -11,6 +11,7 @@ from tallystick.decide.beliefs import Draw
 from tallystick.records.clock import just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
+from tallystick.records.query import Query
 from tallystick.records.recall import NearMiss, RecallResult
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
 
@@ -96,14 +97,15 @@ class SourceService:
         with self._folder.ledger.reading():
             return said, self._folder.seq_at(just_before(then)) + 1
 
-    def with_reasons(self, found: RecallResult, user: str, asked: dict[str, Any]) -> RecallResult:
+    def with_reasons(self, found: RecallResult, query: Query) -> RecallResult:
         """A recall's result, with what was left out because of its source, and why, if reasons were asked for."""
-        if not asked["explain"] or asked["quarantined"]:
+        user = query.user
+        if not query.explain or query.quarantined:
             return found
         with self._folder.ledger.reading():
             if not self._folder.state.distrusts.of(user):
                 return found
-        every = self._context.recall.recall(**{**asked, "quarantined": True, "receipt": False, "explain": False})
+        every = self._context.recall.recall(replace(query, quarantined=True, explain=False), receipt=False)
         shown = {hit.block for hit in found}
         with self._folder.ledger.reading():
             left = (self._left_out(hit.id, user) for hit in every)
