@@ -30,7 +30,8 @@ def receipts(memory, told) -> ReceiptStore:
 
 @pytest.fixture
 def use(memory, receipts) -> FeedbackService:
-    return FeedbackService(memory._folder, memory._context.gate, receipts, memory.user)
+    memory._context.__dict__["receipts"] = receipts
+    return memory._feedback
 
 
 def made(memory: Memory, **more) -> Receipt:

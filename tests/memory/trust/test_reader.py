@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, make_dataclass
 import pytest
 
 from tallystick import Memory
-from tallystick.memory import async_memory as aio
 from tallystick.memory.trust.reader import _ACTS, MADE, OPEN, emptied
 from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.belief import Belief
 from tallystick.records.errors import NotApproved, NotFound
 from tallystick.records.event import Draft
 from tallystick.records.schema import WRITER_TRUST
+from tests.nouns import NOUNS
 
-HANDLES = {kind.__name__ for kind in aio.NOUNS.values()} | {"Memory", "PathView"}
+HANDLES = {kind.__name__ for kind in NOUNS.values()} | {"Memory", "PathView"}
 NO_RECORDS = {  # of what calls return
     "Any", "AbstractContextManager", "Evidence", "Iterator", "Path", "None", "Delta", "Deltas", "Verdicts", "Event",
     "RecallResult", "bool", "builtins", "bytes", "dict", "float", "int", "list", "str", "tuple",
@@ -47,7 +47,7 @@ def agent(person, folder):
 
 def test_every_record_that_a_call_returns_is_known_to_the_reader():
     listed = {kind.__name__ for kind in (*MADE, *OPEN, *_ACTS)}
-    for kind in (Memory, *aio.NOUNS.values()):
+    for kind in (Memory, *NOUNS.values()):
         for name, call in inspect.getmembers(kind, inspect.isfunction):
             if not name.startswith("_"):
                 returned = set(re.findall(r"[A-Za-z_]+", str(call.__annotations__.get("return", ""))))
@@ -55,7 +55,7 @@ def test_every_record_that_a_call_returns_is_known_to_the_reader():
 
 
 def test_every_class_that_a_memory_hands_out_answers_through_the_reader(agent):
-    for name in aio.NOUNS:
+    for name in NOUNS:
         kind = type(getattr(agent, name))
         calls = {each for each, _ in inspect.getmembers(kind, inspect.isfunction) if not each.startswith("_")}
         through = {each for each in calls if "outlet" in getattr(kind, each).__code__.co_names}
@@ -184,7 +184,7 @@ def test_events_of_older_programs_are_a_persons_if_a_persons_surface_wrote_them_
 def test_a_person_who_writes_through_a_server_is_known_as_one(folder, agent):
     with Memory(folder, by="http:local") as person:
         branch = Draft("path.branch/1", {"user": "me", "path": "plan", "parent": ""})
-        [draft] = person._before_writing([branch], "http:local")
+        [draft] = person._context._before_writing([branch], "http:local")
         assert draft.body[WRITER_TRUST] == "human"
         person.paths.branch("plan")
     assert [path.path_id for path in agent.paths.all()] == ["plan"]

@@ -163,7 +163,7 @@ def test_what_it_says_from_now_on_is_kept_out_too_and_reinforces_nothing(doors):
     doors["b"].observe("The kettle is red.")
 
     assert texts(doors["me"], "kettle") == ["The kettle is red."]
-    counted = doors["me"]._index.read(
+    counted = doors["me"]._context.index.read(
         lambda file: file.db.execute("SELECT reinforcement_count FROM blocks WHERE content LIKE '%red%'").fetchall()
     )
     assert counted == [(0,)]
@@ -382,7 +382,7 @@ def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_
     assert (hit.signals["confidence"], hit.tags, hit.is_standing) == (0.7, (), False)
     assert page.id not in [hit.id for hit in doors["me"].frame("self", "").hits]
     for query in ("SELECT max(standing) FROM sources", "SELECT count(*) FROM block_tags"):
-        assert doors["me"]._index.read(lambda file, query=query: file.db.execute(query).fetchone()) == (0,)
+        assert doors["me"]._context.index.read(lambda file, query=query: file.db.execute(query).fetchone()) == (0,)
     assert [event.op for event in doors["me"].log()][-2:] == ["trust.corroborate/1", "review.answer/1"]
     assert doors["me"].recall("when does the shop open?", believed_at=page.seq) == []
 
