@@ -400,7 +400,7 @@ class AsyncMemory(_Awaited):
         try:
             begun = self._thread.submit(work)
         except RuntimeError:
-            raise Closed("this memory is closed; open it again to go on") from None
+            raise Closed("this memory is closed; open it again") from None
         return await asyncio.wrap_future(begun)
 
     def _opened(self) -> Memory:

@@ -264,7 +264,7 @@ class Memory(ReadableMemory):
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
-            raise Refused("there is nothing to remember: say it in words", "required")
+            raise Refused("nothing to remember: text must not be empty", "required")
         statement = Statement(
             text, self._user(user), key=key, about=about, kind=kind, confidence=confidence, source_type=source_type,
             evidence=texts(evidence, "evidence"), tags=texts(tags, "tags"), is_hypothesis=is_hypothesis,
@@ -317,7 +317,7 @@ class Memory(ReadableMemory):
         """
         if self._told(name, user, path):
             raise Refused(
-                f"{name} is something that happened, which no one changes; remember what holds now instead",
+                f"{name} is an episode, which cannot be changed; remember what is true now",
                 "permission",
             )
         for name_of_list in ("evidence", "tags", "triple", "rests_on"):

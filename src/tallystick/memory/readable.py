@@ -124,7 +124,7 @@ class ReadableMemory:
         """The same, but a name that names nothing is an error."""
         belief = self.get(name, believed_at=believed_at, user=user, path=path)
         if belief is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return belief
 
     def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
@@ -312,7 +312,7 @@ class ReadableMemory:
         """
         if quarantined and self._context.gate.trust != "human":
             raise Refused(
-                "what is pending is put into a frame for a person alone; leave `quarantined` out", "permission"
+                "only a person can put pending memories into a frame; leave `quarantined` out", "permission"
             )
         frame = self.frames.get(name) if isinstance(name, str) else name
         query = Query(

@@ -101,7 +101,7 @@ def place_of(given: str | Path) -> Path:
     try:
         return Path(given).expanduser()
     except RuntimeError:
-        raise NotFound(f"nobody has the home that {str(given)[:200]!r} begins with; write ./ before it") from None
+        raise NotFound(f"no user has the home in {str(given)[:200]!r}; write ./ before it") from None
 
 
 def _own_home() -> Path:
@@ -109,7 +109,7 @@ def _own_home() -> Path:
         return Path.home()
     except RuntimeError:
         raise Refused(
-            "this user has no home folder; set HOME to one that tallystick may write to", "unavailable"
+            "this user has no home folder; set HOME", "unavailable"
         ) from None
 
 
@@ -122,7 +122,7 @@ def _folder(path: str | Path, what: str) -> Path:
     """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
     if isinstance(path, str) and (address := _ADDRESS.match(path)):
         raise Refused(
-            f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead", "unsupported"
+            f"{what} must be a folder on this machine, not the address {address[0]}…", "unsupported"
         )
     return place_of(path)
 
@@ -143,12 +143,12 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     sections = [raw.get(name, {}) for name in _SECTIONS]
     for name, section in zip(_SECTIONS, sections, strict=True):
         if not isinstance(section, dict):
-            raise Refused(f"{path}: [{name}] is a section, in brackets on its own line, not {brief(section)}", "file")
+            raise Refused(f"{path}: [{name}] must be a section, in brackets on its own line, not {brief(section)}", "file")
     ledger, recall, consolidate, pages, writer, policy, audit = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
         raise Refused(
-            f'{path}: consolidate.several is a list of predicates such as ["knows"], not {brief(several)}', "file"
+            f'{path}: consolidate.several must be a list of predicates such as ["knows"], not {brief(several)}', "file"
         )
     found = Settings(
         ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
@@ -160,21 +160,21 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     )  # fmt: skip
     _check_pages(found, path)
     if type(found.audit) is not bool:
-        raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}", "file")
+        raise Refused(f"{path}: audit.follow must be true or false, not {brief(found.audit)}", "file")
     if not isinstance(found.extractor, str):
         raise Refused(
-            f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}', "file"
+            f'{path}: consolidate.extractor must be a string such as "english", not {brief(found.extractor)}', "file"
         )
     if found.durability not in ("full", "group"):
-        raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}', "file")
+        raise Refused(f'{path}: ledger.durability must be "full" or "group", not {brief(found.durability)}', "file")
     if not isinstance(found.embedder, str):
         raise Refused(
-            f'{path}: recall.embedder is a text such as "wordllama" or "none", not {brief(found.embedder)}', "file"
+            f'{path}: recall.embedder must be a string such as "wordllama" or "none", not {brief(found.embedder)}', "file"
         )
     if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
-        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {brief(found.floor)}", "file")
+        raise Refused(f"{path}: recall.floor must be a number from 0 to 1, not {brief(found.floor)}", "file")
     if type(found.receipts) is not bool:
-        raise Refused(f"{path}: recall.receipts is true or false, not {brief(found.receipts)}", "file")
+        raise Refused(f"{path}: recall.receipts must be true or false, not {brief(found.receipts)}", "file")
     return found
 
 
@@ -182,7 +182,7 @@ def _corroborate(policy: dict[str, Any], path: Path) -> int:
     """How many sources bear something out."""
     needed = policy.get("corroborate", 1)
     if type(needed) is not int or needed < 0:
-        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {brief(needed)}", "file")
+        raise Refused(f"{path}: policy.corroborate must be a whole number from 0 up, not {brief(needed)}", "file")
     return needed
 
 
@@ -193,24 +193,24 @@ def _kept(said: Any, path: Path) -> bool | tuple[str, ...]:
     if type(said) is not bool:
         wrong = brief(said)
         raise Refused(
-            f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {wrong}', "file"
+            f'{path}: policy.keep_secrets must be true, false or a list such as ["card number"], not {wrong}', "file"
         )
     return said
 
 
 def _check_pages(found: Settings, path: Path) -> None:
     if type(found.follow) is not bool:
-        raise Refused(f"{path}: pages.follow is true or false, not {brief(found.follow)}", "file")
+        raise Refused(f"{path}: pages.follow must be true or false, not {brief(found.follow)}", "file")
     place: object = found.zone
     if not isinstance(place, str) or (place and _zone(place) is None):
         raise Refused(
-            f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}', "file"
+            f'{path}: pages.zone must be a time zone such as "Europe/Berlin" or "UTC", not {brief(found.zone)}', "file"
         )
     for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
         value = getattr(found, name)
         limit = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
         if type(value) is not int or not 1 <= value <= limit:
-            raise Refused(f"{path}: {name} is a whole number from 1 to {limit:,}, not {brief(value)}", "file")
+            raise Refused(f"{path}: {name} must be a whole number from 1 to {limit:,}, not {brief(value)}", "file")
 
 
 def zone_of(settings: Settings) -> tzinfo:

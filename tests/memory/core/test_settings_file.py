@@ -23,7 +23,7 @@ UNREADABLE = {
 WRONG = {
     "a section that is a number": ("recall = 5", "[recall] is a section"),
     "a section that is a list": ("[[pages]]", "[pages] is a section"),
-    "a deep value": (f"recall.floor = {DEEP}", "recall.floor is a number from 0 to 1"),
+    "a deep value": (f"recall.floor = {DEEP}", "recall.floor must be a number from 0 to 1"),
     "a long value": (f"ledger.durability = '{'x' * 90_000}'", "ledger.durability is"),
     "no number": ("recall.floor = nan", "recall.floor is"),
     "a number that is none": ("recall.floor = true", "recall.floor is"),

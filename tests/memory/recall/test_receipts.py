@@ -138,7 +138,7 @@ def test_a_disk_that_refuses_is_told_once_and_never_raised(memory, receipts, tol
         receipts.keep(made(memory))
     receipts.flush()
 
-    assert told == ["receipts of what was recalled could not be kept: the disk is full"]
+    assert told == ["receipts could not be written: the disk is full"]
     assert receipts.all() == []
 
 

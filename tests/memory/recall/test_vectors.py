@@ -458,7 +458,7 @@ def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alo
         fill(m)
         inode = (root / "index.db").stat().st_ino
         assert [hit.text for hit in m.recall("green tea", receipt=True)][:1] == ["Ana likes green tea"]
-        assert told == [f"{error}; recalled by words alone"]
+        assert told == [f"{error}; recalled by words only"]
         assert len(slow.asked) == 1, "it was asked again while others had to wait"
         with pytest.raises(NoVectors, match=str(error)):
             m.embed()

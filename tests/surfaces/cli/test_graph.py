@@ -61,7 +61,7 @@ def test_a_name_that_names_nothing_or_too_much_is_an_error_with_the_way_out(tall
     nobody, several = tallystick("graph", "show", "nobody"), tallystick("graph", "show", "bob")
     assert (nobody.status, several.status) == (1, 1)
     assert "there is no node 'nobody'" in nobody.err
-    assert "names 2 nodes (person-bob, org-bob); write one of these ids" in several.err
+    assert "names 2 nodes (person-bob, org-bob); use one of these ids" in several.err
 
 
 def test_looking_at_the_graph_of_no_memory_makes_none(tallystick, folder):

@@ -73,7 +73,7 @@ def test_a_dry_run_makes_no_memory(tallystick, folder, talk):
         ([], 2, "name what to bring in"),
         (["nowhere"], 1, "name a file, a folder or a zip"),
         (["s.jsonl", "nowhere"], 1, "name a file, a folder or a zip"),
-        (["odd.txt"], 1, "odd.txt is in no format that is known; say which with --format: agent-memory"),
+        (["odd.txt"], 1, "odd.txt is not in a known format; choose one with --format: agent-memory"),
         (["s.jsonl", "--format", "word"], 1, "it is one of agent-memory, chatgpt, chronomemory"),
         (["empty"], 1, "there is nothing to bring in at empty"),
         (["--hook", "s.jsonl"], 2, "from standard input alone"),

@@ -109,7 +109,7 @@ def test_a_file_that_is_not_there_is_told(story):
     done = story("test", "none.yaml")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("tallystick: there is no file none.yaml")
+    assert done.err.startswith("tallystick: no file none.yaml")
     assert story("test").status == 2
 
 

@@ -188,13 +188,13 @@ def test_no_search_is_wrong(tallystick, people, words):
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("person-anna", "there is no page person-anna.md; did you mean person-ana?"),
+        ("person-anna", "no page person-anna.md; did you mean person-ana?"),
         ("ana", "'ana' is no page's name; did you mean person-ana?"),
         ("person-", "'person-' is no page's name; did you mean person-bob?"),
-        ("zzz", "'zzz' is no page's name; it begins with one of user-, project-, tool-, topic-, person-, org-, event-"),
-        ("org-acme", "there is no page org-acme.md; `tallystick pages` lists what there is"),
-        ("../events.wal", "'../events.wal' is no page's name; it begins with one of user-"),
-        ("", "name a page, like person-ana.md"),
+        ("zzz", "'zzz' is not a page name; it must begin with one of user-, project-, tool-, topic-, person-, org-, event-"),
+        ("org-acme", "no page org-acme.md; run `tallystick pages` to list them"),
+        ("../events.wal", "'../events.wal' is not a page name; it must begin with one of user-"),
+        ("", "give the name of a page, like person-ana.md"),
     ],
 )  # fmt: skip
 def test_a_page_that_is_not_there_is_answered_with_the_one_that_was_meant(tallystick, people, typed, says):

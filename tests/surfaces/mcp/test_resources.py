@@ -141,7 +141,7 @@ def test_what_the_memory_has_to_say_against_it_reaches_the_client_in_its_one_lin
 
     for code, message in play(scene, folder, era):
         assert code in (-32603, -32602)
-        assert message.endswith('ledger.durability is "full" or "group", not 7')
+        assert message.endswith('ledger.durability must be "full" or "group", not 7')
 
 
 def test_reading_writes_nothing(folder):

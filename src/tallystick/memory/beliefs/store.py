@@ -53,7 +53,7 @@ class BeliefStore:
         A place is the number of the event that first stated a belief. What others write meanwhile moves no place.
         """
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
+            raise Refused(f"limit must be 1 or more, not {limit!r}")
         found = self._fitting(after, limit + 1, **which)
         return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
 

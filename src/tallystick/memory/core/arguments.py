@@ -28,22 +28,22 @@ _BEYOND = 1 << 62  # more than anyone has memories
 def check(question: object, k: object, floor: object, believed_at: object, as_of: object) -> None:
     """Refused, unless these are what they should be."""
     if not isinstance(question, str):
-        raise Refused(f"a question is text, not {type(question).__name__}")
+        raise Refused(f"a question must be a string, not {type(question).__name__}")
     if k is not None and (type(k) is not int or k < 1):
-        raise Refused(f"k is how many are wanted, 1 or more, not {k!r}")
+        raise Refused(f"k must be 1 or more, not {k!r}")
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
-        raise Refused(f"the floor is a number from 0 to 1, not {floor!r}")
+        raise Refused(f"floor must be a number from 0 to 1, not {floor!r}")
     if not isinstance(believed_at, int | str | datetime | None):
-        raise Refused(f"believed_at is an event's number or a time, not {believed_at!r}", "time")
+        raise Refused(f"believed_at must be an event number or a time, not {believed_at!r}", "time")
     if not isinstance(as_of, str | date | None):
-        raise Refused(f"as_of is a date or a time, not {as_of!r}", "time")
+        raise Refused(f"as_of must be a date or a time, not {as_of!r}", "time")
 
 
 def check_names(**names: object) -> None:
     """Refused, unless each is text."""
     for name, value in names.items():
         if not isinstance(value, str):
-            raise Refused(f"{name} is text, not {value!r}")
+            raise Refused(f"{name} must be a string, not {value!r}")
 
 
 def can_be_written(name: str) -> bool:
@@ -54,19 +54,19 @@ def can_be_written(name: str) -> bool:
 def checked_list(names: object, what: str) -> tuple[str, ...]:
     """Several texts, as a caller gives them. Refused, if it is anything else."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise Refused(f"{what} is a list of texts; write [{names!r}]")
+        raise Refused(f"{what} must be a list of strings; write [{names!r}]")
     found = tuple(names)
     if wrong := [name for name in found if not isinstance(name, str)]:
-        raise Refused(f"{what} is a list of texts, and {wrong[0]!r} is none")
+        raise Refused(f"{what} must be a list of strings, not {wrong[0]!r}")
     return found
 
 
 def check_frame(frame: object, budget: object = None) -> None:
     """Refused, unless it is a frame, and the budget a number of tokens."""
     if not isinstance(frame, Frame):
-        raise Refused(f"a frame is meant by its name, or is a Frame; not {frame!r}")
+        raise Refused(f"frame must be a name or a Frame, not {frame!r}")
     if budget is not None and (type(budget) is not int or budget < 0):
-        raise Refused(f"a budget is a number of tokens, 0 or more, not {budget!r}")
+        raise Refused(f"budget must be a number of tokens, 0 or more, not {budget!r}")
 
 
 def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:

@@ -68,9 +68,9 @@ class Follower(ABC, Generic[File]):
         """Whoever came upon that may try again with new rows. Busy or NotWritten, if the file is not what is wrong."""
         if has_no_room(error):
             self.close()
-            raise NotWritten(f"{self.place} could not be written ({error}); make room, then do it again") from error
+            raise NotWritten(f"{self.place} could not be written ({error}); make room and try again") from error
         if is_last or (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY:
-            raise Busy(f"{self.called} not to be had at this moment ({error}); try again") from error
+            raise Busy(f"{self.called} not available ({error}); try again") from error
         self._throw_away()
 
     def _answered(self, ask: Callable[[], Answer], question: Callable[[File], Answer]) -> Answer:
@@ -131,8 +131,8 @@ class Follower(ABC, Generic[File]):
 
     def _in_the_way(self, error: OSError) -> Busy:
         if has_no_room(error):
-            return NotWritten(f"{self.place} could not be written: {error.strerror}; make room, then do it again")
-        return Busy(f"{self.place}: {error.strerror}; move what is there away, and it is made anew")
+            return NotWritten(f"{self.place} could not be written: {error.strerror}; make room and try again")
+        return Busy(f"{self.place}: {error.strerror}; move what is there away, and it is rebuilt")
 
     def _throw_away(self) -> None:
         """Damaged, or with words in it that were erased: all of it follows from the ledger."""

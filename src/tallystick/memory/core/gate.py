@@ -208,7 +208,7 @@ class WriteGate(Caller):
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._state, action, "name"))
         if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
-            raise Refused("this action cannot be made by hand; build it with `memory.action`", "permission")
+            raise Refused("build an action with `memory.action`; this one was made by hand", "permission")
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._folder.ledger.now
@@ -247,7 +247,7 @@ class WriteGate(Caller):
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
                 raise Refused(
-                    "something was said on this path whose source is not trusted; a person merges it", "permission"
+                    "a statement on this path has a distrusted source; only a person can merge it", "permission"
                 )
             return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
         drafts = self._without_distrusted(carried_out(self._state, action, draw, may_be_done=True))
@@ -283,7 +283,7 @@ class WriteGate(Caller):
         self.must("review", "answer", user=user)
         if not self.policy.names(self.by):
             raise Refused(
-                "a source is approved by a person whom the policy names; answer with `tallystick review`", "permission"
+                "only an approver named in the policy can approve a source; use `tallystick review`", "permission"
             )
         return self._record(lambda _: worth.approved_episodes(self._state, source, user=user))
 
@@ -323,7 +323,7 @@ class WriteGate(Caller):
         def check() -> None:
             carried_out(self._state, action, draw)
             if not was_approved and review.judged(self._state, self.policy, action, [], draw):
-                raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
+                raise Moved("what was to be erased has changed; read it again and decide again")
 
         self._destroy(check, action.target, action.user, action.path)
 
@@ -365,7 +365,8 @@ class WriteGate(Caller):
             return drafts
         kept = [draft for draft in drafts if not any(map(self._is_distrusted, targets([draft])))]
         if drafts[:1] != kept[:1]:
-            raise NotFound(f"{targets(drafts)[0]} is withheld, because its source is not trusted; a person changes it")
+            version = targets(drafts)[0]
+            raise NotFound(f"{version} is hidden because its source is distrusted; only a person can change it")
         return kept
 
     def _is_distrusted(self, version: str) -> bool:
@@ -408,7 +409,7 @@ class WriteGate(Caller):
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
         if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._folder.draw()):
-            raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
+            raise Moved("what was to be erased has changed; read it again and decide again")
 
     def _destroy(
         self, check: Callable[[], object], names: Sequence[str], user: str, path: str,
@@ -419,7 +420,7 @@ class WriteGate(Caller):
             ids, speaks = decide.erase(self._state, names, user=user, path=path)
             words = self._words(things, user)
             if any(each.first for each in words):
-                raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
+                raise Moved("what was to be erased has changed; read it again and decide again")
 
             def has_words(event: Event) -> bool:
                 found = [speaks(event), *(each.speak(event) for each in words)]  # each notes whose ids go

@@ -146,8 +146,8 @@ class IndexService:
                 return self._level(on_progress)
             except _WRONG as error:
                 if not self._let_go(error, again=tried > 0):
-                    raise Busy(f"the index is not to be had at this moment ({error}); try again") from error
-        raise Damaged(f"{self._path} is damaged again as soon as it is made; check the disk")
+                    raise Busy(f"the index is not available ({error}); try again") from error
+        raise Damaged(f"{self._path} is damaged as soon as it is rebuilt; check the disk")
 
     def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
         """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
@@ -254,7 +254,7 @@ class IndexService:
                 if not is_hash(mark.hash):
                     raise Stale(_DAMAGED)
                 raise RolledBack(
-                    f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
+                    f"the index has seen event {mark.seq}, and the ledger lacks it or has another:"
                     " run `tallystick check`, then `tallystick restore`"
                 )
             events = events_from(self._ledger, mark.seq + 1, on_progress)
@@ -274,7 +274,7 @@ class IndexService:
         with self._ledger.reading():
             self._ledger.must_be_whole()
             if not self._ledger.writable:
-                raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
+                raise NotWritable(f"{self._path} cannot be written here; recall builds one in memory")
             self._make("", on_progress)
             return self.level().bookmark()
 
@@ -290,7 +290,7 @@ class IndexService:
             with self._ledger.hold():  # others keep changing the folder: now they wait
                 index = self._make_beside(on_progress)
         if index is None:
-            raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
+            raise Busy(f"{self._path} could not be rebuilt, because others keep changing the folder; try again")
         wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
         if wrong:
             self.tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
@@ -334,7 +334,7 @@ class IndexService:
             remove_if_there(disk, path)
             if isinstance(error, OSError) or has_no_room(error):
                 why = (isinstance(error, OSError) and error.strerror) or error
-                raise NotWritten(f"{self._path} could not be written: {why}; make room, then do it again") from error
+                raise NotWritten(f"{self._path} could not be written: {why}; make room and try again") from error
             raise
 
     def _clear_the_place(self) -> None:

@@ -196,7 +196,7 @@ def _refuse_names(fields: Mapping[str, Any]) -> None:
 def refuse_name(what: str, value: Any) -> None:
     """Refused, if a name holds a secret."""
     if value and isinstance(value, str) and (found := find(value)):
-        raise Refused(f"{what} holds a secret ({found[0].kind}), and a name is kept as it is; choose another", "secret")
+        raise Refused(f"{what} contains a secret ({found[0].kind}), and names are not masked; choose another", "secret")
 
 
 def _log(what: str) -> None:

@@ -39,7 +39,7 @@ class Token:
 
     def __post_init__(self) -> None:
         if not _SHAPE.fullmatch(self.secret):
-            raise Refused(f"{self.path} holds no token; {_RENEW}", "file")
+            raise Refused(f"{self.path} contains no token; {_RENEW}", "file")
 
     def is_said(self, by: bytes) -> bool:
         """Whether these are its bytes. How long that takes to tell says nothing about them."""
@@ -52,7 +52,7 @@ def token_of(ledger: str, user: str = OWNER) -> Token:
     if not path.exists():
         return _made(path, renew=False)
     if path.stat().st_mode & 0o077:
-        raise Refused(f"{path} can be read by others, and nobody knows who did; {_RENEW}", "place")
+        raise Refused(f"{path} can be read by other users; {_RENEW}", "place")
     return _read(path)
 
 

@@ -38,11 +38,11 @@ def read_text(path: Path, *, of: str, told_by: str) -> str:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path}; `tallystick {told_by} --help` tells what to write into one") from None
+        raise NotFound(f"no file {path}; `tallystick {told_by} --help` shows the format") from None
     except IsADirectoryError:
-        raise Refused(f"{path} is a folder; name a file of {of}", "place") from None
+        raise Refused(f"{path} is a folder; give a file of {of}", "place") from None
     if len(data) > LARGEST:
-        raise Refused(f"{path} holds more than {LARGEST:,} bytes; put the {of} into several files", "size")
+        raise Refused(f"{path} is larger than {LARGEST:,} bytes; split the {of} into several files", "size")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -67,12 +67,12 @@ def parse(text: str) -> Node:
         return _Builder().build(YAML(typ="safe", pure=True).parse(text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Wrong(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem or error.context}") from None
+        raise Wrong(mark.line + 1 if mark else 1, f"not YAML: {error.problem or error.context}") from None
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-        raise Wrong(line, f"this is not YAML: {str(error).splitlines()[0]}") from None
+        raise Wrong(line, f"not YAML: {str(error).splitlines()[0]}") from None
     except (ValueError, OverflowError) as error:  # an escape that is no character, a version that is no number
-        raise Wrong(1, f"this is not YAML: {error}") from None
+        raise Wrong(1, f"not YAML: {error}") from None
 
 
 class _Builder:
@@ -89,16 +89,16 @@ class _Builder:
 
     def _take(self, kind: str, event: Any, line: int) -> None:
         if kind == "AliasEvent" or getattr(event, "anchor", None):
-            raise Wrong(line, "anchors and aliases (& and *) are not taken here; put such a text in quotes")
+            raise Wrong(line, "anchors and aliases (& and *) are not supported; put the text in quotes")
         if getattr(event, "tag", None) not in (None, "!"):
-            raise Wrong(line, f"tags ({str(event.tag)[:40]}) are not taken here; put such a text in quotes")
+            raise Wrong(line, f"tags ({str(event.tag)[:40]}) are not supported; put the text in quotes")
         if kind == "DocumentStartEvent" and self._tops:
-            raise Wrong(line, "a second document begins; one is all there may be")
+            raise Wrong(line, "only one document is allowed")
         if kind == "ScalarEvent":
             self._add(Node(line, _storable(event.value, line)))
         elif kind in ("SequenceStartEvent", "MappingStartEvent"):
             if len(self._open) == _DEEPEST:
-                raise Wrong(line, "lists within lists go too deep here")
+                raise Wrong(line, "nested too deeply")
             self._open.append((Node(line, [] if kind == "SequenceStartEvent" else {}), []))
         elif kind in ("SequenceEndEvent", "MappingEndEvent"):
             node, held = self._open.pop()
@@ -113,7 +113,7 @@ def _storable(text: str, line: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise Wrong(line, f"{text[error.start]!a} is half a character; leave it out") from None
+        raise Wrong(line, f"{text[error.start]!a} is a lone surrogate; remove it") from None
     return text
 
 
@@ -124,6 +124,6 @@ def _mapping(held: list[Node]) -> dict[str, Node]:
         if not isinstance(name.value, str):
             raise Wrong(name.line, "a name is a text")
         if name.value in found:
-            raise Wrong(name.line, f"{name.value[:40]!r} stands here twice")
+            raise Wrong(name.line, f"{name.value[:40]!r} is given twice")
         found[name.value] = node
     return found

@@ -99,7 +99,7 @@ class EpisodeStore:
         for name, given, usual in (("user", user, OWNER), ("session", session, ""), ("agent", agent, "")):
             own = getattr(episode, name)
             if own not in (given, usual):
-                raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
+                raise MemoryScopeError(f"the episode has {name} {own!r}, not {given!r}; give it once")
         placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
         return self._tell(replace(placed, trust=self._lower(episode.trust)), keep_secrets)
 
@@ -157,7 +157,7 @@ class EpisodeStore:
             for told in self._folder.state.episodes.find(episode.user, episode.id):
                 if (told.session, told.agent) == (episode.session, episode.agent):
                     return self.read(told.seq)
-        raise NotFound(f"nothing was told as {episode.id!r}")
+        raise NotFound(f"no episode named {episode.id!r}")
 
     def retract(self, *names: str, reason: str = "", withdraw: bool = False, user: str | None = None) -> Retraction:
         """Take back episodes: they stay in history, and are recalled and consolidated no more.
@@ -183,13 +183,13 @@ class EpisodeStore:
 
     def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
         if not names:
-            raise Refused("say which episode is taken back", "required")
+            raise Refused("name the episodes to retract", "required")
         with self._folder.ledger.reading():
             told = dict[str, int]()
             for name in names:
                 found = self._folder.state.episodes.named(user, name)
                 if not found:
-                    raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
+                    raise NotFound(f"no episode named {name!r}; run `tallystick log` to list them")
                 told.update({each.source: each.seq for each in found})
             return [self.read(seq) for seq in told.values()]
 
@@ -249,7 +249,7 @@ class EpisodeStore:
         whose = self._of(user)
         checked(user=whose, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
+            raise Refused(f"limit must be 1 or more, not {limit!r}")
         check_names(path=path)
         if not can_be_written(path):
             return []
@@ -297,7 +297,7 @@ class EpisodeStore:
         """The same, but a name that names nothing is an error."""
         episode = self.find(name, user=user)
         if episode is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return episode
 
     def since(self, seq: int, *, user: str) -> Iterator[Episode]:
@@ -328,7 +328,7 @@ class EpisodeStore:
         for event in self._folder.ledger.events(seq, seq + 1):
             if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)
-        raise NotFound(f"the words of event {seq} are gone")
+        raise NotFound(f"the text of event {seq} was erased")
 
     def _of(self, user: str | None) -> str:
         return self._user if user is None else user

@@ -69,7 +69,7 @@ class ExportService:
         """
 
         if format not in FORMATS:
-            raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+            raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
         whose, disk = self._whose(user), self._folder.ledger.disk
         self._must_read_all(whose)
         place = settled(to, self._context.root, replace=replace)
@@ -128,7 +128,7 @@ class ExportService:
         self._gate.must("memory", "import", user=user)
         if not mine:
             raise Refused(
-                "a folder is taken in as a person's own pages: say mine=True; `bring` imports another's", "conflict"
+                "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
             )
         return TakingPages(self._context.page_files, self._context.pages_of(user), user).run(folder)
 
@@ -139,7 +139,7 @@ class ExportService:
         if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
             trust = self._gate.trust
             raise NotApproved(
-                f"a person leaves with what is pending (`tallystick export`), and this program has the trust of {trust}"
+                f"only a person can export pending memories (`tallystick export`); this program has trust {trust}"
             )
 
     def _whose(self, user: str | None) -> str:
@@ -193,8 +193,8 @@ class Lines:
         if first:
             place = self._folder.ledger.folder.sealed
             raise Missing(
-                f"events 0 to {first - 1} were moved away, and what happened stands in them: put their files back into"
-                f" {place} first (tallystick log --op ledger.prune says where they went)"
+                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
+                f" {place} first (`tallystick log --op ledger.prune` shows where they are)"
             )
 
     # -- what is there now -------------------------------------------------------------------------------------------
@@ -288,25 +288,25 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     """Where to write. Refused, if something is there and may not go, or if it is inside the memory itself."""
     place = Path(os.path.abspath(place_of(to)))
     if "\0" in str(place) or len(os.fsencode(place.name)) > _LONGEST_NAME:
-        raise Refused(f"{str(place)!r:.80} is no name of a file here; choose another", "name")
+        raise Refused(f"{str(place)!r:.80} is not a valid file name; choose another", "name")
     root, real = memory.resolve(), place.resolve()
     if real == root or root in real.parents or real in root.parents:
-        raise Refused(f"{place} belongs to the memory itself; choose a place outside {memory}", "place")
+        raise Refused(f"{place} is inside the memory; choose a place outside {memory}", "place")
     if not place.parent.is_dir():
-        raise Refused(f"there is no folder {place.parent}; make it first, or choose another place", "place")
+        raise Refused(f"no folder {place.parent}; create it, or choose another place", "place")
     if os.path.islink(place):
-        raise Refused(f"{place} is a link, and links are not followed; choose another name", "place")
+        raise Refused(f"{place} is a symlink; choose another name", "place")
     if os.path.lexists(place) and not (place.is_file() or place.is_dir()):
-        raise Refused(f"{place} is neither a file nor a folder, and stays; choose another name", "place")
+        raise Refused(f"{place} is neither a file nor a folder; choose another name", "place")
     if os.path.lexists(place) and not replace:
-        raise Refused(f"{place} is there already; choose another name, or replace it with --force", "exists")
+        raise Refused(f"{place} exists already; choose another name, or use --force to replace it", "exists")
     return place
 
 
 def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> int:
     """A file with all these parts; returns how many bytes it has. NotWritten, if the disk fails."""
     if place.is_dir():
-        raise Refused(f"{place} is a folder, and this is one file; name a file", "place")
+        raise Refused(f"{place} is a folder; give a file", "place")
     with _fresh(disk, place) as fresh:
         return _fill(disk, fresh, parts)
 
@@ -317,9 +317,9 @@ def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]], ma
     In the place of another it comes only if that was made so too: `mark` names a file, and how it begins.
     """
     if os.path.lexists(place) and not place.is_dir():
-        raise Refused(f"{place} is a file, and this is a folder of files; name another", "place")
+        raise Refused(f"{place} is a file; give a folder", "place")
     if place.is_dir() and any(place.iterdir()) and not _begins(place / mark[0], mark[1].encode()):
-        raise Refused(f"{place} holds other things than an export, which would be lost; name another folder", "place")
+        raise Refused(f"{place} contains other things than an export; choose another folder", "place")
     count = 0
     with _fresh(disk, place) as fresh:
         disk.make_folder(fresh)

@@ -82,13 +82,13 @@ class ExportReader:
                         Cadence.of(told["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
                     if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
-                        raise Refused(f"the id {event.id} stands there twice, or is another's here", "duplicate")
+                        raise Refused(f"the id {event.id} is given twice, or belongs to another user here", "duplicate")
                 self._ids.add(event.id)
                 with self.at(number):
                     self._follow(event)
                 yield number, event
         if self.joined_at:
-            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was taken in", "file")
+            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was imported", "file")
 
     def _follow(self, event: Event) -> None:
         """Whether the next events are such as the other memory had taken in itself. One import ends before the next."""
@@ -122,8 +122,8 @@ class ExportReader:
         try:
             yield
         except Refused as error:
-            raise Refused(f"line {number}: {error}; nothing was taken in", error.code) from None
+            raise Refused(f"line {number}: {error}; nothing was imported", error.code) from None
         except _NONSENSE as error:
             raise Refused(
-                f"line {number}: it makes no sense here ({error!s:.80}); nothing was taken in", "file"
+                f"line {number}: it does not fit here ({error!s:.80}); nothing was imported", "file"
             ) from None

@@ -85,8 +85,8 @@ class FileStore:
             file = self._file(path)
             if not self._may_show(file):
                 if self._gate.trust != "human" and not self._is_own(file):
-                    raise NotFound(f"there is no file {path}")
-                raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits", "state")
+                    raise NotFound(f"no file {path}")
+                raise Refused(f"{path} is pending; `tallystick review` lists pending reviews", "state")
             return self._text(file)
 
     # -- changing ----------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class FileStore:
                 place = checked_path(new + file.path[len(old) :])
                 _must_be_free(place, others)
                 if place in others:
-                    raise Refused(f"{place} is there already; nothing was moved", "exists")
+                    raise Refused(f"{place} exists already; nothing was moved", "exists")
                 self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
@@ -166,13 +166,13 @@ class FileStore:
 
     def _file(self, path: str) -> _File:
         if (file := self._find(path)) is None:
-            raise NotFound(f"there is no file {path}")
+            raise NotFound(f"no file {path}")
         return file
 
     def _below(self, path: str) -> list[_File]:
         found = [file for file in self._all() if file.path == path or file.path.startswith(f"{path}/")]
         if not found:
-            raise NotFound(f"there is no file or folder {path}")
+            raise NotFound(f"no file or folder {path}")
         return found
 
     def _here(self, file: _File) -> list[_Here]:
@@ -240,9 +240,9 @@ def checked_path(path: str) -> str:
     """A path like /memories/notes.md, as it is; Refused, if it names no place or leads out of one."""
     steps = path.split("/")[1:]
     if not path.startswith("/") or not steps or not all(step.strip() for step in steps) or {".", ".."} & set(steps):
-        raise Refused(f"{ascii(path)[:80]} is no path of a file; write it like /memories/notes.md", "name")
+        raise Refused(f"{ascii(path)[:80]} is not a file path; write it like /memories/notes.md", "name")
     if _NEVER.search(path):
-        raise Refused(f"{ascii(path)[:80]} holds what no path of a file may; write it like /memories/notes.md", "name")
+        raise Refused(f"{ascii(path)[:80]} contains invalid characters; write it like /memories/notes.md", "name")
     if len(path) > _LONGEST_PATH:
         raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}", "size")
     refuse_name("the path", path)
@@ -252,15 +252,15 @@ def checked_path(path: str) -> str:
 def _must_be_free(path: str, paths: Collection[str]) -> None:
     """Refused, if a file would be where a folder is, or below a file."""
     if any(each.startswith(f"{path}/") for each in paths):
-        raise Refused(f"{path} is a folder; name a file in it", "place")
+        raise Refused(f"{path} is a folder; give a file in it", "place")
     if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
-        raise Refused(f"{above} is a file, and nothing can be below it", "place")
+        raise Refused(f"{above} is a file, not a folder", "place")
 
 
 def _must_fit(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LONGEST:
-        raise Refused(f"too long: {size:,} bytes, and {LONGEST:,} is the limit of a file; keep it in several", "size")
+        raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
 
 
 def _place(path: str) -> dict[str, Any]:
@@ -282,8 +282,8 @@ def _asked_whole(is_whole: bool) -> Iterator[None]:
         if is_whole:
             raise
         raise Refused(
-            "a person must say yes to a part of this, and cannot be asked about a whole file; change one paragraph at a"
-            " time, or let the person write it",
+            "part of this needs approval, which is not possible for a whole file; change one paragraph at a time,"
+            " or let a person write it",
             "permission",
         ) from None
 

@@ -40,10 +40,10 @@ def import_from(
     from tallystick.memory.settings import place_of
 
     if format and format not in formats():
-        raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
+        raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
     if mine and (quarantine or context.gate.trust != "human"):
         raise Refused(
-            "a person says that a file is theirs, and then nothing of it is quarantined; leave out mine",
+            "only a person can say that a file is theirs, and then it is not quarantined; leave out mine",
             "permission",
         )
     checked(user=user)
@@ -58,7 +58,7 @@ def import_from(
         if mine and not dry_run:
             skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
             return _import_folder(context, import_run, given, skipped)
-        import_run.skip(given.name, "of a folder that was exported, the pages alone are read")
+        import_run.skip(given.name, "only the pages of an exported folder are read")
         given = given / "pages" if (given / "pages").is_dir() else given
     found = list(sources_in(given))
     files = [each for each in found if isinstance(each, Source)]
@@ -79,7 +79,7 @@ def _import_old(context: Context, import_run: ImportRun, folder: Path, format: s
 
     if format not in ("", NAME):
         raise Refused(
-            f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing", "unsupported"
+            f"{str(folder)[:200]!r} was written by chronomemory; use --format {NAME}, or no format", "unsupported"
         )
     import_run.other = source_of(str(folder.resolve()))
     with context.folder.in_steps():
@@ -153,10 +153,10 @@ def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool
     try:
         name = wanted or _format(source, has_index)
         if not name and is_alone:
-            ways = f"say which with --format: {', '.join(formats())}"
-            raise Refused(f"{source.name[:200]} is in no format that is known; {ways}", "file")
+            ways = f"choose one with --format: {', '.join(formats())}"
+            raise Refused(f"{source.name[:200]} is not in a known format; {ways}", "file")
         if not name:
-            import_run.skip(source.name, "it is in no format that is known")
+            import_run.skip(source.name, "not in a known format")
         elif name in FORMATS:
             kind = FORMATS[name]
             import_run.begin(name, kind.agent, source.name)
@@ -187,5 +187,5 @@ def _format(source: Source, has_index: bool) -> str:
     if agent_memory.looks_like(source.place, head, has_index=has_index):
         return AGENT_MEMORY
     if agent_memory.is_program(source.place):
-        raise CannotRead("it is part of the program and no memory; say --format markdown if it is yours")
+        raise CannotRead("it belongs to the program and is not a memory; use --format markdown if it is yours")
     return MARKDOWN

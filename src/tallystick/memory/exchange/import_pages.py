@@ -58,10 +58,10 @@ def _about(name: str, page: Page) -> str:
     """What the page in a file is about; empty for what is about nothing in particular."""
     path = PurePosixPath(name)
     if any(part.startswith(_OTHERS) for part in path.parent.parts):
-        raise CannotRead("it is a page of another user; bring that folder in by itself, with --user")
+        raise CannotRead("a page of another user; import that folder by itself with --user")
     about = entity_of(path.name, page.front.entity)
     if about is None:
-        raise CannotRead("its name is that of no page, such as person-ana.md")
+        raise CannotRead("not the name of a page, such as person-ana.md")
     return "" if about == NOTES else about
 
 

@@ -159,7 +159,7 @@ class ImportRun:
         else:
             place = self._place(item)
             if _length(item) > _MOST_WORDS:
-                self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
+                self.skip(place, f"it has {_length(item):,} characters, and one piece has up to {_MOST_WORDS:,}")
                 return
             with self.told_if_refused(place):
                 if isinstance(item, Message):

@@ -77,7 +77,7 @@ def _bring(import_run: ImportRun, name: str, log: bytes, beside: bytes | None) -
         kept = "; what the snapshot says of their records is taken" if snapshot else ""
         import_run.skip(name, f"missing or damaged: {'events' if ' ' in lost else 'event'} {lost}{kept}")
     if not (events or snapshot or rest):
-        import_run.skip(name, "there is nothing in it")
+        import_run.skip(name, "empty")
     steps, differ = chronomemory.steps(events, snapshot)
     for note in differ:
         import_run.skip(name, note)
@@ -109,7 +109,7 @@ class _Records:
                 fields = record.to_fields() if step.op == "upsert" else self._deleted(record.id, record.to_fields())
                 if self._put(record.id, fields, step.mark, ts) and step.op == "upsert":
                     for note in filter(None, [*notes, remark]):
-                        self._bringing.skip(place, f"taken, but {note}")
+                        self._bringing.skip(place, f"imported, but {note}")
         if self._is_begun:
             self._folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self._user, "events": self._events})])
         trust = self._gate.trust
@@ -149,11 +149,11 @@ class _Records:
             elif other is None:
                 self._keys[id] = id
             else:
-                self._bringing.skip(place, f"taken, but {id!r:.60} names another belief here: it has a name of its own")
+                self._bringing.skip(place, f"imported under a new name: {id!r:.60} names another belief here")
                 return True  # the name of its first version
         held = self._held(id)
         if held is not None and not held.by.startswith(IMPORT):
-            self._bringing.skip(place, f"{id!r:.60} was changed here since, and stays so")
+            self._bringing.skip(place, f"{id!r:.60} was changed here since and is kept")
             return False
         return True
 

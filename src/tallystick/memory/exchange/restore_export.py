@@ -74,11 +74,11 @@ def import_lines(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool 
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(
-            f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)", "mismatch"
+            f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; use --user", "mismatch"
         )
     if taking.mine and not taking.gate.is_free(trust):
         raise Refused(
-            "the policy asks for approval of what a person says, and a file has none; leave out --mine", "permission"
+            "the policy requires approval for human statements; an import has none: leave out --mine", "permission"
         )
     taking.speak_for(reader.header.ledger)
     with suppress(_NotReally), taking.speaker.batch():
@@ -138,7 +138,7 @@ def _must_be_free(taking: ExportReader, event: Event) -> None:
         asked = state.reviews.find(text) if text in state.reviews else None
         owners = (state.owner(text), state.episodes.owner(text), asked.action.user if asked else None)
         if any(owner not in (None, taking.user) for owner in owners):
-            raise Refused(f"it names {text!r:.60}, which is another user's here", "mismatch")
+            raise Refused(f"it names {text!r:.60}, which belongs to another user here", "mismatch")
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def _open(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path}") from None
+        raise NotFound(f"no file {path}") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no name of a file"
         raise Refused(f"{str(path)!r} cannot be read: {why}", "file") from None
@@ -200,7 +200,7 @@ class SnapshotImporter:
 
     def _must_be_theirs(self, line: Line) -> None:
         if line.told.get("user") != self._user:
-            raise Refused("it is of another user than the file is", "mismatch")
+            raise Refused("it belongs to another user than the file", "mismatch")
 
     def _belief(self, told: dict[str, Any]) -> None:
         belief = Belief.from_body({name: value for name, value in told.items() if name in _BELIEF})

@@ -49,7 +49,7 @@ class TakingPages:
         try:
             found = sorted(each.name for each in os.scandir(source) if each.name.endswith(".md"))
         except FileNotFoundError:
-            raise NotFound(f"there is no folder {source}") from None
+            raise NotFound(f"no folder {source}") from None
         except OSError as error:
             raise Refused(f"{source} cannot be read: {error.strerror}", "file") from None
         yield from (name for name in found if name != "index.md")
@@ -68,7 +68,7 @@ class TakingPages:
         except Raced:
             self._left.append((name[:_SHOWN], "the page here keeps changing; take it in again"))
         except OSError as error:
-            raise NotWritten(f"{name[:_SHOWN]} could not be put here: {error.strerror}; take it in again") from error
+            raise NotWritten(f"{name[:_SHOWN]} could not be written: {error.strerror}; import it again") from error
         return False
 
     def _write(self, about: str, given: Read, page: Page) -> bool:

@@ -69,11 +69,11 @@ class Source:
     def whole(self) -> bytes:
         """All of it."""
         if self.size > WHOLE:
-            raise CannotRead(f"it has {self.size >> 20:,} MB and must be read whole; split it below {WHOLE >> 20:,} MB")
+            raise CannotRead(f"it has {self.size >> 20:,} MB; split it below {WHOLE >> 20:,} MB")
         with self._open() as file:
             data = _read(file, WHOLE + 1)
         if len(data) > WHOLE:
-            raise CannotRead(f"it has more than {WHOLE >> 20:,} MB and must be read whole; split it")
+            raise CannotRead(f"it has more than {WHOLE >> 20:,} MB; split it")
         return data
 
     def every_line(self, longest: int) -> Iterator[bytes]:
@@ -109,21 +109,21 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     try:
         mode = given.stat().st_mode
     except (OSError, ValueError):
-        raise NotFound(f"there is nothing at {str(given)[:200]!r}; name a file, a folder or a zip") from None
+        raise NotFound(f"nothing at {str(given)[:200]!r}; give a file, a folder or a zip") from None
     if stat.S_ISDIR(mode):
         if is_old(given):
             yield from _in_old(given)
             return
         if (given / "events.wal").exists():
             raise Refused(
-                f"{str(given)[:200]!r} is a memory; name what `tallystick export` made of it, or its pages' folder",
+                f"{str(given)[:200]!r} is a memory; give its export (`tallystick export`) or the folder of its pages",
                 "place",
             )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
         yield from _in_file(given, _safe(given.name))
     else:
-        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these", "place")
+        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder", "place")
 
 
 def _in_old(folder: Path) -> Iterator[Source | Skipped]:
@@ -196,7 +196,7 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
         raise Refused(
-            f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself",
+            f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself",
             "size",
         )
     for each in sorted(wanted, key=lambda each: each.filename):

@@ -77,7 +77,7 @@ class ConsolidationService:
         What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
         """
         if self._folder.ledger.in_batch():
-            raise Refused("a rule writes in groups of its own: end the batch first, then consolidate", "batch")
+            raise Refused("cannot consolidate inside a batch; end the batch first", "batch")
         self._gate.must("rule", "run", user=user)
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
         with self._folder.in_steps():
@@ -248,7 +248,7 @@ def extractor_of(given: Extractor | str | None, folder: Path) -> Extractor | Non
     """The reader that is meant, or None: what is claimed stands in metadata alone."""
     if given is not None and not isinstance(given, str):
         if not isinstance(given, Extractor):
-            raise Refused(f"an extractor has a name and extract(episode), which {type(given).__name__} has not")
+            raise Refused(f"an extractor needs `name` and `extract(episode)`; {type(given).__name__} has not both")
         return given
     spec = settings.read_settings(folder).extractor if given is None else given
     if spec.strip() in ("", "none"):

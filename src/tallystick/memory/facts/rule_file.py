@@ -53,7 +53,7 @@ def _rules(top: Node, columns: tuple[str, ...]) -> Iterator[ConsolidationRule]:
     for node in _listed(top):
         rule = _rule(node, columns)
         if rule.id in seen:
-            raise Wrong(node.line, f"there are two rules {rule.id[:40]!r} here; give each its own id")
+            raise Wrong(node.line, f"two rules are called {rule.id[:40]!r} ; give each its own id")
         seen.add(rule.id)
         yield rule
 
@@ -64,12 +64,12 @@ def _listed(top: Node) -> list[Node]:
             return [top]
         if len(top.value) > 1:
             other = next(name for name in top.value if name != "rules")
-            raise Wrong(top.value[other].line, f"{other[:40]!r} stands beside `rules:`; put it into a rule")
+            raise Wrong(top.value[other].line, f"{other[:40]!r} is next to `rules:`; put it into a rule")
         top = top.value["rules"]
     if not isinstance(top.value, list):
         raise Wrong(top.line, _FORM)
     if not top.value:
-        raise Wrong(top.line, f"there are no rules; {_FORM}")
+        raise Wrong(top.line, f"no rules; {_FORM}")
     return top.value
 
 

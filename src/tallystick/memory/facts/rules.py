@@ -56,7 +56,7 @@ class RuleStore:
         with self._folder.ledger.reading():
             kept = self._folder.state.rules.find(self._of(user), name)
         if kept is None:
-            raise NotFound(f"there is no rule {name!r}; `tallystick consolidate --list` shows those that there are")
+            raise NotFound(f"no rule named {name!r}; run `tallystick consolidate --list` to list them")
         return kept.rule
 
     def all(self, *, user: str | None = None, everyone: bool = False) -> list[RuleStatus]:

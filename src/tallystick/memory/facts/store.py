@@ -199,7 +199,7 @@ class FactService:
         What a tool or a page told, and nobody has said yes to, is left out unless `quarantined` is wanted.
         """
         if pattern is not None and any(each is not None for each in (subject, predicate, object, agent, user)):
-            raise Refused("say what to look for as a pattern or by name, not both", "conflict")
+            raise Refused("give a pattern or names, not both", "conflict")
         wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
         whose = self._of(wanted.user)
         checked(user=whose)

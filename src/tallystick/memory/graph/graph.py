@@ -147,7 +147,7 @@ class GraphStore:
         given: dict[str, Saved] = {}
         for record in records:
             if not isinstance(record, KINDS[part]):
-                raise Refused(f"{part} holds {KINDS[part].__name__} records, not {type(record).__name__}")
+                raise Refused(f"{part} must be {KINDS[part].__name__} records, not {type(record).__name__}")
             told = record.to_dict()
             given[key_of(part, told)] = Saved(part, line_of(told), orjson.loads(line_of(told)))
         self._gate.must("graph", "put", user=self._user)
@@ -206,7 +206,7 @@ class GraphStore:
         """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
         ledger = self._at.ledger
         if ledger.in_batch():
-            raise Refused("the graph is not written inside a batch; end it first", "batch")
+            raise Refused("the graph cannot be written inside a batch; end the batch first", "batch")
         try:
             with ledger.turn():
                 for _ in range(_TRIES):
@@ -215,7 +215,7 @@ class GraphStore:
         except NotApproved as error:
             self._gate.attempted(error)
             raise
-        raise Busy("others keep writing to the graph; try again in a moment")
+        raise Busy("the graph is being written; try again")
 
     def _record(self, drafts: list[Draft], seen: int) -> list[Event]:
         return self._at.ledger.write(lambda: self._unless_behind(drafts, seen)) if drafts else []
@@ -272,7 +272,7 @@ class GraphStore:
         if self._gate.is_free(self._gate.trust):
             return
         if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
-            raise Refused(f"node {ascii(name)[:60]} is merged by a person; propose it with `graph.merge`", "permission")
+            raise Refused(f"node {ascii(name)[:60]} needs a person to merge it; propose it with `graph.merge`", "permission")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
         """A record as it is to be recorded; None, if there is nothing new in it."""
@@ -280,7 +280,7 @@ class GraphStore:
             return None
         if saved.part == "events" and known is not None:
             name = ascii(_name(saved))[:60]
-            raise Refused(f"event {name} is here already and says otherwise; an event is never changed", "exists")
+            raise Refused(f"event {name} exists already with other content; events cannot be changed", "exists")
         if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
             return None
         if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):
@@ -380,7 +380,7 @@ class GraphService(GraphStore):
     def expand(self, names: Iterable[str], hops: int = 2, limits: Limits | None = None) -> Expansion:
         """Everything within so many steps of these nodes. `is_cut` says whether a limit was met."""
         if isinstance(names, str):
-            raise Refused(f"names is a list; write [{names!r}]")
+            raise Refused(f"names must be a list; write [{names!r}]")
         given = list(names)
 
         def question(db: GraphFile) -> Expansion:
@@ -407,10 +407,10 @@ class GraphService(GraphStore):
         found = rows.db.named(self._user, name) if is_text(name) else []
         nodes = {node.id: node for node in (resolve(rows.store(), each) for each in found)}
         if not nodes:
-            raise NotFound(f"there is no node {ascii(name)[:60]}, and none that goes by that name")
+            raise NotFound(f"no node named {ascii(name)[:60]}")
         if len(nodes) > 1:
             few = ", ".join([ascii(each)[1:61] for each in nodes][:_FEW]).replace("'", "")
-            raise Refused(f"{ascii(name)[:60]} names {len(nodes)} nodes ({few}); write one of these ids", "ambiguous")
+            raise Refused(f"{ascii(name)[:60]} names {len(nodes)} nodes ({few}); use one of these ids", "ambiguous")
         return next(iter(nodes.values()))
 
     def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
@@ -418,7 +418,7 @@ class GraphService(GraphStore):
         place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._folder.outlet
         envelope = envelope if outlet is None else outlet.reader.out(envelope)
         if place.exists() and not replace:
-            raise Refused(f"{place} is there already; choose another name, or replace it with --force", "exists")
+            raise Refused(f"{place} exists already; choose another name, or use --force to replace it", "exists")
         try:
             put_in_place(self._at.ledger.disk, place, envelope.to_bytes())
         except OSError as error:
@@ -503,7 +503,7 @@ class GraphService(GraphStore):
             return any(db.said_line(self._user, part, name) is not None for part in KINDS)
 
         if not is_text(name) or not self._at.read(is_there):
-            raise NotFound(f"nobody saved a record {ascii(name)[:60]} in the graph; what beliefs say goes with them")
+            raise NotFound(f"no saved record {ascii(name)[:60]} in the graph; erase the beliefs that it comes from")
 
     def _beside(self, db: GraphFile, events: list[Event], going: frozenset[str]) -> Iterable[Saved]:
         """What these events hold that is here still, and is none of what goes."""
@@ -533,7 +533,7 @@ class GraphRows:
     def load(self, part: str, name: str) -> Any:
         line = self.db.line(self.user, part, name) if is_text(name) else None
         if line is None:
-            raise NotFound(f"there is no {part[:-1]} {ascii(name)[:60]}")
+            raise NotFound(f"no {part[:-1]} {ascii(name)[:60]}")
         return record_in(part, line)
 
     def all(self, part: str) -> list[Any]:

@@ -107,8 +107,8 @@ class GraphAt(Follower[GraphFile]):
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         if 0 <= needed < first:
             raise Missing(
-                f"the graph has records from event {needed} on, and what was before event {first} was moved away;"
-                " put those files back into sealed/"
+                f"the graph needs events from {needed} on, and those before {first} were moved away;"
+                " put their files back into sealed/"
             )
         db.empty()
         told = (event for event in events_from(self.ledger, first) if event.op.startswith(GRAPH))

@@ -36,7 +36,7 @@ def verify_folder(
     if is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
-            "`tallystick backup` takes it over, and makes a first copy", "place"
+            "`tallystick backup` imports it and makes a first copy", "place"
         )
     from tallystick.ledger.verify import verify
 
@@ -71,7 +71,7 @@ def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
         return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
     except NoteError as error:
-        raise Refused(f"this checkpoint proves nothing: {error}", "proof") from None
+        raise Refused(f"invalid checkpoint: {error}", "proof") from None
 
 
 def _signed(folder: Path) -> list[CheckpointWitness]:

@@ -53,7 +53,7 @@ def log_page(
 ) -> LogPage:  # fmt: skip
     """One page of a user's events. After a number there may be fewer than a page: then it is the newest page."""
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:
-        raise Refused("a page holds at least one event, and numbers of events begin at 0")
+        raise Refused("limit must be 1 or more, and event numbers begin at 0")
     with folder.ledger.reading():
         first, end = folder.ledger.chain().first, folder.ledger.end.seq + 1
     having = sought.needles()
@@ -109,7 +109,7 @@ def _pair(name: str, said: str) -> bytes:
     try:
         return orjson.dumps({name: said})[1:-1]
     except orjson.JSONEncodeError:
-        raise Refused(f"{name} {said[:40]!r} cannot be in a ledger: it is not Unicode") from None
+        raise Refused(f"{name} {said[:40]!r} is not valid Unicode") from None
 
 
 def _said(event: Event, name: str) -> set[str]:

@@ -31,7 +31,7 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
         except (OSError, Busy) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Unfinished(
-                f"restored, but the pin could not be set again: {why}; make room, then run"
+                f"restored, but the checkpoint was not pinned: {why}; make room, then run"
                 " `tallystick ledger checkpoint --repin`"
             ) from error
 
@@ -41,7 +41,6 @@ def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
     home = ring.home(name) if name else None
     if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
         raise Refused(
-            f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
-            f" or look at the copy where it is (--folder COPY)",
+            f"this ledger is pinned at {home}: restore it there, or open the copy where it is (--folder COPY)",
             "state",
         )

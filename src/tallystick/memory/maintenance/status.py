@@ -127,7 +127,7 @@ def preview_erase(
         has_words |= those
     for number, (noun, name) in enumerate(things):
         if number not in has_words and not words[number].first:
-            raise NotFound(f"no {noun} {name!r:.80} has words to erase; `tallystick log` shows what is recorded")
+            raise NotFound(f"no {noun} named {name!r:.80} with text to erase; run `tallystick log`")
     copies = tuple(copied.root.name for copied in ledger.folder.copies())
     labels = tuple(f"{noun}:{name}" for noun, name in things)
     return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told), labels)

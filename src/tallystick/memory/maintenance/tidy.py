@@ -61,7 +61,7 @@ class TidyService:
         Nothing is proposed twice, and nothing goes that another proposal keeps.
         """
         if type(limit) is not int or not 1 <= limit <= MOST:
-            raise Refused(f"limit is how many are wanted, 1 to {MOST:,}, not {limit!r}")
+            raise Refused(f"limit must be from 1 to {MOST:,}, not {limit!r}")
         whose = self._user if user is None else user
         check_names(user=whose)
         if not can_be_written(whose):
@@ -78,7 +78,7 @@ class TidyService:
         except ValueError:
             found = -1.0
         if not 0 <= found <= 1:
-            raise Refused(f"{THRESHOLD} is from 0 to 1, not {said!r}; set it with `memory.config.set`")
+            raise Refused(f"{THRESHOLD} must be from 0 to 1, not {said!r}; set it with `memory.config.set`")
         return found
 
     def _proposals(self, file: IndexFile, user: str, threshold: float, limit: int) -> list[Proposal]:
@@ -118,7 +118,7 @@ class TidyService:
     def apply(self, proposal: Proposal, *, reason: str = "") -> list[str]:
         """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
         if not isinstance(proposal, Proposal):
-            raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
+            raise Refused(f"apply one of `proposals()`, not {proposal!r}")
         if proposal.action == REST:
             return self._rest(proposal, reason)
         because = self._gate.masks.words(reason) or _reason(proposal)
@@ -136,7 +136,7 @@ class TidyService:
 
     def _rest(self, proposal: Proposal, reason: str) -> list[str]:
         if self._pages is None:
-            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`", "state")
+            raise Refused("pages are not open here; apply it with `memory.tidy`", "state")
         return self._pages.apply(proposal, reason)
 
     def _together(self) -> AbstractContextManager[None]:
@@ -149,7 +149,7 @@ class TidyService:
         together = [known.get(name, user=user) for name in names]
         if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
             raise Refused(
-                "they are not trusted alike: one belief in their place would be as weak as the weakest", "mismatch"
+                "their trust differs: the merged belief would have the lowest", "mismatch"
             )
         return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
 
@@ -163,7 +163,7 @@ class TidyService:
         for name in proposal.ids:
             held = known.get(name, user=proposal.user)
             if held.status != "active" or known.read_before(name, held):
-                raise Moved(f"{name} is not what it was when this was proposed; look at the proposals again")
+                raise Moved(f"{name} has changed since the proposal; list the proposals again")
 
 
 def _of_one(kind: str, kept: Kept, action: str, why: str) -> Proposal:

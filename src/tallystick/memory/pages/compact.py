@@ -169,13 +169,13 @@ class Compactor:
 
     def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._compaction(current, self._our_plan(current), "").text != shown.text:
-            raise Moved(f"{shown.path} is not what it was when this was proposed; look at the compactions again")
+            raise Moved(f"{shown.path} has changed since the proposal; list the compactions again")
         return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:
         file = db.about(user, about)
         if file is None or file.is_gone:
-            raise NotFound(f"there is no page about {about!r}; `tallystick pages` lists what there is")
+            raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
         return file
 
     def _record(self, drafts: list[Draft]) -> None:

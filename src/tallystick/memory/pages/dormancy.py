@@ -55,7 +55,7 @@ class Dormancy:
                 for path in proposal.ids:
                     file = db.file(path)
                     if file is None or file.user != proposal.user or not self._may_rest(file, now):
-                        raise Moved(f"{path} is not what it was when this was proposed; look at the proposals again")
+                        raise Moved(f"{path} has changed since the proposal; list the proposals again")
                     self._rest(file, reason)
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 Sync(self._at).run(proposal.ids)

@@ -98,7 +98,7 @@ class PagesAt(Follower[PagesFile]):
         who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
         """
         if self.ledger.in_batch():
-            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it", "batch")
+            raise Refused("pages cannot be written inside a batch; end it first, or use remember(about=…)", "batch")
         with self.ledger.turn(), self._lock:
             self._paused += 1
             try:
@@ -267,5 +267,5 @@ def _lock(fd: int) -> None:
             return
         except BlockingIOError:
             if time.monotonic() > until:
-                raise Busy("another program has been writing pages for long; try again") from None
+                raise Busy("another program is writing pages; try again") from None
             time.sleep(0.002)

@@ -22,13 +22,13 @@ def read_rewrite(text: object, page: Page) -> Page:
     """The rewrite, on the clock of the page whose rewrite it is. Refused, if it is no text."""
     if not isinstance(text, str) or not text.strip():
         raise Refused(
-            "a rewrite is the Markdown of the whole page, and this is nothing; nothing was changed", "required"
+            "a rewrite must be the Markdown of the whole page; it is empty", "required"
         )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise Refused(
-            f"character {error.start} of the rewrite is half a surrogate pair; decode it anew", "text"
+            f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text"
         ) from None
     return parse(text, page.zone)
 

@@ -60,7 +60,7 @@ class Recents:
     ) -> list[PageEntry]:  # fmt: skip
         """The entries that hold now, the newest first; only those on pages that begin so (`project-`), if wanted."""
         if type(limit) is not int or limit < 0:
-            raise Refused(f"limit is how many entries are wanted, not {limit!r}")
+            raise Refused(f"limit must be a number of entries, not {limit!r}")
         named = None if prefixes is None else [_beginning(each) for each in texts(prefixes, "prefixes")]
         found = self._at.read(
             lambda pages: recent(
@@ -110,7 +110,7 @@ class PageStore(Recents):
         self._gate.must("page", "create", user=self._user)
         with self._at.paused():
             if (file := self._file(about)) and not file.is_gone:
-                raise Refused(f"{file.path} is there already; append to it", "exists")
+                raise Refused(f"{file.path} exists already; append to it", "exists")
             self._put(about, {name: value for name, value in front.items() if value}, is_new=True)
             return _info(self._recorded(about))
 
@@ -124,9 +124,9 @@ class PageStore(Recents):
         """
         about = self._about(path)
         if not _is_text(content):
-            raise Refused("there is nothing to append: say it in one to three sentences", "required")
+            raise Refused("nothing to append: give one to three sentences", "required")
         if told := {"id", "text", "about", "user", "path"} & fields.keys():
-            raise Refused(f"the {min(told)} of an entry follows from its page and its words; leave it out", "field")
+            raise Refused(f"the {min(told)} of an entry follows from its page and text; leave it out", "field")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
@@ -148,10 +148,10 @@ class PageStore(Recents):
             row = self._at.read(lambda db: db.entry(old_id))
             file = self._file(about)
             if row is None or file is None or row.path != file.path:
-                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; `tallystick pages` shows its entries")
+                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; run `tallystick pages` to list its entries")
             changes: dict[str, Any] = {"text": new_content}
             if not _is_text(new_content):
-                raise Refused("there is nothing to say instead; `forget` takes an entry back", "required")
+                raise Refused("nothing to say instead; use `forget` to remove an entry", "required")
             if tags is not None:
                 changes["tags"] = texts(tags, "tags")
             self._gate.revise(old_id, changes, reason=reason, user=self._user, path="")
@@ -177,7 +177,7 @@ class PageStore(Recents):
     ) -> PageInfo:  # fmt: skip
         """Say in one line what a page is about, or tag it."""
         if title is not None and not title.strip():
-            raise Refused("a page's title says something; leave it out to keep the one it has", "required")
+            raise Refused("a page's title must not be empty; leave it out to keep the present one", "required")
         said = {"description": description, "tags": None if tags is None else list(texts(tags, "tags")), "title": title}
         return self._set(path, **{name: value for name, value in said.items() if value is not None})
 
@@ -208,7 +208,7 @@ class PageStore(Recents):
     def _shown_about(self, compaction: Compaction) -> str:
         file = self._at.read(lambda db: db.file(compaction.path))
         if file is None or file.user != compaction.user:
-            raise Moved(f"{compaction.path} is gone; look at the compactions again")
+            raise Moved(f"{compaction.path} no longer exists; list the compactions again")
         return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:
@@ -230,9 +230,9 @@ class PageStore(Recents):
                 made = checked(name, value, self._at.zone)
                 front[name] = list(made) if isinstance(made, tuple) else value
             elif not isinstance(value, str) or "\n" in value or len(value) > 200:
-                raise Refused(f"a page's {name} is one line of at most 200 characters", "text")
+                raise Refused(f"a page's {name} must be one line of up to 200 characters", "text")
         if isinstance(front.get("description"), str) and "\n" in front["description"]:
-            raise Refused("a page's description is one line", "text")
+            raise Refused("a page's description must be one line", "text")
         return front
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class PageStore(Recents):
         ]  # fmt: skip
         if tail_n is not None:
             if type(tail_n) is not int or tail_n < 0:
-                raise Refused(f"tail_n is how many of the last entries are wanted, not {tail_n!r}")
+                raise Refused(f"tail_n must be a number of entries, not {tail_n!r}")
             rows = rows[len(rows) - min(tail_n, len(rows)) :]
         return PageText(info=_info(file), entries=tuple(map(entry_of, rows)), text=self._text(file))
 
@@ -331,14 +331,14 @@ class PageStore(Recents):
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
-            raise Refused("this memory may only be read here, and so may its pages", "permission")
+            raise Refused("this memory is open for reading only", "permission")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _about(self, path: str) -> str:
         """What the page is about that a caller names."""
         if not _is_text(path):
-            raise Refused("name a page, like person-ana.md", "name")
+            raise Refused("give the name of a page, like person-ana.md", "name")
         name = path.removeprefix("memory/").removesuffix(".md")
         whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
         if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:
@@ -346,7 +346,7 @@ class PageStore(Recents):
         prefix, _, rest = name.partition("-")
         if prefix not in PREFIXES or not rest or "/" in name or "\\" in name or "\x00" in name:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
-            raise Refused(f"{path[:60]!r} is no page's name; it begins with one of {kinds}", "name")
+            raise Refused(f"{path[:60]!r} is not a page name; it must begin with one of {kinds}", "name")
         return entity_of(f"{name}.md") or name
 
     def _path(self, about: str) -> str:
@@ -358,7 +358,7 @@ class PageStore(Recents):
     def _existing(self, about: str) -> File:
         file = self._file(about)
         if file is None or file.is_gone:
-            raise NotFound(f"there is no page {path_of(self._user, about)}; `tallystick pages` lists what there is")
+            raise NotFound(f"no page {path_of(self._user, about)}; run `tallystick pages` to list them")
         return file
 
     def _recorded(self, about: str) -> File:

@@ -70,7 +70,7 @@ class _Seen:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing in it to be recorded."""
+        """Whether empty to be recorded."""
         return self.file is not None and not self.found.changes and not self.found.front and not self.is_in_doubt
 
     @property

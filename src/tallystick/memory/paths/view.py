@@ -83,7 +83,7 @@ def _made_there(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(call)
     def made(self: PathView, *given: Any, **named: Any) -> Any:
         if "path" in named:
-            raise TypeError(f"{name}() is called on path {shown(self.path)!r} already; leave `path` out")
+            raise TypeError(f"{name}() is on path {shown(self.path)!r} already; leave `path` out")
         return call(self._memory, *given, path=self.path, **named)
 
     rest = [each for each in known.parameters.values() if each.name != "path"]

@@ -61,7 +61,7 @@ def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[KnownQue
     found = []
     for number, each in enumerate(questions, 1):
         if not isinstance(each, Mapping):
-            raise Refused(f"question {number} is a mapping with `ask` and `find`, not {type(each).__name__}")
+            raise Refused(f"question {number} must be a mapping with `ask` and `find`, not {type(each).__name__}")
         try:
             found.append(KnownQuestion.of(each))
         except Refused as error:
@@ -108,7 +108,7 @@ class _Putting:
     def _hits(self) -> list[Hit]:
         if self._said.get("quarantined") and self._memory.trust != "human":
             raise Refused(
-                "a question about what is pending is a person's to put; leave `quarantined` out", "permission"
+                "only a person can ask about pending memories; leave `quarantined` out", "permission"
             )
         if self._frame is None:
             return self._memory.recall(self._asked.ask, k=self._k, **self._said)
@@ -185,14 +185,14 @@ def _questions(top: Node) -> Iterator[KnownQuestion]:
     if isinstance(top.value, dict):
         listed = top.value.pop("questions", None)
         if listed is None:
-            raise Wrong(top.line, "a file of questions is a list, or a mapping with `questions:`")
+            raise Wrong(top.line, "a file of questions must be a list, or a mapping with `questions:`")
         usual = _checked(top, OPTIONS)
         top = listed
     if not isinstance(top.value, list) or not top.value:
-        raise Wrong(top.line, "there are no questions; write each as `- ask: …`")
+        raise Wrong(top.line, "no questions; write each as `- ask: …`")
     for node in top.value:
         if not isinstance(node.value, dict):
-            raise Wrong(node.line, "a question is a mapping: `ask: …`, and below it `find: …`")
+            raise Wrong(node.line, "a question must be a mapping: `ask: …`, and below it `find: …`")
         _checked(node, KEYS)
         try:
             yield KnownQuestion.of(usual | {name: plain(each) for name, each in node.value.items()}, node.line)

@@ -368,7 +368,7 @@ class RecallService:
         try:
             return put(ask)
         except NoVectors as error:
-            self._tell(f"{error}; recalled by words alone")
+            self._tell(f"{error}; recalled by words only")
             return put(replace(ask, by_words=True))
 
 
@@ -404,7 +404,7 @@ def _reaching(file: IndexFile, at: int) -> IndexFile:
     since = file.bookmark().since
     if since and at < since:
         raise Missing(
-            f"what was held before event {since} is not known here: the events were moved away;"
+            f"the events before {since} were moved away;"
             " put their files back into sealed/ and run `tallystick rebuild-index`"
         )
     return file

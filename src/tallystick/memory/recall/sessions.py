@@ -77,7 +77,7 @@ class FrameStore:
         for frame in self.all():
             if frame.name == name:
                 return frame
-        raise NotFound(f"there is no frame {name!r}; there are {', '.join(frame.name for frame in self.all())}")
+        raise NotFound(f"no frame named {name!r}; use one of {', '.join(frame.name for frame in self.all())}")
 
     def put(self, /, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""

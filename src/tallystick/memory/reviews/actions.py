@@ -102,7 +102,7 @@ class ActionService:
         given: tuple[object, object] = (action, approval)
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
             raise Refused(
-                "what is applied is an action of `memory.action`, with an approval of `reviews.grant`", "permission"
+                "apply takes an action of `memory.action` and an approval of `reviews.grant`", "permission"
             )
         events = self._gate.carry_out(action, approval)
         do_the_rest(self._gate, self._compact, action, was_approved=approval is not None)
@@ -141,7 +141,7 @@ class ActionService:
         self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
     ) -> Action:
         if verb == "branch" or len(names) != 1:
-            raise Refused("an action on a path names one, and merges, abandons, compacts or reopens it", "unsupported")
+            raise Refused("an action on a path needs one path, and merges, abandons, compacts or reopens it", "unsupported")
         asked = {"user": user, "reason": self._gate.masks.words(reason), "by": self._gate.by, "trust": trust}
         if "summary" in said:
             said["summary"] = self._gate.masks.words(said["summary"])
@@ -153,18 +153,18 @@ class ActionService:
     def _versions(self, meant: str, names: Iterable[str], user: str, path: str) -> tuple[str, ...]:
         known, named = self._folder.state, tuple(names)
         if meant not in ("erase", "merge", "reinforce") and len(named) > 1:
-            raise Refused(f"an action to {meant} is about one belief; make one for each", "unsupported")
+            raise Refused(f"an action to {meant} takes one belief; make one for each", "unsupported")
         if meant == "erase" and what_goes(known, named, user=user, path=path)[1]:
-            raise Refused("what happened is erased with `memory.erase`; an action erases beliefs", "permission")
+            raise Refused("an action erases beliefs; use `memory.erase` for episodes", "permission")
         held = [known.get(name, user=user, path=path) for name in named]
         return tuple(dict.fromkeys(each.body()["id"] for each in held))
 
     def _statement(self, asked: dict[str, Any], said: dict[str, Any], names: tuple[str, ...]) -> Action:
         """Something new, or under a name that is known. Said in the asker's own trust, unless a lower one is named."""
         if names:
-            raise Refused("what is remembered is named by its key: action('remember', key=…, text=…)", "required")
+            raise Refused("name a statement by its key: action('remember', key=…, text=…)", "required")
         if not isinstance(said.get("text"), str) or not said["text"].strip():
-            raise Refused("there is nothing to remember: say it in words", "required")
+            raise Refused("nothing to remember: text must not be empty", "required")
         fields = {**said, "user": asked["user"], "path": asked["path"], "trust": asked["trust"]}
         held = self._folder.state.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
@@ -176,11 +176,11 @@ class ActionService:
 
     def _page(self, names: tuple[str, ...], user: str) -> dict[str, Any]:
         if len(names) != 1:
-            raise Refused("an action to compact names one page, such as person-ana", "unsupported")
+            raise Refused("an action to compact takes one page, such as person-ana", "unsupported")
         about = names[0].removesuffix(".md")
         target = on_page(self._folder.state, user, "" if about == NOTES else about)
         if not target:
-            raise NotFound(f"nothing stands on a page about {about!r}; `tallystick pages` lists what there is")
+            raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
         return {"target": target}
 
     def _compact(self, action: Action) -> None:

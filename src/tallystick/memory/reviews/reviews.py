@@ -138,7 +138,7 @@ class ReviewService:
         try:
             return stamp(datetime.fromisoformat(self._folder.ledger.now()) + lasts)
         except OverflowError:
-            raise Refused(f"a yes cannot last {lasts}; give it a shorter time") from None
+            raise Refused(f"an approval cannot last {lasts}; give a shorter time") from None
 
     def approve_all(self, /, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
         """Say yes to each that is named, or to all that waits; `which` narrows that as `find` does.
@@ -159,9 +159,9 @@ class ReviewService:
         self, names: Iterable[str] | None, which: dict[str, str], answer: Callable[[str, str], Review]
     ) -> list[Answered]:  # fmt: skip
         if names is not None and which:
-            raise Refused("say which reviews by name, or by what they have in common, not both", "conflict")
+            raise Refused("give names of reviews, or what they have in common, not both", "conflict")
         if isinstance(names, str):
-            raise Refused("names are a list of reviews, not one text")
+            raise Refused("names must be a list, not one string")
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
         for start in range(0, len(shown), _AT_ONCE):
@@ -205,7 +205,7 @@ def _answered(asked: Review, events: list[Event]) -> Review:
         return asked
     body, said = events[0].body, events[0]
     if body["answer"] == "stale":
-        raise Moved(f"{asked.id} is stale and closed: {body['reason']}; let it be asked again")
+        raise Moved(f"{asked.id} is stale and closed: {body['reason']}; ask again")
     status = "approved" if body["answer"] == "approve" else "rejected"
     return replace(
         asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""),

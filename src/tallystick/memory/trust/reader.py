@@ -289,7 +289,7 @@ class Reader:
         """NotFound, if this program would take up words that it may not read."""
         for version in versions:
             if self.withholds(version):
-                raise NotFound(f"the words of {version} are pending; a person does this, after approving them")
+                raise NotFound(f"{version} is pending; only a person can do this, after approving it")
 
     # -- paths -------------------------------------------------------------------------------------------------------
 

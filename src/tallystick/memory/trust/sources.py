@@ -86,14 +86,14 @@ class SourceService:
             return "", 0
         if isinstance(since, int):
             if isinstance(since, bool) or since < 0:
-                raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
+                raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
             return f"event {since}", since
         if not isinstance(since, str | date):
-            raise Refused(f"since is an event's number, a date or a time, not {since!r}", "time")
+            raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
         said = stamp(since) if isinstance(since, datetime) else said_time(since)
         then = parse_moment(said)
         if then > self._folder.ledger.now():
-            raise Refused(f"{said} has not come yet; leave it out, or name a moment that has", "time")
+            raise Refused(f"{said} is in the future; leave it out, or give a time in the past", "time")
         with self._folder.ledger.reading():
             return said, self._folder.seq_at(just_before(then)) + 1
 
@@ -123,7 +123,7 @@ class SourceService:
 
 def _words(reason: object) -> str:
     if not isinstance(reason, str):
-        raise Refused(f"a reason is text, not {reason!r}")
+        raise Refused(f"a reason must be a string, not {reason!r}")
     return reason
 
 
