@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.models import cache as shared
+from tallystick.models import arrays as shared
 from tallystick.records.embedder import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving

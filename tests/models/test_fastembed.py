@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.models import cache as shared
+from tallystick.models import arrays as shared
 from tallystick.models.fastembed import FastEmbed
 from tests.refusals import refuses
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.models import cache as shared, wordllama
+from tallystick.models import arrays as shared, wordllama
 from tallystick.models.wordllama import WordLlama
 from tests.models.conftest import need
 from tests.refusals import refuses

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tallystick.exchange.branches import items_of
 from tallystick.exchange.conversation import (
     ASSISTANT,
     PERSON,
@@ -20,6 +19,7 @@ from tallystick.exchange.conversation import (
     Turn,
     entries,
     is_json,
+    items_of,
     line_of,
     moment,
     name_of,

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tallystick.exchange.branches import Place, laid_out, placed
 from tallystick.exchange.conversation import (
     ASSISTANT,
     PERSON,
@@ -28,7 +27,9 @@ from tallystick.exchange.conversation import (
     Conversation,
     Item,
     Lines,
+    Place,
     Turn,
+    laid_out,
     line_of,
     lines_of,
     loaded,
@@ -36,6 +37,7 @@ from tallystick.exchange.conversation import (
     name_of,
     named_after,
     objects_in,
+    placed,
     text_of as text,
 )
 from tallystick.records.transfer import Skipped

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from tallystick.exchange.agent_memory import notes_of
-from tallystick.exchange.branches import items_of
 from tallystick.exchange.conversation import (
     ASSISTANT,
     DOCUMENT,
@@ -27,6 +26,7 @@ from tallystick.exchange.conversation import (
     Turn,
     entries,
     is_json,
+    items_of,
     line_of,
     moment,
     name_of,

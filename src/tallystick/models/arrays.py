@@ -5,8 +5,15 @@ A model is never asked about a blank text, and what it answers is looked at: the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from hashlib import file_digest, sha256
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallystick.records.errors import Refused
 
@@ -64,3 +71,68 @@ def estimated_tokens(text: str) -> int:
     """About how many tokens `text` has, where nobody can tell."""
     size = len(readable(text).encode())
     return -(-size // _BYTES_PER_TOKEN)
+
+
+# -- loaded models, one of each in a process ---------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+_held: dict[Hashable, Any] = {}
+_lock = RLock()
+
+
+def shared(key: Hashable, load: Callable[[], T]) -> T:
+    """What `load` gave when `key` was first asked for."""
+    if key not in _held:
+        with _lock:
+            if key not in _held:
+                _held[key] = load()
+    model: T = _held[key]
+    return model
+
+
+# -- one SHA-256 over all that decides a vector ------------------------------------------------------------------------
+
+
+def digest_of(*parts: str | bytes | Path) -> str:
+    """The digest of texts, bytes and the content of files, in this order. Where a file lies does not matter."""
+    whole = sha256()
+    for part in parts:
+        whole.update(_digest(part))
+    return whole.hexdigest()
+
+
+def _digest(part: str | bytes | Path) -> bytes:
+    if isinstance(part, Path):
+        with part.open("rb") as file:
+            return file_digest(file, "sha256").digest()
+    return sha256(part.encode() if isinstance(part, str) else part).digest()
+
+
+# -- packages that may be missing, and the line that installs them -----------------------------------------------------
+
+
+def require(package: str, install: str) -> ModuleSpec:
+    """Where `package` lies, or a refusal with the line `install`. Imports nothing of it."""
+    spec = find_spec(package)
+    if spec is None:
+        raise Refused(f"{package} is not installed: {install}", "unavailable")
+    return spec
+
+
+def load(package: str, install: str) -> ModuleType:
+    """The package, or a refusal that says what to type."""
+    require(package, install)
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise Refused(
+            f"{package} is installed but cannot be loaded ({one_line(error)}): {install}", "unavailable"
+        ) from None
+
+
+def one_line(error: object, limit: int = 200) -> str:
+    """What another program's error says, fit for a line of ours."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
+    return words if len(words) <= limit else words[: limit - 1] + "…"

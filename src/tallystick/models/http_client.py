@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-from tallystick.models.optional import one_line
+from tallystick.models.arrays import one_line
 from tallystick.records.errors import Busy, Refused
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504, 529})

@@ -14,10 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models import optional as packages
-from tallystick.models.arrays import readable, rows_for
-from tallystick.models.cache import shared
-from tallystick.models.vector_key import digest_of
+from tallystick.models import arrays as packages
+from tallystick.models.arrays import digest_of, readable, rows_for, shared
 from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
 

@@ -14,10 +14,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models.arrays import estimated_tokens, rows_for
+from tallystick.models.arrays import digest_of, estimated_tokens, one_line, rows_for
 from tallystick.models.http_client import HttpClient, address
-from tallystick.models.optional import one_line
-from tallystick.models.vector_key import digest_of
 from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
 

@@ -26,8 +26,8 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from tallystick.models.arrays import one_line
 from tallystick.models.http_client import Declined, HttpClient, address
-from tallystick.models.optional import one_line
 from tallystick.records.clock import stamp
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused

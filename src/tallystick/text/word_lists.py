@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.text.tokens import Phrases
+from tallystick.text.words import Phrases
 
 
 def set_of(text: str) -> frozenset[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tallystick.text.grammar import FORMS, GOING, PAST, THIRD
-from tallystick.text.tokens import BLOT, Token
 from tallystick.text.word_lists import ADVERBS, HEDGES, LEADS, MAYBE, MODALS, NOT_NAMES, OPENERS, set_of
+from tallystick.text.words import BLOT, Token
 
 BE = frozenset(("am", "is", "are", "'m", "'re", "'s"))
 _JOINS = frozenset(("and", "but", "so", "because", "plus", "then", "though", "yet"))

@@ -7,18 +7,23 @@ from typing import NamedTuple
 
 from tallystick.consolidate.english import objects as values
 from tallystick.consolidate.english.clauses import Verb, clauses_of, opened, verb_at
-from tallystick.consolidate.english.copula import own_at, pet_at, read_being, read_own, read_setting, relation_at
-from tallystick.consolidate.english.guards import asks_for_fiction, is_unread, takes_back
-from tallystick.consolidate.english.predications import Draft, Predication
-from tallystick.consolidate.english.sentences import Sentence, sentences_of
+from tallystick.consolidate.english.predications import Draft, Predication, Times, times_in
+from tallystick.consolidate.english.sentences import Sentence, asks_for_fiction, is_unread, sentences_of, takes_back
 from tallystick.consolidate.english.subjects import Cast, Subject, owner_at, people_in, relations_in, subject_at
-from tallystick.consolidate.english.times import Times, times_in
-from tallystick.consolidate.english.verbs import read_verb
+from tallystick.consolidate.english.verbs import (
+    own_at,
+    pet_at,
+    read_being,
+    read_own,
+    read_setting,
+    read_verb,
+    relation_at,
+)
 from tallystick.records.episode import Episode
 from tallystick.records.extraction import Extracted
 from tallystick.text.grammar import BARE, THIRD
-from tallystick.text.tokens import BLOT, Phrases, Token, tokens_of
 from tallystick.text.word_lists import RELATIONS, TAILS, set_of
+from tallystick.text.words import BLOT, Phrases, Token, tokens_of
 
 _LEAST = 0.3
 _CORRECTS = Phrases(

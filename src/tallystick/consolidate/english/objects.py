@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tallystick.text.grammar import FORMS, GOING
-from tallystick.text.tokens import BLOT, Token
 from tallystick.text.word_lists import (
     CITIES,
     GROUPS,
@@ -25,6 +24,7 @@ from tallystick.text.word_lists import (
     TRAILING,
     set_of,
 )
+from tallystick.text.words import BLOT, Token
 
 Kind = Callable[[list[Token]], str]  # the object, or ""
 

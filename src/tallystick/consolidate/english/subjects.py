@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from tallystick.consolidate.english import objects as values
 from tallystick.consolidate.english.clauses import BE, form_of, name_at
-from tallystick.consolidate.english.copula import pet_at, relation_at
 from tallystick.consolidate.english.predications import Draft
+from tallystick.consolidate.english.verbs import pet_at, relation_at
 from tallystick.text.grammar import PAST, THIRD
-from tallystick.text.tokens import Token
 from tallystick.text.word_lists import MEN, RELATIONS, WOMEN, set_of
+from tallystick.text.words import Token
 
 
 class Person(NamedTuple):

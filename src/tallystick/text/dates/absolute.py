@@ -9,10 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from tallystick.text.dates.calendar import Span, Yearly, choose, days, months, season, weekday_by
+from tallystick.text.dates.calendar import (
+    FIRST,
+    LAST,
+    SEASONS,
+    Span,
+    Yearly,
+    around,
+    choose,
+    days,
+    in_year,
+    months,
+    nth,
+    part_of_day,
+    season,
+    shifted,
+    weekday_by,
+)
 
 
 class StatedDate(NamedTuple):
@@ -201,3 +218,356 @@ FORMS: tuple[Form, ...] = (
      r"(?P<last>(?:19|20)[0-9]{2})\b", _years),
     (r"(?:the\s)?(?P<year>(?:19|20)[0-9]{2})(?P<decade>s)?\b(?![-/.,][0-9])", _year),
 )  # fmt: skip
+
+
+# -- where a text names a time, and which: what stands in the calendar, and what is counted from now: "tw --------------
+
+
+NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
+}  # fmt: skip
+_SOME = {"few": (2, 5), "several": (3, 7)}
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+COUNT = rf"(?:(?:a{S})?(?:couple(?:{S}of)?|few)|several|{'|'.join(NUMBERS)}|[0-9]{{1,4}})"
+WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thur?s?|fri|sat|sun)\b"
+UNIT = r"(?:day|night|weekend|week|fortnight|month|quarter|year|decade)"
+PARTS = ("morning", "afternoon", "evening", "night")
+
+_AHEAD = re.compile(
+    r"(?:\b(?:will|won't|gonna|going|plan(?:s|ning)? (?:to|on|for)|shall|let's|see you|can't wait|hope to)\b"
+    r"|['’]ll\b)[^.!?]*\Z"
+)
+_GOING = re.compile(r",? (?:i|we|he|she|they)(?:['’]ll| will|(?:['’](?:m|re|s)| am| are| is) going)\b")
+_NOT_FOR = re.compile(r"\b(?:ha(?:ve|s|d)n['’]t|didn['’]t|not|never|first|once)\b[^.!?]*\Z")
+
+
+class Phrase(NamedTuple):
+    """From which letter to which a time is named, and the time."""
+
+    first: int
+    last: int
+    span: Span
+
+
+def phrases_in(said: StatedDate) -> list[Phrase]:
+    """The times a text names, in their order, none over another."""
+    found, at = [], 0
+    while start := _ANY.search(said.low, at):
+        phrase = _read(said, start.start())
+        if phrase:
+            found.append(phrase)
+        at = phrase.last if phrase else start.start() + 1
+    return found
+
+
+def _read(said: StatedDate, at: int) -> Phrase | None:
+    for pattern, reader in _EACH:
+        if match := pattern.match(said.low, at):
+            with suppress(ValueError, OverflowError):  # 30 February, 9999 years ago
+                if span := reader(match, said):
+                    return Phrase(at, match.end(), span)
+    return None
+
+
+def weekday_number(name: str) -> int:
+    return _WEEKDAYS.index(name[:3])
+
+
+def counted(count: str, unit: str, moment: datetime, sign: int) -> Span:
+    """So many units before (-1) or after (1) a moment: 3 days, two weeks, a few years."""
+    least, limit = sorted(sign * each for each in _range_of(count))
+    one, other = (around(shifted(moment, each, unit), unit) for each in (least, limit))
+    return one if one == other else Span(one.start, other.end, f"{unit}s")
+
+
+def _range_of(count: str) -> tuple[int, int]:
+    """The least and the most that a count may mean: "3", "two", "a couple of", "a few"."""
+    word = [each for each in count.split() if each != "of"][-1]
+    if word in _SOME:
+        return _SOME[word]
+    number = int(word) if word.isdigit() else NUMBERS[word]
+    return number, number
+
+
+def _ago(found: Found, said: StatedDate) -> Span:
+    unit, sign = found["unit"], -1 if found["side"] in ("ago", "back") else 1
+    if unit not in ("minute", "hour"):
+        return counted(found["count"], unit, said.now, sign)
+    count = sum(_range_of(found["count"])) / 2
+    middle = said.now + sign * (timedelta(hours=count) if unit == "hour" else timedelta(minutes=count))
+    return Span(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")
+
+
+def _ahead(found: Found, said: StatedDate) -> Span | None:
+    in_a_day = found["unit"] == "day" and found["count"] == "a"  # "not built in a day", "haven't met in two weeks"
+    if in_a_day or _NOT_FOR.search(said.low, max(0, found.start() - 40), found.start()):
+        return None
+    return counted(found["count"], found["unit"], said.now, 1)
+
+
+def _rolling(found: Found, said: StatedDate) -> Span | None:
+    """So long until today, or from today on: "the past two weeks", "in the last month", "the next few days"."""
+    if not (found["count"] or found["in"] or found["way"] == "past"):
+        return None
+    today, unit = days(said.now), found["unit"]
+    limit = _range_of(found["count"])[1] if found["count"] else 1
+    if found["way"] == "next":
+        return Span(today.start, shifted(today.end, limit, unit), f"{unit}s")
+    return Span(shifted(today.start, -limit, unit), today.end, f"{unit}s")
+
+
+def _unit(found: Found, said: StatedDate) -> Span | None:
+    which, unit = which_of(found), found["unit"]
+    if unit == "weekend" and found["which"].endswith("past"):
+        return _begun_weekend(said)
+    if unit not in PARTS:
+        return nth(unit, said.now, {"last": -1, "this": 0, "next": 1}[which])
+    if which == "this" or (which == "last" and unit in ("night", "evening")):
+        return part_of_day(said.now - timedelta(which == "last"), unit)
+    return None
+
+
+def _weekend(found: Found, said: StatedDate) -> Span:
+    ahead = word_before(said, found.start()) == "for" or _looks_ahead(found, said)
+    return nth("weekend", said.now) if ahead else _begun_weekend(said)
+
+
+def _begun_weekend(said: StatedDate) -> Span:
+    return nth("weekend", said.now, 0 if said.now.weekday() >= 5 else -1)
+
+
+def _looks_ahead(found: Found, said: StatedDate) -> bool:
+    """ "I'll see you on …", "on … I am going"."""
+    before = _AHEAD.search(said.low, max(0, found.start() - 60), found.start())
+    return bool(before or _GOING.match(said.low, found.end()))
+
+
+def _but_one(found: Found, said: StatedDate) -> Span:
+    """The week before last, the Friday after next."""
+    back, what = found["side"] == "before", found["what"]
+    if what in SEASONS:
+        one = choose("last" if back else "next", said.now, lambda year: season(year, what))
+        return season(one.start.year + (-1 if back else 1), what)
+    if what in ("week", "weekend", "month", "quarter", "year"):
+        return nth(what, said.now, -2 if back else 2)
+    one = weekday_by(said.now, weekday_number(what), back=back, also_today=False)
+    return nth("day", one.start, -7 if back else 7)
+
+
+def _weekday(found: Found, said: StatedDate) -> Span | None:
+    name, which, before = found["weekday"], which_of(found), word_before(said, found.start())
+    if before in ("every", "each", "black", "good", "most"):
+        return None
+    if len(name) < 6:  # "Fri" needs a word before it, and "sat" and "sun" are words of their own
+        capital = said.text[found.start("weekday")].isupper()
+        if not (which or before == "on") or (name in ("sat", "sun") and not capital):
+            return None
+    on = which in ("next", "this") or (not which and _looks_ahead(found, said))
+    also_today = which == "this" or not (which or on)
+    return weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
+
+
+def _near_day(found: Found, said: StatedDate) -> Span:
+    away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
+    return days(said.now + timedelta(away * 2 if found["beyond"] else away))
+
+
+def _tonight(_: Found, said: StatedDate) -> Span:
+    return part_of_day(said.now, "night")
+
+
+def _other_day(_: Found, said: StatedDate) -> Span:
+    return days(said.now - timedelta(7), 7, "days")
+
+
+_FORMS: tuple[Form, ...] = (
+    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _near_day),
+    (r"tonight\b", _tonight),
+    (rf"the{S}other{S}day\b", _other_day),
+    (rf"the{S}(?P<what>weekend|week|month|quarter|year|{WEEKDAY}|{SEASON}){S}"
+     rf"(?P<side>before|after){S}(?:last|next)\b", _but_one),
+    (rf"(?P<count>{COUNT}){S}(?P<unit>minute|hour|{UNIT})s?{S}(?P<side>ago|back|from{S}now|from{S}today)\b", _ago),
+    (rf"in{S}(?P<count>{COUNT}){S}(?P<unit>day|week|month|year)s?\b(?!{S}of\b)", _ahead),
+    (rf"(?P<in>(?:in|over|during|within|for){S})?(?:the|these|those){S}(?P<way>past|last|next)(?:{S}(?P<count>{COUNT}))?"
+     rf"{S}(?P<unit>day|week|month|year)s?\b(?!{S}of\b)", _rolling),
+    (rf"{WHICH}(?P<unit>weekend|week|month|quarter|year|decade|{'|'.join(PARTS)})\b(?!{S}of\b)", _unit),
+    (rf"the{S}weekend\b", _weekend),
+    (rf"(?:{WHICH}|the{S})?(?P<weekday>{WEEKDAY})", _weekday),
+)  # fmt: skip
+
+_ALL = FORMS + _FORMS
+_EACH = tuple((re.compile(pattern, re.ASCII), reader) for pattern, reader in _ALL)
+_UNNAMED = "|".join(re.sub("[(][?]P<[a-z]+>", "(?:", pattern) for pattern, _ in _ALL)
+_ANY = re.compile(rf"(?u:\b)(?<![$€£])(?<![0-9][.,:/])(?:{_UNNAMED})", re.ASCII)
+
+
+# -- times with the words that bend them: "since", "early in", "the week before", and two phrases that ma --------------
+
+
+_ENDING = rf"(?:{S}the)?[\s\u00a0\u202f-]{{1,3}}\Z"
+_LEAD = re.compile(
+    rf"(?:\b(?P<ordinal>first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th){S}"
+    rf"(?P<what>day|weekend|week|half|quarter|month|{WEEKDAY}){S}(?:of|in)(?:{S}the{S}month{S}of)?"
+    rf"|\b(?P<part>early|mid|late|(?:start|beginning|middle|end){S}of)(?:{S}in)?"
+    rf"|\b(?P<unit>{UNIT}|morning|afternoon|evening|{WEEKDAY}){S}(?P<side>before|after|of|prior{S}to|following)"
+    rf"|\b(?P<count>{COUNT}){S}(?P<units>day|week|month|year)s?{S}(?P<way>before|after|prior{S}to)"
+    rf"|\b(?P<open>since|before|until|till|by|after|as{S}of|prior{S}to|up{S}to)){_ENDING}",
+    re.ASCII,
+)
+_ROOM = 48  # how far before a time its lead may begin
+_PART = re.compile(rf"{S}(?P<part>morning|afternoon|evening|night)\b", re.ASCII)
+_PAIR = re.compile(rf"(?:{S}(?:and|to|until|till|through){S}|\s?[-–]\s?)\Z", re.ASCII)
+_BESIDE = re.compile(rf"(?:,|{S}of|{S}in)?(?:{S}on)?(?:{S}the)?{S}\Z", re.ASCII)
+_WEEKDAY = re.compile(rf"(?:the{S})?{WEEKDAY}", re.ASCII)
+_DATE = re.compile(rf"\b{MONTH}|[0-9]{{4}}", re.ASCII)
+
+
+def bent_in(said: StatedDate) -> list[Phrase]:
+    """The phrases with the words before them that bend them, and those that belong together as one."""
+    done: list[Phrase] = []
+    for phrase in phrases_in(said):
+        bent = _bent(said, _with_part_of_day(said, phrase))
+        while done and done[-1].last > bent.first:
+            done.pop()
+        one = _together(said, done[-1], bent) if done else None
+        if one:
+            done.pop()
+        done.append(one or bent)
+    return done
+
+
+def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
+    """ "yesterday morning", "Friday night"."""
+    part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
+    if not part:
+        return phrase
+    span = part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
+    return Phrase(phrase.first, part.end(), span)
+
+
+def _bent(said: StatedDate, phrase: Phrase) -> Phrase:
+    """With "since", "early", "the week before" and the like, which may follow one another."""
+    for _ in range(3):
+        lead = _LEAD.search(said.low, max(0, phrase.first - _ROOM), phrase.first)
+        if not lead:
+            break
+        span = None
+        with suppress(ValueError, OverflowError):
+            span = _led(lead, phrase.span, said.now)
+        if not span:
+            break
+        phrase = Phrase(lead.start(), phrase.last, span)
+    return phrase
+
+
+def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
+    if lead["open"]:
+        return _open(lead["open"], span, now)
+    if lead["ordinal"]:
+        led = _ordinal(lead["ordinal"], lead["what"], span)
+    elif lead["part"]:
+        led = _part(lead["part"], span)
+    elif lead["count"]:
+        led = counted(lead["count"], lead["units"], span.start, 1 if lead["way"] == "after" else -1)
+    else:
+        led = _beside(lead["unit"], lead["side"], span)
+    return led._replace(any_year=span.any_year) if led else None
+
+
+def _open(word: str, span: Span, now: datetime) -> Span:
+    """ "since May", "after May", "before May", "by May": the far end is today, or as far as time goes."""
+    if word in ("since", "after"):
+        start, today = span.start if word == "since" else span.end, days(now).end
+        return Span(start, today if start < today else LAST, "since")
+    return Span(FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
+
+
+def _part(part: str, span: Span) -> Span | None:
+    """Early, middle or late in a stretch of a week or more: a third of it, in whole days."""
+    third = (span.end - span.start).days // 3
+    if third < 2:
+        return None
+    first, last = span.start + timedelta(third), span.start + timedelta(2 * third)
+    if part.startswith(("early", "start", "beginning")):
+        return Span(span.start, first, "part")
+    return Span(first, last, "part") if part.startswith("mid") else Span(last, span.end, "part")
+
+
+def _ordinal(word: str, what: str, span: Span) -> Span | None:
+    """ "the first weekend of August 2023", "the second half of May", "the last Friday in June"."""
+    number = -1 if word in ("last", "final") else int(word[0]) if word[0].isdigit() else ORDINALS.index(word) + 1
+    last_day = span.end - timedelta(1)
+    if what == "half":
+        middle = span.start + timedelta((span.end - span.start).days // 2)
+        return Span(span.start, middle, "part") if number == 1 else Span(middle, span.end, "part")
+    if what == "week":
+        found = days(span.end - timedelta(7) if number < 0 else span.start + timedelta(7 * number - 7), 7, "week")
+    elif what in ("day", "month", "quarter"):
+        found = nth(what, last_day) if number < 0 else nth(what, span.start, number - 1)
+    else:
+        weekday = 5 if what == "weekend" else weekday_number(what)
+        near = weekday_by(last_day if number < 0 else span.start, weekday, back=number < 0, also_today=True)
+        start = near.start + timedelta(0 if number < 0 else 7 * number - 7)
+        found = days(start, 2, "weekend") if what == "weekend" else days(start)
+    return found if span.start <= found.start < span.end else None
+
+
+def _beside(unit: str, side: str, span: Span) -> Span | None:
+    """ "the week before 9 June", "the Friday after Christmas", "the weekend of 3 May", "the morning of 3 May"."""
+    if side == "of":
+        return _of(unit, span)
+    back = side != "after" and side != "following"
+    day = span.start - timedelta(1) if back else span.end
+    if unit in PARTS:
+        return part_of_day(day, unit)
+    if unit in ("week", "fortnight"):
+        count = 7 if unit == "week" else 14
+        return days(span.start - timedelta(count) if back else span.end, count, unit)
+    if unit == "weekend":
+        saturday = weekday_by(span.start - timedelta(2) if back else span.end, 5, back=back, also_today=True)
+        return days(saturday.start, 2, "weekend")
+    if unit in ("day", "month", "quarter", "year", "decade"):
+        return nth(unit, span.start, -1) if back else nth(unit, span.end - timedelta(1), 1)
+    return weekday_by(day, weekday_number(unit), back=back, also_today=True)
+
+
+def _of(unit: str, span: Span) -> Span | None:
+    if unit in PARTS:
+        return part_of_day(span.start, unit) if span.grain == "day" else None
+    if unit == "fortnight" or (unit == "day" and span.grain != "day"):
+        return None
+    if unit in ("day", "weekend", "week", "month", "quarter", "year", "decade"):
+        return nth(unit, span.start)
+    return weekday_by(span.start, weekday_number(unit), back=False, also_today=True) if span.grain == "week" else None
+
+
+def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
+    """Two phrases as one: "from 3 May to 5 June", "Friday of last week", "on Tuesday, 3 May"."""
+    if _PAIR.fullmatch(said.low, one.last, other.first) and word_before(said, one.first) in ("between", "from"):
+        span = _from_to(one.span, other.span)
+    elif _BESIDE.fullmatch(said.low, one.last, other.first):
+        span = _same(said, one, other)
+    else:
+        return None
+    return Phrase(one.first, other.last, span) if span else None
+
+
+def _from_to(one: Span, other: Span) -> Span | None:
+    if one.any_year and not other.any_year:
+        near = [one._replace(start=in_year(one.start, year)) for year in (other.start.year - 1, other.start.year)]
+        one = max((span for span in near if span.start < other.end), default=one)
+    if one.start >= other.end:
+        return None
+    return Span(one.start, other.end, "between", one.any_year and other.any_year)
+
+
+def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:
+    """The day of the week that the week tells; or the date, where a day is said in both ways."""
+    for day, week in ((one, other), (other, one)):
+        if week.span.grain == "week" and _WEEKDAY.match(said.low, day.first, day.last):
+            return weekday_by(week.span.start, day.span.start.weekday(), back=False, also_today=True)
+    loose = one.span.grain in ("day", "week", "weekend", *PARTS)
+    is_date = other.span.grain == "day" and _DATE.search(said.low, other.first, other.last)
+    return other.span if loose and is_date and not _DATE.search(said.low, one.first, one.last) else None

@@ -52,8 +52,7 @@ def spans_in(text: str, now: datetime) -> list[Span]:
     low = text.translate(_SMALL)
     if not _HINT.search(low):
         return []
-    from tallystick.text.dates.absolute import StatedDate
-    from tallystick.text.dates.modifiers import bent_in
+    from tallystick.text.dates.absolute import StatedDate, bent_in
 
     zone = in_a_zone(now).tzinfo
     found = bent_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0)))

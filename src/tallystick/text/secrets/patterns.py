@@ -122,3 +122,355 @@ def _blocks(text: str) -> Iterator[Span]:
         rest = _REST.match(text, found.end())
         place = stop.end() if stop else rest.end() if rest else found.end()
         yield "private key", found.start(), place
+
+
+# -- card numbers, and the codes that go with them ---------------------------------------------------------------------
+
+
+_NUMBER = re.compile(
+    r"(?<![\w.])(?<!\w-)(?:"
+    r"(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|64[4-9]\d|65\d\d|35[2-8]\d|62\d\d)([ -]?)\d{4}\1\d{4}\1\d{4}"
+    r"|3[47]\d\d([ -]?)\d{6}\2\d{5}"
+    r"|3(?:0[0-5]|[689]\d)\d([ -]?)\d{6}\3\d{4}"
+    r")(?![\w]|[.-]\d)",
+    re.ASCII,
+)
+_CODE = re.compile(
+    r"(?<![A-Za-z])(?:cvv2?|cvc2?|cid|card security code|card verification (?:code|number|value))"
+    r"(?: (?:code|number))?(?: is| was)?[ \t]{0,4}[:=#]?[ \t]{0,4}(\d{3,4})(?![\d.])",
+    re.ASCII | re.IGNORECASE,
+)
+_PIN = re.compile(
+    r"(?<![A-Za-z])(?:PIN|[Pp]in (?:code|number))(?: (?:for|of)(?: [\w'-]{1,20}){1,4}?)?"
+    r"(?: is| was|[ \t]{0,4}[:=])[ \t]{0,4}(\d{4,8})(?![\w.])",
+    re.ASCII,
+)
+
+
+def cards(text: str) -> Iterator[Span]:
+    """The card numbers in a text, and the codes that are named as one."""
+    for found in _NUMBER.finditer(text):
+        digits = found[0].replace(" ", "").replace("-", "")
+        if len(set(digits)) > 1 and _is_right(digits):
+            yield "card number", *found.span()
+    for found in _CODE.finditer(text):
+        yield "card code", *found.span(1)
+    for found in _PIN.finditer(text):
+        yield "PIN", *found.span(1)
+
+
+def _is_right(digits: str) -> bool:
+    """The Luhn check."""
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+    return (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0
+
+
+# -- secrets as programs pass them on: in addresses, in headers, on command lines --------------------------------------
+
+
+_ADDRESS = re.compile(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
+_BEARER = re.compile(r"(?<![A-Za-z])bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE | re.ASCII)
+_HEADER = re.compile(
+    r"authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|negotiate)[ \t]{1,4})?"
+    r"([^\s\"',;]{8,}+)",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(
+    r"(?<![\w-])(set-)?cookie[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?"
+    r"([\w.!#$%&*+^`|~-]{1,64}=[^\s;\"',]{6,}+)((?>(?:;[ \t]{0,4}[\w.!#$%&*+^`|~-]{1,64}=[^\s;\"',]*+)*))",
+    re.IGNORECASE,
+)
+_CURL = re.compile(r"(?:curl|wget|http)\b[^\n]{0,120}?[ \t](?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{1,256})")
+_SSHPASS = re.compile(r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,256})")
+_NETRC = re.compile(r"(?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S{1,256})")
+
+
+def passed_on(text: str, low: str) -> Iterator[Span]:
+    """What stands in addresses, headers and commands. `low` is the text in small letters."""
+    if "://" in text:
+        yield from _in_addresses(text)
+    if "bearer" in low:
+        yield from (("bearer token", *found.span(1)) for found in _BEARER.finditer(text) if _has_digit(found[1]))
+    if "authorization" in low:
+        yield from (("authorization", *found.span(1)) for found in _HEADER.finditer(text) if not is_none(found[1]))
+    if "cookie" in low:
+        yield from _in_cookies(text)
+    for sign, pattern in (("-u", _CURL), ("--user", _CURL), ("sshpass", _SSHPASS), ("login", _NETRC)):
+        if sign in low:
+            yield from (("password", *found.span(1)) for found in pattern.finditer(text) if not is_none(found[1]))
+
+
+def _in_addresses(text: str) -> Iterator[Span]:
+    """The password of `scheme://user:password@host`: up to the last @ before the host."""
+    for found in _ADDRESS.finditer(text):
+        end = found[1].rfind("@")
+        if end > 0 and not is_none(found[1][:end]):
+            yield "password", found.start(1), found.start(1) + end
+
+
+def _in_cookies(text: str) -> Iterator[Span]:
+    for found in _COOKIE.finditer(text):
+        name = found[2].partition("=")[0]
+        start = found.start(2) + len(name) + 1 if found[1] else found.start(2)
+        end = found.end(2) if found[1] else found.end(3)
+        if not is_none(text[start:end]):
+            yield "cookie", start, end
+
+
+def _has_digit(text: str) -> bool:
+    return any(letter.isdigit() for letter in text)
+
+
+# -- the words by which a stated secret is known, and those that show that none is stated ------------------------------
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# What may stand for a secret and is none: placeholders, names of types, and the words of whoever hid it.
+NONE = _set(
+    "none null nil n/a na undefined true false yes no empty blank redacted hidden masked removed unknown tbd todo"
+    " placeholder example changeme change_me change-me password passwd passphrase pass pwd secret token string str"
+    " text bytes int integer float number bool boolean any object optional required varchar char env environ default"
+    " secretstr securestring nullable self none. null, xxx xxxx ... … *** ****** sample dummy test testing foo bar baz"
+    " foobar value key api_key apikey your my the a an it user username admin@ prompt stdin input ask file -"
+)
+# After "the password is": what says something about it instead of saying it.
+ABOUT = _set(
+    "strong weak required wrong right correct incorrect invalid valid good bad long short too not no never always"
+    " in on at by for from with without under inside behind of to as the a an my your our his her their its this that"
+    " these those there here what where when why how who which whatever same different similar other another new old"
+    " known unknown safe unsafe secure insecure empty missing mandatory optional case secret private public plain"
+    " simple complex complicated easy hard difficult impossible possible only just still now also already currently"
+    " really very quite so more less at-rest ok okay fine gone lost broken stale fresh unique common default due"
+    " about all any both each every everywhere nowhere somewhere somehow up down out off over until unless if whether"
+    " because since been being be become sure certain probably likely maybe perhaps available unavailable active"
+    " inactive sensitive insensitive important irrelevant relevant enough ready nothing something everything anything"
+    " one two three four five six seven eight nine ten none null must should can cannot may might will would could"
+    " does do did has have had it he she they we you i and or but then than policy manager reset field prompt hash"
+    " bcrypt argon2 argon2id scrypt pbkdf2 sha md5 sha1 sha-1 sha256 sha-256 sha512 sha-512 hmac base64 utf-8 utf8"
+    " oauth oauth2 sso mfa 2fa totp ldap ascii hex plaintext cleartext 1password lastpass bitwarden keepass vault"
+    " security obsolete blank tbd todo redacted hidden masked n/a true false pending rotten garbage theirs mine ours"
+    " yours enabled disabled trivial authentication login ist sind nicht noch auch falsch richtig sicher unsicher"
+)
+ENDINGS = ("ed", "ing", "able", "ible", "ive", "ful", "less", "ly", "ous", "n't", "ent", "ory")
+UNITS = _set(
+    "characters character chars char digits digit letters letter days day hours hour minutes minute months month weeks"
+    " week years year times long words word bytes bits attempts tries symbols or to and of seconds more"
+)
+FUNCTION = _set(
+    "the a an of to in is are was be been and or not no for with by it its at on that this these those has have had"
+    " must should can will would your my our his her their too so very than as if when where we you i they he she do"
+    " does use used from into about"
+)
+OWN_NAMES = (  # where a program keeps a secret, so that naming it says nothing
+    "self", "this", "config", "cfg", "conf", "settings", "os", "process", "env", "args", "opts", "options", "request",
+    "req", "user", "data", "params", "ctx", "app", "props", "state", "secrets", "vault", "db", "row", "form", "body",
+    "input", "event", "context", "creds", "credentials", "var", "local", "module", "steps", "inputs", "keyring",
+)  # fmt: skip
+
+
+# -- secrets that are known because somebody says what they are: "the password is …", `api_key=…`, `Beare --------------
+
+
+_NAMED = re.compile(
+    r"(?P<phrase>passphrase|seed phrase|recovery phrase)"
+    r"|(?P<word>password|passwort|kennwort|passwd|passcode|contraseña|mot de passe|wachtwoord|senha|pwd"
+    r"|(?<![a-z])pass(?=[\"']?[ \t]{0,4}[:=])|(?<![a-z0-9])pw(?=[\"']?[ \t]{0,4}[:=]| is ))"
+    r"|(?P<key>api[ _-]?key|secret[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key"
+    r"|licen[cs]e[ _-]?key|recovery[ _-]?(?:key|code)|backup[ _-]?code|secret|token|credentials?|accountkey"
+    r"|(?:phpsessid|jsessionid|connect\.sid|sessionid)(?==))",
+    re.IGNORECASE,
+)
+_LINK = re.compile(
+    r"\d{0,3}[\"'`*_\])]{0,4}(?:"
+    r"(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
+    r"|(?: (?:for|to|of|on|at|in)(?: (?!is\b|was\b)[\w@.'/-]{1,40}+){1,5}?)?(?:"
+    r"(?P<equals>[ \t]{0,8}(?::=|=>|->|→|={1,2})[ \t]{0,8})"
+    r"|(?P<prose>(?: (?:is|was|are|equals|ist|lautet|es|est|é)|['’]s)"
+    r"(?: (?:now|currently|still|simply|just|set to))?:?[ \t]{1,4}(?:=[ \t]{1,4})?)"
+    r"|(?P<colon>[ \t]{0,8}:[*_]{0,2}[ \t]{0,8})(?!//))"
+    r"|(?P<to>(?: for(?: [\w@.'-]{1,40}+){1,4}?)? (?:has been |was )?(?:changed |reset |set )?to[ \t]{1,4})"
+    r"|(?P<beside>[ \t]{1,4}))",
+    re.IGNORECASE,
+)
+_CLOSING = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
+_VALUE = re.compile(
+    r"(?>(?:[^\s,;&|\"'`”’»<\\]++|(?![,;&|](?:\s|$|[\w.-]{1,40}=)|[\"'`”’»](?:[\s,;:.)\]}]|$)|</|\\n)\S)+)"
+)
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]", re.ASCII)
+_DOTTED = re.compile(rf"(?:{'|'.join(OWN_NAMES)})\.[\w.]+$", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$(?:\(|\{|env:|[A-Z_][A-Z0-9_]*$)|%[A-Z_]+%$|\{\{|\$\{|#\{|<%|%\(|%s$|\{\w*\}$|:\w+$")
+_PLAIN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*$")
+_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+_SENTENCE = re.compile(r"[^\n.;,!?\"]{1,200}")
+_BEFORE = re.compile(r"(?:^|[\s\"'`(])([^\s\"'`]{5,64})[\"'`]? (?:is|as) (?:my|the|our|your|her|his|their|a)"
+                     r" (?:[\w-]{1,20} ){0,2}$")  # fmt: skip
+_NUMBERED = re.compile(r"[A-Z]{2,}-?\d|v?\d+[.:/-]|\d+[A-Za-z]{1,3}$")  # RFC8018, v1.2, 2026-05-03, 30min
+_NO_BEGINNING = (WALL, "<", "your", "my_", "my-", "/", "./", "~/", "op://", "vault:")
+_NUMBERED_NAME = re.compile(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNORECASE)
+
+
+def stated(text: str) -> Iterator[Span]:
+    """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
+    place = 0
+    while named := _NAMED.search(text, place):
+        place = named.end()
+        kind = "passphrase" if named["phrase"] else "password" if named["word"] else _called(named["key"])
+        if kind == "password" and (before := _said_before(text, named.start())):
+            yield kind, *before
+        found, place = _said_after(text, named, kind)
+        if found:
+            yield kind, *found
+
+
+def _called(key: str) -> str:
+    name = key.lower()
+    if "token" in name:
+        return "token"
+    return "cookie" if "sess" in name or name == "connect.sid" else "secret" if name.startswith("secret") else "key"
+
+
+def _said_before(text: str, end: int) -> tuple[int, int] | None:
+    """ "hunter2 is my password"."""
+    start = max(0, end - 140)
+    found = _BEFORE.search(text[start:end])
+    if found and _is_odd(found[1]) and not is_none(found[1]):
+        return start + found.start(1), start + found.end(1)
+    return None
+
+
+def _said_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:
+    """What is said to be the secret, and from where to go on."""
+    link = _LINK.match(text, named.end())
+    if link is None:
+        return None, named.end()
+    how = link.lastgroup or ""
+    if how == "beside" and _is_flag(text, named.start()):
+        how = "equals"
+    found, end = _judged(text, link.end(), kind, how)
+    if found is None and how != "to" and text.startswith(" to ", named.end()):  # "to" may lead to the value, too
+        found, end = _judged(text, named.end() + 4, kind, "to")
+    return found, end if found or end - link.end() > 200 else named.end()
+
+
+def _judged(text: str, start: int, kind: str, how: str) -> tuple[tuple[int, int] | None, int]:
+    """The value that stands there, if it is one; and where it ends in any case."""
+    start, end, is_quoted = _value(text, start, how)
+    value = text[start:end]
+    if kind == "passphrase" and not is_quoted and (whole := _phrase(text, start, how)):
+        return (start, whole), whole
+    is_one = _is_password(text, value, end, how) if kind in ("password", "passphrase") else _is_key(value, how)
+    return ((start, end) if value and is_one and not is_none(value) else None), end
+
+
+def _is_flag(text: str, start: int) -> bool:
+    """Whether the word is an option on a command line: `--db-password`."""
+    before = text[max(0, start - 40) : start]
+    return before.rpartition(" ")[2].startswith("--")
+
+
+def _value(text: str, start: int, how: str) -> tuple[int, int, bool]:
+    """From where to where the value goes, without its quotes, and whether it had any."""
+    closing = _CLOSING.get(text[start : start + 1])
+    if closing:
+        line = text[start + 1 : start + 301].partition("\n")[0]
+        inside, found, _ = line.partition(closing)
+        if found:
+            return start + 1, start + 1 + len(inside), True
+        start += 1
+    found_value = _VALUE.match(text, start)
+    if found_value is None:
+        return start, start, False
+    end = found_value.end()
+    ending = ".,;:!?)]}>\"'*|" if how in ("prose", "to", "beside") else ".,;)]}\"'*|"
+    return start, start + len(text[start:end].rstrip(ending)), False
+
+
+def _phrase(text: str, start: int, how: str) -> int:
+    """Where a passphrase of several words ends; 0 if this is a sentence about one, or a single word."""
+    found = _SENTENCE.match(text, start)
+    words = found[0].split() if found else []
+    if found is None or len(words) < 3 or words[0].startswith((WALL, "<", "$", "{")):
+        return 0
+    plain = [word.lower() for word in words]
+    if how != "equals" and (any(word in FUNCTION for word in plain) or len(words) > 24):
+        return 0
+    return found.start() + len(found[0].rstrip())
+
+
+def _is_password(text: str, value: str, end: int, how: str) -> bool:
+    if how == "beside":
+        return _is_unlike_a_name(value)
+    if how == "colon" and value.endswith(":"):  # a key of its own
+        return False
+    after = _NEXT_WORD.match(text, end)
+    following = after[1].lower() if after else ""
+    if value.isdigit():
+        return len(value) >= 4 and following not in UNITS and how != "to"
+    if how in ("prose", "to") or _PLAIN.match(value):
+        word = value.lower()
+        if word in ABOUT or word.endswith(ENDINGS) or _is_about(word):
+            return how == "equals" and word not in ABOUT
+    if _PLAIN.match(value):
+        if how == "quoted":
+            return False
+        return how == "equals" or (how != "to" and len(value) > 3 and following in ("", "and", "for"))
+    return _is_odd(value) if how in ("to", "quoted", "prose") else len(value) > 2
+
+
+def _is_unlike_a_name(value: str) -> bool:
+    """What stands right behind the word is a password only if no name looks like it: "password hunter22"."""
+    numbers = sum(letter.isdigit() for letter in value)
+    is_plain = value.lower() in ABOUT or _NUMBERED.match(value) is not None
+    return len(value) > 5 and numbers > 1 and numbers < len(value) and _is_odd(value) and not is_plain
+
+
+def _is_about(word: str) -> bool:
+    """Compounds that describe: case-sensitive, well-known, SHA-256-hashed, 12-character."""
+    last = word.rpartition("-")[2]
+    return last != word and (last in ABOUT or last in UNITS or last.endswith(ENDINGS))
+
+
+def _is_odd(value: str) -> bool:
+    """Letters with digits, or with signs, or with capitals inside: no word of a language."""
+    has_letter = any(letter.isalpha() for letter in value)
+    has_digit = any(letter.isdigit() for letter in value)
+    has_sign = any(not letter.isalnum() and letter not in "-_'’./:" for letter in value)
+    has_capital = any(letter.isupper() for letter in value[1:]) and any(letter.islower() for letter in value)
+    return len(value) > 3 and ((has_letter and (has_digit or has_capital)) or has_sign)
+
+
+def _is_key(value: str, how: str) -> bool:
+    """Whether it looks drawn by chance. What stands right behind the word must be long, too."""
+    if len(value) < 8 or "://" in value or value.count(" "):
+        return False
+    if _CALL.match(value) or value.startswith(("/", "./", "~/")):
+        return False
+    parts = re.split(r"[-_.:/+=]", value)
+    if any(len(part) >= 20 and _mixes(part) for part in parts):
+        return True
+    if how == "beside":
+        return False
+    drawn = [part for part in parts if len(part) >= 4 and _mixes(part) and not _NUMBERED_NAME.fullmatch(part)]
+    return bool(drawn) and (len(value) >= 12 or how == "equals")
+
+
+def _mixes(part: str) -> bool:
+    has_digit = any(letter.isdigit() for letter in part)
+    has_letter = any(letter.isalpha() for letter in part)
+    is_cased = any(letter.isupper() for letter in part) and any(letter.islower() for letter in part)
+    return (has_digit and has_letter) or (is_cased and len(part) >= 24)
+
+
+def is_none(value: str) -> bool:
+    """Whether what stands where a secret would is plainly none: a placeholder, a type, a piece of code."""
+    low = value.strip().lower()
+    if not low or low in NONE or low.startswith(_NO_BEGINNING):
+        return True
+    if len(set(low)) == 1 and not low.isdigit():
+        return True
+    if any(word in low for word in ("placeholder", "redacted", "xxxx", "****", "••••", "example")):
+        return True
+    return bool(_VARIABLE.match(value) or _CALL.match(value) or _DOTTED.match(value))
