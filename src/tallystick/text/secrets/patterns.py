@@ -1,114 +1,118 @@
-"""Secrets that are known by their shape: keys and tokens whose makers gave them a beginning of their own.
+"""Patterns of secrets: those with a shape of their own, those passed on by programs, and those that are named.
 
-Each row says what it is, which letters must stand in a text before anything is looked for, and the pattern. No pattern
-goes back over what it has read, so a text is read in time that grows with its length, whatever stands in it.
+- Keys and tokens whose makers gave them a fixed beginning. What has no such shape (a UUID, a hash, forty characters)
+  is no secret by itself.
+- Card numbers: begun, long and grouped as an issuer's, with a right last digit (the Luhn check, which nine of ten other
+  numbers fail). An IBAN is no secret. National identity numbers are not looked for: too many look like any number.
+- Secrets in URLs, headers and command lines.
+- What is called one: "the password is …", `api_key=…`. A password may look like anything, so what follows the word is
+  taken for one unless it plainly is none: a placeholder, a type, code, the rest of a sentence about passwords. What is
+  called a key, a token or a secret counts only if it also looks random.
 
-What has no shape of its own (a UUID, a hash, forty letters) is no secret by itself: see `secrets_stated`.
+No pattern goes back over what it has read: the time grows with the length of the text, whatever is in it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 Span = tuple[str, int, int]  # kind, from, to
-WALL = "\ufdd0"  # no letter of any language: it stands where a secret was masked already
-
-_ALONE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
-
-
-class Shape(NamedTuple):
-    """One kind of secret. What fits the pattern is one if `is_one` says so too."""
-
-    kind: str
-    signs: tuple[str, ...]  # one of them stands in every text that holds one
-    pattern: re.Pattern[str]
-    is_one: Callable[[str], bool] | None = None
+Check = Callable[[str], bool]
+WALL = "\ufdd0"  # no character of any language: it is put where a secret was masked already
 
 
-def _shape(
-    kind: str, signs: str, pattern: str, is_one: Callable[[str], bool] | None = None, before: str = _ALONE
-) -> Shape:
-    return Shape(kind, tuple(signs.split()), re.compile(before + pattern, re.ASCII), is_one)
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
-def _is_drawn(token: str) -> bool:
-    """Whether it was drawn by chance: no name in small letters, and not the same few letters over and over."""
+def _has_both_cases(text: str) -> bool:
+    return any(map(str.isupper, text)) and any(map(str.islower, text))
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def _is_random(token: str) -> bool:
+    """Random: no name in lowercase, and not the same few characters over and over."""
     body = token.rpartition("-")[2] if token.count("-") < 5 else token
-    has_digit = any(letter.isdigit() for letter in token)
-    is_mixed = any(letter.isupper() for letter in token) and any(letter.islower() for letter in token)
-    return has_digit and len(set(body)) > 7 and (is_mixed or len(body) >= 32)
+    return _has_digit(token) and len(set(body)) > 7 and (_has_both_cases(token) or len(body) >= 32)
 
 
-def _is_many(token: str) -> bool:
-    """Not a row of the same letter, as examples have it."""
+def _is_varied(token: str) -> bool:
+    """Not a row of the same character, as in examples."""
     return len(set(token[4:])) > 5
 
 
-SHAPES: tuple[Shape, ...] = (
-    _shape("AWS access key", "AKIA ASIA", r"(?:AKIA|ASIA)[0-9A-Z]{16}" + _END, _is_many),
-    _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+", _is_many),
-    _shape("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,}+", _is_many),
-    _shape("GitLab token", "glpat- gldt- glrt- glptt-", r"gl(?:pat|dt|rt|ptt)-[\w-]{20,}+", _is_many),
-    _shape("Slack token", "xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,}+", _is_many),
-    _shape("Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/-]{20,}+"),
-    _shape("Discord webhook", "/api/webhooks/", r"(?:discord|discordapp)\.com/api/webhooks/\d{16,}+/[\w-]{40,}+"),
-    _shape("Stripe key", "_live_ _test_", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+", _is_many),
-    _shape("Stripe key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}+", _is_many),
-    _shape("Google API key", "AIza", r"AIza[\w-]{35}(?![\w-])", _is_many),
-    _shape("Google token", "ya29. GOCSPX-", r"(?:ya29\.|GOCSPX-)[\w-]{20,}+", _is_many),
-    _shape("API key", "sk-", r"sk-[\w-]{20,}+", _is_drawn),
-    _shape("API key", "gsk_ xai- pplx- r8_", r"(?:gsk_|xai-|pplx-|r8_)[A-Za-z0-9]{32,}+", _is_drawn),
-    _shape("npm token", "npm_", r"npm_[A-Za-z0-9]{36}" + _END, _is_many),
-    _shape("PyPI token", "pypi-", r"pypi-[\w-]{40,}+", _is_many),
-    _shape("SendGrid key", "SG.", r"SG\.[\w-]{20,24}\.[\w-]{40,46}(?![\w-])"),
-    _shape("Twilio key", "SK", r"SK[0-9a-f]{32}" + _END, _is_many),
-    _shape("Telegram bot token", ":", r"\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])", _is_drawn),
-    _shape("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}+", _is_many),
-    _shape("DigitalOcean token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}" + _END),
-    _shape("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}" + _END),
-    _shape("Databricks token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + _END),
-    _shape("Mailgun key", "key-", r"key-[0-9a-f]{32}" + _END),
-    _shape("Vault token", "hvs.", r"hvs\.[\w-]{24,}+", _is_drawn),
-    _shape("Docker token", "dckr_pat_", r"dckr_pat_[\w-]{20,}+", _is_many),
-    _shape("Atlassian token", "ATATT3", r"ATATT3[\w=-]{40,}+"),
-    _shape("Linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{32,}+", _is_many),
-    _shape("Notion token", "ntn_", r"ntn_[A-Za-z0-9]{40,}+", _is_many),
-    _shape("Figma token", "figd_", r"figd_[\w-]{32,}+", _is_many),
-    _shape("Grafana token", "glsa_ glc_", r"gl(?:sa|c)_[\w=+/-]{32,}+", _is_many),
-    _shape("Supabase token", "sbp_", r"sbp_[0-9a-f]{40}" + _END, _is_many),
-    _shape("RubyGems key", "rubygems_", r"rubygems_[0-9a-f]{48}" + _END, _is_many),
-    _shape("Azure storage key", "AccountKey=", r"[A-Za-z0-9+/]{80,}+={0,2}", before="(?<=AccountKey=)"),
-    _shape("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
-    _shape("JWT", "eyJ", r"eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", before=r"(?<![\w-])"),
-)
+_ALONE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 
+# Kind; texts of which one is in every text with such a secret; pattern (after no letter or digit); a further check.
+_SHAPES: tuple[tuple[str, str, str, Check | None], ...] = (
+    ("AWS access key", "AKIA ASIA", r"(?:AKIA|ASIA)[0-9A-Z]{16}" + _END, _is_varied),
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+", _is_varied),
+    ("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,}+", _is_varied),
+    ("GitLab token", "glpat- gldt- glrt- glptt-", r"gl(?:pat|dt|rt|ptt)-[\w-]{20,}+", _is_varied),
+    ("Slack token", "xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,}+", _is_varied),
+    ("Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/-]{20,}+", None),
+    ("Discord webhook", "/api/webhooks/", r"(?:discord|discordapp)\.com/api/webhooks/\d{16,}+/[\w-]{40,}+", None),
+    ("Stripe key", "_live_ _test_", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+", _is_varied),
+    ("Stripe key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}+", _is_varied),
+    ("Google API key", "AIza", r"AIza[\w-]{35}(?![\w-])", _is_varied),
+    ("Google token", "ya29. GOCSPX-", r"(?:ya29\.|GOCSPX-)[\w-]{20,}+", _is_varied),
+    ("API key", "sk-", r"sk-[\w-]{20,}+", _is_random),
+    ("API key", "gsk_ xai- pplx- r8_", r"(?:gsk_|xai-|pplx-|r8_)[A-Za-z0-9]{32,}+", _is_random),
+    ("npm token", "npm_", r"npm_[A-Za-z0-9]{36}" + _END, _is_varied),
+    ("PyPI token", "pypi-", r"pypi-[\w-]{40,}+", _is_varied),
+    ("SendGrid key", "SG.", r"SG\.[\w-]{20,24}\.[\w-]{40,46}(?![\w-])", None),
+    ("Twilio key", "SK", r"SK[0-9a-f]{32}" + _END, _is_varied),
+    ("Telegram bot token", ":", r"\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])", _is_random),
+    ("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}+", _is_varied),
+    ("DigitalOcean token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}" + _END, None),
+    ("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}" + _END, None),
+    ("Databricks token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + _END, None),
+    ("Mailgun key", "key-", r"key-[0-9a-f]{32}" + _END, None),
+    ("Vault token", "hvs.", r"hvs\.[\w-]{24,}+", _is_random),
+    ("Docker token", "dckr_pat_", r"dckr_pat_[\w-]{20,}+", _is_varied),
+    ("Atlassian token", "ATATT3", r"ATATT3[\w=-]{40,}+", None),
+    ("Linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{32,}+", _is_varied),
+    ("Notion token", "ntn_", r"ntn_[A-Za-z0-9]{40,}+", _is_varied),
+    ("Figma token", "figd_", r"figd_[\w-]{32,}+", _is_varied),
+    ("Grafana token", "glsa_ glc_", r"gl(?:sa|c)_[\w=+/-]{32,}+", _is_varied),
+    ("Supabase token", "sbp_", r"sbp_[0-9a-f]{40}" + _END, _is_varied),
+    ("RubyGems key", "rubygems_", r"rubygems_[0-9a-f]{48}" + _END, _is_varied),
+    ("Azure storage key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{80,}+={0,2}", None),
+    ("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+", None),
+    ("JWT", "eyJ", r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", None),
+)
+_COMPILED = [
+    (kind, starts.split(), re.compile(form if form.startswith("(?<") else _ALONE + form, re.ASCII), check)
+    for kind, starts, form, check in _SHAPES
+]
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
 _STOP = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
 _REST = re.compile(r"[A-Za-z0-9+/=\s:,\\.-]*+", re.ASCII)
 _FORTY = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])", re.ASCII)
-_BESIDE = 200  # letters between an AWS key's two halves
+_NEAR = 200  # characters between an AWS key's two halves
 
 
 def shaped(text: str) -> Iterator[Span]:
     """Everything in a text that has the shape of a secret. Pieces may overlap."""
-    for shape in SHAPES:
-        if any(sign in text for sign in shape.signs):
-            for found in shape.pattern.finditer(text):
-                if shape.is_one is None or shape.is_one(found[0]):
-                    yield shape.kind, *found.span()
-                    if shape.kind == "AWS access key":
+    for kind, starts, form, check in _COMPILED:
+        if any(start in text for start in starts):
+            for found in form.finditer(text):
+                if check is None or check(found[0]):
+                    yield kind, *found.span()
+                    if kind == "AWS access key":
                         yield from _other_half(text, *found.span())
     if "PRIVATE KEY" in text:
         yield from _blocks(text)
 
 
 def _other_half(text: str, start: int, end: int) -> Iterator[Span]:
-    """The secret that goes with an AWS key: forty letters beside it, drawn by chance."""
-    low = max(0, start - _BESIDE)
-    for found in _FORTY.finditer(text[low : end + _BESIDE]):
-        if _is_drawn(found[0]) and any(letter.isupper() for letter in found[0]):
+    """The secret that goes with an AWS key: forty random characters near it."""
+    low = max(0, start - _NEAR)
+    for found in _FORTY.finditer(text[low : end + _NEAR]):
+        if _is_random(found[0]) and any(map(str.isupper, found[0])):
             yield "AWS secret key", low + found.start(), low + found.end()
 
 
@@ -124,7 +128,7 @@ def _blocks(text: str) -> Iterator[Span]:
         yield "private key", found.start(), place
 
 
-# -- card numbers, and the codes that go with them ---------------------------------------------------------------------
+# -- cards -------------------------------------------------------------------------------------------------------------
 
 
 _NUMBER = re.compile(
@@ -151,21 +155,14 @@ def cards(text: str) -> Iterator[Span]:
     """The card numbers in a text, and the codes that are named as one."""
     for found in _NUMBER.finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
-        if len(set(digits)) > 1 and _is_right(digits):
+        doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+        if len(set(digits)) > 1 and (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0:  # the Luhn check
             yield "card number", *found.span()
-    for found in _CODE.finditer(text):
-        yield "card code", *found.span(1)
-    for found in _PIN.finditer(text):
-        yield "PIN", *found.span(1)
+    yield from (("card code", *found.span(1)) for found in _CODE.finditer(text))
+    yield from (("PIN", *found.span(1)) for found in _PIN.finditer(text))
 
 
-def _is_right(digits: str) -> bool:
-    """The Luhn check."""
-    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
-    return (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0
-
-
-# -- secrets as programs pass them on: in addresses, in headers, on command lines --------------------------------------
+# -- URLs, headers, command lines --------------------------------------------------------------------------------------
 
 
 _ADDRESS = re.compile(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
@@ -186,9 +183,12 @@ _NETRC = re.compile(r"(?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}
 
 
 def passed_on(text: str, low: str) -> Iterator[Span]:
-    """What stands in addresses, headers and commands. `low` is the text in small letters."""
+    """The secrets in URLs, headers and commands. `low` is the text in lowercase."""
     if "://" in text:
-        yield from _in_addresses(text)
+        for found in _ADDRESS.finditer(text):  # scheme://user:password@host, up to the last @ before the host
+            end = found[1].rfind("@")
+            if end > 0 and not is_none(found[1][:end]):
+                yield "password", found.start(1), found.start(1) + end
     if "bearer" in low:
         yield from (("bearer token", *found.span(1)) for found in _BEARER.finditer(text) if _has_digit(found[1]))
     if "authorization" in low:
@@ -200,14 +200,6 @@ def passed_on(text: str, low: str) -> Iterator[Span]:
             yield from (("password", *found.span(1)) for found in pattern.finditer(text) if not is_none(found[1]))
 
 
-def _in_addresses(text: str) -> Iterator[Span]:
-    """The password of `scheme://user:password@host`: up to the last @ before the host."""
-    for found in _ADDRESS.finditer(text):
-        end = found[1].rfind("@")
-        if end > 0 and not is_none(found[1][:end]):
-            yield "password", found.start(1), found.start(1) + end
-
-
 def _in_cookies(text: str) -> Iterator[Span]:
     for found in _COOKIE.finditer(text):
         name = found[2].partition("=")[0]
@@ -217,18 +209,14 @@ def _in_cookies(text: str) -> Iterator[Span]:
             yield "cookie", start, end
 
 
-def _has_digit(text: str) -> bool:
-    return any(letter.isdigit() for letter in text)
-
-
-# -- the words by which a stated secret is known, and those that show that none is stated ------------------------------
+# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# What may stand for a secret and is none: placeholders, names of types, and the words of whoever hid it.
+# What may be in the place of a secret and is none: placeholders, names of types, and the words of whoever hid it.
 NONE = _set(
     "none null nil n/a na undefined true false yes no empty blank redacted hidden masked removed unknown tbd todo"
     " placeholder example changeme change_me change-me password passwd passphrase pass pwd secret token string str"
@@ -236,7 +224,7 @@ NONE = _set(
     " secretstr securestring nullable self none. null, xxx xxxx ... … *** ****** sample dummy test testing foo bar baz"
     " foobar value key api_key apikey your my the a an it user username admin@ prompt stdin input ask file -"
 )
-# After "the password is": what says something about it instead of saying it.
+# After "the password is": what says something about it instead of giving it.
 ABOUT = _set(
     "strong weak required wrong right correct incorrect invalid valid good bad long short too not no never always"
     " in on at by for from with without under inside behind of to as the a an my your our his her their its this that"
@@ -271,7 +259,7 @@ OWN_NAMES = (  # where a program keeps a secret, so that naming it says nothing
 )  # fmt: skip
 
 
-# -- secrets that are known because somebody says what they are: "the password is …", `api_key=…`, `Beare --------------
+# -- named secrets -----------------------------------------------------------------------------------------------------
 
 
 _NAMED = re.compile(
@@ -316,23 +304,21 @@ def stated(text: str) -> Iterator[Span]:
     """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
     place = 0
     while named := _NAMED.search(text, place):
-        place = named.end()
-        kind = "passphrase" if named["phrase"] else "password" if named["word"] else _called(named["key"])
-        if kind == "password" and (before := _said_before(text, named.start())):
+        kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
+        if kind == "password" and (before := _value_before(text, named.start())):
             yield kind, *before
-        found, place = _said_after(text, named, kind)
+        found, place = _value_after(text, named, kind)
         if found:
             yield kind, *found
 
 
-def _called(key: str) -> str:
-    name = key.lower()
+def _kind_of(name: str) -> str:
     if "token" in name:
         return "token"
     return "cookie" if "sess" in name or name == "connect.sid" else "secret" if name.startswith("secret") else "key"
 
 
-def _said_before(text: str, end: int) -> tuple[int, int] | None:
+def _value_before(text: str, end: int) -> tuple[int, int] | None:
     """ "hunter2 is my password"."""
     start = max(0, end - 140)
     found = _BEFORE.search(text[start:end])
@@ -341,14 +327,14 @@ def _said_before(text: str, end: int) -> tuple[int, int] | None:
     return None
 
 
-def _said_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:
-    """What is said to be the secret, and from where to go on."""
+def _value_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:
+    """The value that is named, and from where to go on."""
     link = _LINK.match(text, named.end())
     if link is None:
         return None, named.end()
     how = link.lastgroup or ""
-    if how == "beside" and _is_flag(text, named.start()):
-        how = "equals"
+    if how == "beside" and text[max(0, named.start() - 40) : named.start()].rpartition(" ")[2].startswith("--"):
+        how = "equals"  # an option on a command line: `--db-password`
     found, end = _judged(text, link.end(), kind, how)
     if found is None and how != "to" and text.startswith(" to ", named.end()):  # "to" may lead to the value, too
         found, end = _judged(text, named.end() + 4, kind, "to")
@@ -356,7 +342,7 @@ def _said_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, 
 
 
 def _judged(text: str, start: int, kind: str, how: str) -> tuple[tuple[int, int] | None, int]:
-    """The value that stands there, if it is one; and where it ends in any case."""
+    """The value at that place, if it is a secret; and where it ends in any case."""
     start, end, is_quoted = _value(text, start, how)
     value = text[start:end]
     if kind == "passphrase" and not is_quoted and (whole := _phrase(text, start, how)):
@@ -365,27 +351,19 @@ def _judged(text: str, start: int, kind: str, how: str) -> tuple[tuple[int, int]
     return ((start, end) if value and is_one and not is_none(value) else None), end
 
 
-def _is_flag(text: str, start: int) -> bool:
-    """Whether the word is an option on a command line: `--db-password`."""
-    before = text[max(0, start - 40) : start]
-    return before.rpartition(" ")[2].startswith("--")
-
-
 def _value(text: str, start: int, how: str) -> tuple[int, int, bool]:
     """From where to where the value goes, without its quotes, and whether it had any."""
     closing = _CLOSING.get(text[start : start + 1])
     if closing:
-        line = text[start + 1 : start + 301].partition("\n")[0]
-        inside, found, _ = line.partition(closing)
+        inside, found, _ = text[start + 1 : start + 301].partition("\n")[0].partition(closing)
         if found:
             return start + 1, start + 1 + len(inside), True
         start += 1
-    found_value = _VALUE.match(text, start)
-    if found_value is None:
+    value = _VALUE.match(text, start)
+    if value is None:
         return start, start, False
-    end = found_value.end()
     ending = ".,;:!?)]}>\"'*|" if how in ("prose", "to", "beside") else ".,;)]}\"'*|"
-    return start, start + len(text[start:end].rstrip(ending)), False
+    return start, start + len(value[0].rstrip(ending)), False
 
 
 def _phrase(text: str, start: int, how: str) -> int:
@@ -394,78 +372,64 @@ def _phrase(text: str, start: int, how: str) -> int:
     words = found[0].split() if found else []
     if found is None or len(words) < 3 or words[0].startswith((WALL, "<", "$", "{")):
         return 0
-    plain = [word.lower() for word in words]
-    if how != "equals" and (any(word in FUNCTION for word in plain) or len(words) > 24):
+    if how != "equals" and (any(word.lower() in FUNCTION for word in words) or len(words) > 24):
         return 0
     return found.start() + len(found[0].rstrip())
 
 
 def _is_password(text: str, value: str, end: int, how: str) -> bool:
-    if how == "beside":
-        return _is_unlike_a_name(value)
+    if how == "beside":  # right after the word, only what no name looks like: "password hunter22"
+        digits = sum(map(str.isdigit, value))
+        is_name = value.lower() in ABOUT or _NUMBERED.match(value) is not None
+        return len(value) > 5 and 1 < digits < len(value) and _is_odd(value) and not is_name
     if how == "colon" and value.endswith(":"):  # a key of its own
         return False
     after = _NEXT_WORD.match(text, end)
     following = after[1].lower() if after else ""
     if value.isdigit():
         return len(value) >= 4 and following not in UNITS and how != "to"
-    if how in ("prose", "to") or _PLAIN.match(value):
+    is_plain = _PLAIN.match(value) is not None
+    if how in ("prose", "to") or is_plain:
         word = value.lower()
-        if word in ABOUT or word.endswith(ENDINGS) or _is_about(word):
+        last = word.rpartition("-")[2]  # of case-sensitive, SHA-256-hashed, 12-character
+        is_about = last != word and (last in ABOUT or last in UNITS or last.endswith(ENDINGS))
+        if word in ABOUT or word.endswith(ENDINGS) or is_about:
             return how == "equals" and word not in ABOUT
-    if _PLAIN.match(value):
+    if is_plain:
         if how == "quoted":
             return False
         return how == "equals" or (how != "to" and len(value) > 3 and following in ("", "and", "for"))
     return _is_odd(value) if how in ("to", "quoted", "prose") else len(value) > 2
 
 
-def _is_unlike_a_name(value: str) -> bool:
-    """What stands right behind the word is a password only if no name looks like it: "password hunter22"."""
-    numbers = sum(letter.isdigit() for letter in value)
-    is_plain = value.lower() in ABOUT or _NUMBERED.match(value) is not None
-    return len(value) > 5 and numbers > 1 and numbers < len(value) and _is_odd(value) and not is_plain
-
-
-def _is_about(word: str) -> bool:
-    """Compounds that describe: case-sensitive, well-known, SHA-256-hashed, 12-character."""
-    last = word.rpartition("-")[2]
-    return last != word and (last in ABOUT or last in UNITS or last.endswith(ENDINGS))
-
-
 def _is_odd(value: str) -> bool:
-    """Letters with digits, or with signs, or with capitals inside: no word of a language."""
-    has_letter = any(letter.isalpha() for letter in value)
-    has_digit = any(letter.isdigit() for letter in value)
-    has_sign = any(not letter.isalnum() and letter not in "-_'’./:" for letter in value)
-    has_capital = any(letter.isupper() for letter in value[1:]) and any(letter.islower() for letter in value)
-    return len(value) > 3 and ((has_letter and (has_digit or has_capital)) or has_sign)
+    """Letters with digits, or with punctuation, or with capitals inside: no word of a language."""
+    has_sign = any(not each.isalnum() and each not in "-_'’./:" for each in value)
+    has_capital = any(map(str.isupper, value[1:])) and any(map(str.islower, value))
+    return len(value) > 3 and ((any(map(str.isalpha, value)) and (_has_digit(value) or has_capital)) or has_sign)
 
 
 def _is_key(value: str, how: str) -> bool:
-    """Whether it looks drawn by chance. What stands right behind the word must be long, too."""
+    """Whether it looks random. What is right after the word must be long, too."""
     if len(value) < 8 or "://" in value or value.count(" "):
         return False
     if _CALL.match(value) or value.startswith(("/", "./", "~/")):
         return False
     parts = re.split(r"[-_.:/+=]", value)
-    if any(len(part) >= 20 and _mixes(part) for part in parts):
+    if any(len(part) >= 20 and _is_mixed(part) for part in parts):
         return True
     if how == "beside":
         return False
-    drawn = [part for part in parts if len(part) >= 4 and _mixes(part) and not _NUMBERED_NAME.fullmatch(part)]
-    return bool(drawn) and (len(value) >= 12 or how == "equals")
+    mixed = any(len(part) >= 4 and _is_mixed(part) and not _NUMBERED_NAME.fullmatch(part) for part in parts)
+    return mixed and (len(value) >= 12 or how == "equals")
 
 
-def _mixes(part: str) -> bool:
-    has_digit = any(letter.isdigit() for letter in part)
-    has_letter = any(letter.isalpha() for letter in part)
-    is_cased = any(letter.isupper() for letter in part) and any(letter.islower() for letter in part)
-    return (has_digit and has_letter) or (is_cased and len(part) >= 24)
+def _is_mixed(part: str) -> bool:
+    return (_has_digit(part) and any(map(str.isalpha, part))) or (_has_both_cases(part) and len(part) >= 24)
 
 
 def is_none(value: str) -> bool:
-    """Whether what stands where a secret would is plainly none: a placeholder, a type, a piece of code."""
+    """Plainly no secret: a placeholder, a type, code."""
     low = value.strip().lower()
     if not low or low in NONE or low.startswith(_NO_BEGINNING):
         return True

@@ -1,8 +1,12 @@
-"""Words for a time that has its place in the calendar: "3 May", "May 2023", "Q3", "last summer", "at Christmas".
+"""Phrases that name a time, and the words that modify them.
 
-A form is a pattern, over the text in small letters, and a reader. A reader gives nothing where the words mean something
+Three layers: times in the calendar ("3 May", "Q3", "last summer", "at Christmas"), times counted from the moment a text
+was said ("two weeks ago"), and what comes before, after or between them and changes which is meant ("since", "early
+in", "the week before", "from … to …").
+
+A form is a pattern, over the text in lowercase, and a reader. A reader gives nothing where the words mean something
 else ("I may go", "we march on"), and raises ValueError or OverflowError where there is no such day ("30 February").
-No pattern repeats without bound, so that any text is read in a time that grows with its length alone.
+No pattern repeats without bound: the time grows with the length of the text alone.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from tallystick.text.dates.calendar import (
 
 
 class StatedDate(NamedTuple):
-    """A text, the same in small letters, and the time on the wall when it was said."""
+    """A text, the same in lowercase, and the local time when it was said."""
 
     text: str
     low: str
@@ -79,7 +83,7 @@ def which_of(found: Found) -> str:
 
 
 def _of_year(yearly: Yearly, found: Found, said: StatedDate, which: str = "") -> Span:
-    """The one of the year that was said; else the one that `which` chooses."""
+    """The one of the year that is named; else the one that `which` chooses."""
     year: str | None = found["year"]
     if not year:
         return choose(which, said.now, yearly)
@@ -93,7 +97,7 @@ def _number(name: str) -> int:
 
 
 def _small_word(said: StatedDate, at: int) -> bool:
-    """Whether "may" or "march" stands there in small letters, as the verb does."""
+    """Whether this is "may" or "march" in lowercase, as the verb is."""
     return said.low[at : at + 3] in ("may", "mar") and not said.text[at].isupper()
 
 
@@ -116,6 +120,7 @@ def _month(found: Found, said: StatedDate) -> Span | None:
         return None
     number = _number(found["month"])
     return _of_year(lambda year: months(year, number), found, said, which_of(found))
+
 
 
 def _months(found: Found, said: StatedDate) -> Span:
@@ -143,9 +148,6 @@ def _days(found: Found, said: StatedDate) -> Span | None:
     )
 
 
-def _year_first(found: Found, _: StatedDate) -> Span:
-    return days(datetime(int(found["year"]), int(found["month"]), int(found["day"])))
-
 
 def _year_last(found: Found, _: StatedDate) -> Span | None:
     """Day first or month first? Only where one of them is above 12, both are the same, or dots say day first."""
@@ -154,10 +156,6 @@ def _year_last(found: Found, _: StatedDate) -> Span | None:
         return days(datetime(year, other, one))
     return days(datetime(year, one, other)) if other > 12 else None
 
-
-def _quarter(found: Found, said: StatedDate) -> Span:
-    first = int(found["quarter"]) * 3 - 2
-    return _of_year(lambda year: months(year, first, 3, "quarter"), found, said)
 
 
 def _season(found: Found, said: StatedDate) -> Span | None:
@@ -204,13 +202,15 @@ FORMS: tuple[Form, ...] = (
     (rf"(?P<between>between{S}|from{S})?{_DAY}{_TO}(?:{S}of)?{S}(?P<month>{MONTH}){_YEAR}", _days),
     (rf"(?P<between>between{S}|from{S})?(?P<month>{MONTH}){S}{_DAY}{_TO}\b{_YEAR}", _days),
     (rf"(?:between|from){S}(?P<month>{MONTH}){S}(?:and|to|until|till|through){S}(?P<last>{MONTH}){_YEAR}", _months),
-    (r"(?P<year>[12][0-9]{3})[-/](?P<month>[0-9]{1,2})[-/](?P<day>[0-9]{1,2})(?![0-9/-])", _year_first),
+    (r"(?P<year>[12][0-9]{3})[-/](?P<month>[0-9]{1,2})[-/](?P<day>[0-9]{1,2})(?![0-9/-])",
+     lambda found, _: days(datetime(int(found["year"]), int(found["month"]), int(found["day"])))),
     (r"(?P<one>[0-9]{1,2})(?P<mark>[/.])(?P<other>[0-9]{1,2})[/.](?P<year>(?:19|20)[0-9]{2})\b", _year_last),
     (rf"(?:the{S})?{_DAY}(?:{S}of)?{S}(?P<month>{MONTH}){_YEAR}", _day),
     (rf"(?:the{S})?(?P<day>{'|'.join(ORDINALS)})(?P<th>{S}of){S}(?P<month>{MONTH}){_YEAR}", _day),
     (rf"(?P<month>{MONTH}){S}(?:the{S})?{_DAY}\b(?!%|[:.%][0-9]|,[0-9]{{3}}){_YEAR}", _day),
     (rf"(?:{WHICH})?(?P<month>{MONTH}){_YEAR}", _month),
-    (rf"q(?P<quarter>[1-4])\b{_YEAR}", _quarter),
+    (rf"q(?P<quarter>[1-4])\b{_YEAR}", lambda found, said:
+     _of_year(lambda year: months(year, int(found["quarter"]) * 3 - 2, 3, "quarter"), found, said)),
     (rf"(?:{WHICH})?(?P<the>the{S})?(?P<season>{SEASON})\b{_YEAR}", _season),
     (rf"(?:{WHICH})?(?P<holiday>(?:christmas|xmas|new{S}year(?:['’]?s)?)(?:{S}(?:eve|day))?|boxing{S}day|halloween"
      rf"|thanksgiving|valentine['’]?s?{S}day)\b{_YEAR}", _holiday),
@@ -220,7 +220,7 @@ FORMS: tuple[Form, ...] = (
 )  # fmt: skip
 
 
-# -- where a text names a time, and which: what stands in the calendar, and what is counted from now: "tw --------------
+# -- counted from now --------------------------------------------------------------------------------------------------
 
 
 NUMBERS = {
@@ -244,7 +244,7 @@ _NOT_FOR = re.compile(r"\b(?:ha(?:ve|s|d)n['’]t|didn['’]t|not|never|first|on
 
 
 class Phrase(NamedTuple):
-    """From which letter to which a time is named, and the time."""
+    """From which character to which a time is named, and the time."""
 
     first: int
     last: int
@@ -252,7 +252,7 @@ class Phrase(NamedTuple):
 
 
 def phrases_in(said: StatedDate) -> list[Phrase]:
-    """The times a text names, in their order, none over another."""
+    """The times a text names, in their order, without overlap."""
     found, at = [], 0
     while start := _ANY.search(said.low, at):
         phrase = _read(said, start.start())
@@ -369,23 +369,16 @@ def _weekday(found: Found, said: StatedDate) -> Span | None:
     return weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
 
 
-def _near_day(found: Found, said: StatedDate) -> Span:
+def _when(found: Found, said: StatedDate) -> Span:
     away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
     return days(said.now + timedelta(away * 2 if found["beyond"] else away))
 
 
-def _tonight(_: Found, said: StatedDate) -> Span:
-    return part_of_day(said.now, "night")
-
-
-def _other_day(_: Found, said: StatedDate) -> Span:
-    return days(said.now - timedelta(7), 7, "days")
-
 
 _FORMS: tuple[Form, ...] = (
-    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _near_day),
-    (r"tonight\b", _tonight),
-    (rf"the{S}other{S}day\b", _other_day),
+    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _when),
+    (r"tonight\b", lambda _, said: part_of_day(said.now, "night")),
+    (rf"the{S}other{S}day\b", lambda _, said: days(said.now - timedelta(7), 7, "days")),
     (rf"the{S}(?P<what>weekend|week|month|quarter|year|{WEEKDAY}|{SEASON}){S}"
      rf"(?P<side>before|after){S}(?:last|next)\b", _but_one),
     (rf"(?P<count>{COUNT}){S}(?P<unit>minute|hour|{UNIT})s?{S}(?P<side>ago|back|from{S}now|from{S}today)\b", _ago),
@@ -403,7 +396,7 @@ _UNNAMED = "|".join(re.sub("[(][?]P<[a-z]+>", "(?:", pattern) for pattern, _ in 
 _ANY = re.compile(rf"(?u:\b)(?<![$€£])(?<![0-9][.,:/])(?:{_UNNAMED})", re.ASCII)
 
 
-# -- times with the words that bend them: "since", "early in", "the week before", and two phrases that ma --------------
+# -- modified ----------------------------------------------------------------------------------------------------------
 
 
 _ENDING = rf"(?:{S}the)?[\s\u00a0\u202f-]{{1,3}}\Z"
@@ -416,25 +409,25 @@ _LEAD = re.compile(
     rf"|\b(?P<open>since|before|until|till|by|after|as{S}of|prior{S}to|up{S}to)){_ENDING}",
     re.ASCII,
 )
-_ROOM = 48  # how far before a time its lead may begin
+_REACH = 48  # how far before a time its lead may begin
 _PART = re.compile(rf"{S}(?P<part>morning|afternoon|evening|night)\b", re.ASCII)
 _PAIR = re.compile(rf"(?:{S}(?:and|to|until|till|through){S}|\s?[-–]\s?)\Z", re.ASCII)
-_BESIDE = re.compile(rf"(?:,|{S}of|{S}in)?(?:{S}on)?(?:{S}the)?{S}\Z", re.ASCII)
+_NEXT_TO = re.compile(rf"(?:,|{S}of|{S}in)?(?:{S}on)?(?:{S}the)?{S}\Z", re.ASCII)
 _WEEKDAY = re.compile(rf"(?:the{S})?{WEEKDAY}", re.ASCII)
 _DATE = re.compile(rf"\b{MONTH}|[0-9]{{4}}", re.ASCII)
 
 
-def bent_in(said: StatedDate) -> list[Phrase]:
-    """The phrases with the words before them that bend them, and those that belong together as one."""
+def modified_in(said: StatedDate) -> list[Phrase]:
+    """The phrases with the words before them that modify them, and those that belong together as one."""
     done: list[Phrase] = []
     for phrase in phrases_in(said):
-        bent = _bent(said, _with_part_of_day(said, phrase))
-        while done and done[-1].last > bent.first:
+        modified = _modified(said, _with_part_of_day(said, phrase))
+        while done and done[-1].last > modified.first:
             done.pop()
-        one = _together(said, done[-1], bent) if done else None
+        one = _together(said, done[-1], modified) if done else None
         if one:
             done.pop()
-        done.append(one or bent)
+        done.append(one or modified)
     return done
 
 
@@ -447,10 +440,10 @@ def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
     return Phrase(phrase.first, part.end(), span)
 
 
-def _bent(said: StatedDate, phrase: Phrase) -> Phrase:
+def _modified(said: StatedDate, phrase: Phrase) -> Phrase:
     """With "since", "early", "the week before" and the like, which may follow one another."""
     for _ in range(3):
-        lead = _LEAD.search(said.low, max(0, phrase.first - _ROOM), phrase.first)
+        lead = _LEAD.search(said.low, max(0, phrase.first - _REACH), phrase.first)
         if not lead:
             break
         span = None
@@ -472,7 +465,7 @@ def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
     elif lead["count"]:
         led = counted(lead["count"], lead["units"], span.start, 1 if lead["way"] == "after" else -1)
     else:
-        led = _beside(lead["unit"], lead["side"], span)
+        led = _adjacent(lead["unit"], lead["side"], span)
     return led._replace(any_year=span.any_year) if led else None
 
 
@@ -485,7 +478,7 @@ def _open(word: str, span: Span, now: datetime) -> Span:
 
 
 def _part(part: str, span: Span) -> Span | None:
-    """Early, middle or late in a stretch of a week or more: a third of it, in whole days."""
+    """Early, middle or late in a span of a week or more: a third of it, in whole days."""
     third = (span.end - span.start).days // 3
     if third < 2:
         return None
@@ -514,7 +507,7 @@ def _ordinal(word: str, what: str, span: Span) -> Span | None:
     return found if span.start <= found.start < span.end else None
 
 
-def _beside(unit: str, side: str, span: Span) -> Span | None:
+def _adjacent(unit: str, side: str, span: Span) -> Span | None:
     """ "the week before 9 June", "the Friday after Christmas", "the weekend of 3 May", "the morning of 3 May"."""
     if side == "of":
         return _of(unit, span)
@@ -547,7 +540,7 @@ def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
     """Two phrases as one: "from 3 May to 5 June", "Friday of last week", "on Tuesday, 3 May"."""
     if _PAIR.fullmatch(said.low, one.last, other.first) and word_before(said, one.first) in ("between", "from"):
         span = _from_to(one.span, other.span)
-    elif _BESIDE.fullmatch(said.low, one.last, other.first):
+    elif _NEXT_TO.fullmatch(said.low, one.last, other.first):
         span = _same(said, one, other)
     else:
         return None
@@ -564,7 +557,7 @@ def _from_to(one: Span, other: Span) -> Span | None:
 
 
 def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:
-    """The day of the week that the week tells; or the date, where a day is said in both ways."""
+    """The weekday in that week; or the date, where a day is named in both ways."""
     for day, week in ((one, other), (other, one)):
         if week.span.grain == "week" and _WEEKDAY.match(said.low, day.first, day.last):
             return weekday_by(week.span.start, day.span.start.weekday(), back=False, also_today=True)
