@@ -1,4 +1,4 @@
-"""The extractor itself: sentence by sentence, clause by clause, from the words to the claims."""
+"""The English extractor: sentence by sentence, clause by clause, from the words to the claims."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EnglishExtractor:
     name = "english"
 
     def extract(self, episode: Episode) -> list[Extracted]:
-        """What the episode says, as far as it is plain. Nothing is remembered from one episode to the next."""
+        """The plain claims of an episode. Nothing is kept from one episode to the next."""
         given = episode.metadata.get("speaker")
         named = given.strip() if isinstance(given, str) else ""
         reader = _Reader(episode)
@@ -55,7 +55,7 @@ class EnglishExtractor:
 
 
 class _Lead(NamedTuple):
-    """A time that stands before a clause, and where."""
+    """A time before a clause, and its position."""
 
     start: int = -1
     text: str = ""
@@ -78,7 +78,7 @@ class _Reader:
         self.before = 0  # how many claims there were before the last sentence
 
     def read(self, sentence: Sentence, speaker: str) -> bool:
-        """Take in a sentence. False when nothing after it may be read."""
+        """Read a sentence. False when nothing after it may be read."""
         tokens = tokens_of(sentence.text, sentence.start)
         if not tokens:
             return True
@@ -94,7 +94,8 @@ class _Reader:
         else:
             if not self._correct(tokens):
                 self._clauses(tokens)
-                self._relations(tokens)
+                for draft, start in relations_in(tokens, self.cast):
+                    self._add(draft, draft.subject, start, 0.0, False)
             self.cast = Cast(speaker, people_in(tokens, self.cast))
         self.before = before
         return True
@@ -111,7 +112,8 @@ class _Reader:
             skipped, hedges = opened(clause)
             clause = clause[skipped:]
             is_hedged = hedges or (is_hedged and not is_said)
-            is_hedged = is_hedged or TAILS.end(clause) > 0 or _is_hedged_after(tokens, end)
+            rest = tokens[end:]  # "…, I think."
+            is_hedged = is_hedged or TAILS.end(clause) > 0 or (0 < len(rest) <= 5 and TAILS.begin(rest) == len(rest))
             clause = self._without_lead(clause)
             is_said = bool(clause)
             if not clause:
@@ -121,12 +123,15 @@ class _Reader:
                 continue
             count = len(self.found)
             subject = rest_of_subject if shares else subject_at(clause, self.cast)
-            self._clause(clause, subject, is_hedged)
+            more = subject.confidence if subject else 0.0
+            start = self.lead.start if self.lead.text and self.lead.start >= 0 else clause[0].start
+            for draft, name, hedged in self._drafts(clause, subject):
+                self._add(draft, draft.subject or name, start, more, is_hedged or hedged)
             self.lead = _Lead()
             is_open = len(self.found) > count and not any(token.low == "to" for token in clause[:-1])
 
     def _without_lead(self, clause: list[Token]) -> list[Token]:
-        """The clause without a time that stands before it, which is kept: "Last May I …", "In 2019, I …"."""
+        """The clause without a time before it, which is kept: "Last May I …", "In 2019, I …"."""
         if not clause or not (clause[0].low in _TIME_STARTS or clause[0].text[0].isdigit()):
             return clause
         start = clause[0].start
@@ -138,11 +143,6 @@ class _Reader:
             return rest
         return clause
 
-    def _clause(self, clause: list[Token], subject: Subject | None, is_hedged: bool) -> None:
-        for draft, subject_name, hedged in self._drafts(clause, subject):
-            more = subject.confidence if subject else 0.0
-            start = self.lead.start if self.lead.text and self.lead.start >= 0 else clause[0].start
-            self._add(draft, draft.subject or subject_name, start, more, is_hedged or hedged)
 
     def _drafts(self, clause: list[Token], subject: Subject | None) -> list[tuple[Draft, str, bool]]:
         if found := self._owned(clause) or self._called(clause):
@@ -152,7 +152,10 @@ class _Reader:
             last = clause[-1].end
             draft = read_setting(self.content[clause[0].start : last], clause[0].start, self.now)
             if draft and not any(BLOT in token.text for token in clause):
-                return self._as_mine(draft, clause[0].low == "my")
+                if clause[0].low != "my":
+                    return [(draft, "", False)]
+                speaker = self.cast.speaker  # "my flight is on Friday" is about Ana's flight, if Ana speaks
+                return [(replace(draft, subject=f"{speaker}'s {draft.subject}"), "", False)] if speaker else []
         if subject is None:
             return []
         verb = verb_at(clause, subject.next)
@@ -164,12 +167,6 @@ class _Reader:
         drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or read_being(said)
         return [(draft, subject.name, verb.is_hedged) for draft in drafts]
 
-    def _as_mine(self, draft: Draft, is_mine: bool) -> list[tuple[Draft, str, bool]]:
-        """ "my flight is on Friday" speaks of Ana's flight, if it is Ana who speaks."""
-        if not is_mine:
-            return [(draft, "", False)]
-        speaker = self.cast.speaker
-        return [(replace(draft, subject=f"{speaker}'s {draft.subject}"), "", False)] if speaker else []
 
     def _predication(self, clause: list[Token], verb: Verb, is_first: bool) -> Predication:
         rest = clause[verb.next :]
@@ -191,7 +188,10 @@ class _Reader:
             return []
         pet, after = pet_at(clause, at)
         if pet:
-            return self._pet_called(clause, owner, pet, after)
+            lows = [token.low for token in clause[after : after + 3]]
+            skip = 3 if lows == ["'s", "name", "is"] else 2 if lows[:2] in (["is", "called"], ["is", "named"]) else 0
+            called = values.person(clause[after + skip :]) if skip else ""
+            return [(Draft("has_pet", f"{pet} {called}", clause[-1].end), owner, False)] if called else []
         predicate, after = own_at(clause, at)
         verb = verb_at(clause, after) if predicate else None
         if verb is None:
@@ -201,11 +201,6 @@ class _Reader:
         whole = self.content[rest[0].start : rest[-1].end] if rest else ""
         return [(draft, owner, verb.is_hedged) for draft in read_own(predicate, said, whole)]
 
-    def _pet_called(self, clause: list[Token], owner: str, pet: str, at: int) -> list[tuple[Draft, str, bool]]:
-        lows = [token.low for token in clause[at : at + 3]]
-        skip = 3 if lows == ["'s", "name", "is"] else 2 if lows[:2] in (["is", "called"], ["is", "named"]) else 0
-        called = values.person(clause[at + skip :]) if skip else ""
-        return [(Draft("has_pet", f"{pet} {called}", clause[-1].end), owner, False)] if called else []
 
     def _called(self, clause: list[Token]) -> list[tuple[Draft, str, bool]]:
         """ "call me Ana", "everyone calls me Ana", "email me at …"."""
@@ -216,9 +211,6 @@ class _Reader:
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
 
-    def _relations(self, tokens: list[Token]) -> None:
-        for draft, start in relations_in(tokens, self.cast):
-            self._add(draft, draft.subject, start, 0.0, False)
 
     # --- "no, at Initech"
 
@@ -255,10 +247,6 @@ class _Reader:
         )  # fmt: skip
 
 
-def _is_hedged_after(tokens: list[Token], end: int) -> bool:
-    """ "…, I think."."""
-    return 0 < len(tokens) - end <= 5 and TAILS.begin(tokens[end:]) == len(tokens) - end
-
 
 def _cut(words: list[Token], start: int, times: Times) -> tuple[list[Token], int]:
     """The words without those that name a time, and where the last of these ends."""
@@ -278,7 +266,7 @@ def _cut(words: list[Token], start: int, times: Times) -> tuple[list[Token], int
 
 
 def _turned(words: list[Token], verb: Verb) -> tuple[list[Token], list[Token], Verb]:
-    """ "not at Acme but at Initech", "at Initech, not (at) Acme": what is said, and what is said not to be."""
+    """ "not at Acme but at Initech", "at Initech, not (at) Acme": the words that hold, and those that do not."""
     lows = [token.low for token in words]
     is_denied = verb.is_denied or lows[:1] == ["not"]
     if is_denied and "but" in lows and not verb.is_over:

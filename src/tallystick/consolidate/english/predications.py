@@ -1,4 +1,4 @@
-"""What a rule finds in a clause, before it is known who speaks; and the words of a clause that a rule looks at."""
+"""Predications: a clause without its subject, with its times; and the drafts of claims that rules make of it."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Predication:
     named: str = ""  # the words of the first time named
 
     def parts(self) -> list[Part]:
-        """The words up to the first comma, conjunction or beginning of another thought, parted at prepositions."""
+        """The words up to the first comma, conjunction or beginning of another thought, split at prepositions."""
         parts = [Part("", [])]
         for token in self.words:
             low = token.low
-            if low in CONNECTS and not _joins_names(parts[-1].words, self.words, token):
+            if low in CONNECTS and not self._joins_names(parts[-1].words, token):
                 break
             if low in PREPOSITIONS:
                 parts.append(Part(low, []))
@@ -75,8 +75,13 @@ class Predication:
                 break
         return [part for part in parts if part.words]
 
+    def _joins_names(self, before: list[Token], token: Token) -> bool:
+        """ "Marks & Spencer"."""
+        after = self.words[self.words.index(token) + 1 :]
+        return token.text == "&" and bool(before) and before[-1].is_name and bool(after) and after[0].is_name
+
     def part(self, *prepositions: str) -> list[Token]:
-        """The words after the first of these prepositions; "" means those right after the verb."""
+        """The words after the first of these prepositions; "" is right after the verb."""
         return next((part.words for part in self.parts() if part.preposition in prepositions), [])
 
     def direct(self) -> list[Token]:
@@ -129,13 +134,8 @@ def _goes_on(words: list[Token], at: int) -> bool:
     return False
 
 
-def _joins_names(before: list[Token], words: list[Token], token: Token) -> bool:
-    """ "Marks & Spencer"."""
-    at = words.index(token)
-    return token.text == "&" and bool(before) and before[-1].is_name and at + 1 < len(words) and words[at + 1].is_name
 
-
-# -- since when and until when, as the words of a clause tell, read from the moment of the episode ---------------------
+# --- times: since when and until when, read from the moment of the episode
 
 
 _LEAD = re.compile(
@@ -154,53 +154,50 @@ _YEAR = re.compile(r"(?:in\s+)?((?:19|20)[0-9]{2})\Z")
 
 
 class Times(NamedTuple):
-    """What a clause says of time, and where in it that stands."""
+    """The times of a clause, and where in it they are named."""
 
     valid_from: str = ""
     valid_to: str = ""
     span: Span | None = None  # a time that was named without "since" or "until"
     cuts: tuple[tuple[int, int], ...] = ()
-    is_lasting: bool = False  # "for three years", "since May": what is told still holds
+    is_lasting: bool = False  # "for three years", "since May": it still holds
 
 
 def times_in(text: str, now: datetime) -> Times:
-    """The times that a clause names. Places are counted from the beginning of `text`."""
+    """The times that a clause names. Positions are counted from the beginning of `text`."""
     lasting = _LASTING.search(text)
     if lasting and (spans := spans_in(f"{lasting['count']} {lasting['unit']}s ago", now)):
-        return Times(_day(spans[0].start), "", None, (lasting.span(),), True)
+        return Times(day_of(spans[0].start), "", None, (lasting.span(),), True)
     spans = spans_in(text, now)
     if not spans:
         return Times()
     cuts = _cuts(text, now)
     for span in spans:
         if span.grain == "since":
-            return Times(_day(span.start), "", None, cuts, True)
+            return Times(day_of(span.start), "", None, cuts, True)
         if span.grain == "before":
             is_end = re.search(r"\b(?:until|till|up to)\b", text, re.IGNORECASE) is not None
-            return Times("", _day(span.end) if is_end else "", None, cuts)
+            return Times("", day_of(span.end) if is_end else "", None, cuts)
         if span.grain in ("between", "years", "months") and re.search(r"\bfrom\b", text, re.IGNORECASE):
-            return Times(_day(span.start), _day(span.end), None, cuts)
+            return Times(day_of(span.start), day_of(span.end), None, cuts)
     return Times("", "", spans[0], cuts)
 
 
 def since(times: Times) -> str:
     """From when something holds that began at the time named."""
-    return times.valid_from or (_day(times.span.start) if times.span else "")
+    return times.valid_from or (day_of(times.span.start) if times.span else "")
 
 
 def until(times: Times, now: datetime) -> str:
     """Until when something held that ended at the time named: the day after it, and never later than tomorrow."""
     if times.valid_to or not times.span:
         return times.valid_to
-    return _day(min(times.span.end, now + timedelta(1)))
+    return day_of(min(times.span.end, now + timedelta(1)))
 
-
-def day_of(moment: datetime) -> str:
-    return _day(moment)
 
 
 def date_said(text: str, now: datetime) -> str:
-    """The day that a text names, one to come where no year was said: "2026-05-03", or "" where it names none."""
+    """The day that a text names, one to come where no year is named: "2026-05-03", or "" where it names none."""
     spans = spans_in(f"it will be {text}", now)
     if len(spans) != 1 or spans[0].grain != "day":
         return ""
@@ -208,7 +205,7 @@ def date_said(text: str, now: datetime) -> str:
     if spans[0].any_year and start < now - _LATE:
         with suppress(ValueError):  # 29 February
             start = start.replace(year=start.year + 1)
-    return _day(start)
+    return day_of(start)
 
 
 def birth_said(text: str) -> str:
@@ -224,7 +221,7 @@ def birth_said(text: str) -> str:
 
 def _cuts(text: str, now: datetime) -> tuple[tuple[int, int], ...]:
     """Where in the text times are named, with the words that lead to them."""
-    low = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    low = "".join(each.lower() if each.isascii() else each for each in text)
     cuts: list[tuple[int, int]] = []
     for phrase in phrases_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0))):
         first = phrase.first
@@ -237,5 +234,5 @@ def _cuts(text: str, now: datetime) -> tuple[tuple[int, int], ...]:
     return tuple(cuts)
 
 
-def _day(moment: datetime) -> str:
+def day_of(moment: datetime) -> str:
     return moment.date().isoformat()
