@@ -13,16 +13,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.exchange.conversation import (
-    ASSISTANT,
-    Item,
-    Lines,
-    Note,
-    lines_of,
-    loaded,
-    objects_in,
-    text_of as text,
-)
+from tallystick.exchange.conversation import ASSISTANT, Item, Lines, Note, lines_of, loaded, objects_in, text_of as text
 from tallystick.records.transfer import Skipped
 
 _NAME = ("name", "entityName", "entity_name")
