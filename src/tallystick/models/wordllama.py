@@ -14,16 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models.embedding import (
-    digest_of,
-    one_line,
-    readable,
-    require,
-    rows_for,
-    shared,
-    tokenizer_in,
-    unavailable,
-)
+from tallystick.models import embedding
+from tallystick.models.embedding import digest_of, readable, unavailable
 from tallystick.records.embedder import Identity
 
 if TYPE_CHECKING:
@@ -46,9 +38,9 @@ class WordLlama:
     """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where nothing may be installed."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        require("tokenizers", "pip install tokenizers")
+        embedding.require("tokenizers", "pip install tokenizers")
         if folder is None:
-            spec = require("wordllama", INSTALL)
+            spec = embedding.require("wordllama", INSTALL)
             folder = Path((spec.submodule_search_locations or [""])[0])
         self._folder = folder
         for name in (_WEIGHTS, _TOKENIZER):
@@ -60,7 +52,7 @@ class WordLlama:
         return self._model.identity
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return rows_for(texts, DIMENSIONS, lambda given: self._model.sums(given))
+        return embedding.rows_for(texts, DIMENSIONS, lambda given: self._model.sums(given))
 
     def count(self, text: str) -> int:
         """How many tokens `text` has."""
@@ -79,7 +71,7 @@ class WordLlama:
 
     @property
     def _model(self) -> _Model:
-        return shared(("wordllama", self._folder), lambda: _Model(self._folder))
+        return embedding.shared(("wordllama", self._folder), lambda: _Model(self._folder))
 
     def __repr__(self) -> str:
         return f"<WordLlama {self._folder}>"
@@ -94,7 +86,7 @@ class _Model:
         self._wide: NDArray[np.float32] | None = None
         self._asked = 0
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
-        self._tokenizer = tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
+        self._tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
         if self._tokenizer.get_vocab_size() > len(self.matrix):
             raise unavailable(f"{tokenizer} has more tokens than {weights} has rows{_AGAIN}")
         self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
@@ -142,7 +134,7 @@ def _matrix(path: Path) -> NDArray[np.float16]:
         start, shape = _head(data)
         matrix = np.frombuffer(data, dtype="<f2", offset=start, count=shape[0] * shape[1]).reshape(shape)
     except (KeyError, TypeError, ValueError) as error:
-        raise unavailable(f"{path} does not hold the weights: {one_line(error)}{_AGAIN}") from None
+        raise unavailable(f"{path} does not hold the weights: {embedding.one_line(error)}{_AGAIN}") from None
     if shape[1] != DIMENSIONS:
         raise unavailable(f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}{_AGAIN}")
     return matrix

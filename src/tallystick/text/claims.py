@@ -15,7 +15,7 @@ import re
 from typing import NamedTuple
 
 from tallystick.text import grammar, words as kinds
-from tallystick.text.words import NUMBER, Word, shown, words_of
+from tallystick.text.words import NUMBER, Word, set_of, shown, words_of
 
 SURE = 0.9  # from this score on, the later of two claims replaces the earlier without asking
 
@@ -123,7 +123,7 @@ _SILENT = frozenset((kinds.COMMA, kinds.COLON))
 _ARTICLES = frozenset(("a", "an", "the"))
 _NOT = frozenset(("not", "no", "never"))
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "st"))  # after which a point ends no sentence
-_SECRETS = frozenset("password passwd passphrase passcode secret token key code login username pin".split())  # noqa: SIM905
+_SECRETS = set_of("password passwd passphrase passcode secret token key code login username pin")
 
 
 def _content_words(words: list[Word]) -> list[str]:
@@ -223,15 +223,15 @@ _HOLDS_ONE = {
 _RANKING, _BEFORE = frozenset(("prefer", "like", "choose", "favour", "favor", "pick")), ("over", "to", "than")
 _MORE = ("rather", "more", "better")
 _OPPOSABLE = frozenset(("prefer", "can", "must", "should", "go", "work", "look", "stay", "keep", "want"))
-_NUMBERED = frozenset("port room number page line chapter no nr # gate table channel bus train team ip host".split())  # noqa: SIM905
+_NUMBERED = set_of("port room number page line chapter no nr # gate table channel bus train team ip host")
 _FORERUNNERS = _NUMBERED | {"version", "about", "around", "approximately", "until"}
-_ONE_OF_ITS_KIND = frozenset(
+_ONE_OF_ITS_KIND = set_of(
     """
     address answer author birthplace boss breed capital ceo chief city colour country currency cto default destination
     employer father format gender hometown husband job language leader level location maiden maintainer manager mode
     mother name nationality nickname occupation owner password phase priority profession religion size spouse stage
     state status theme timezone title type username venue wife winner
-    """.split()  # noqa: SIM905
+    """
 )
 _FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "official"))
 

@@ -9,27 +9,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tallystick.text import words as kinds
-from tallystick.text.words import Word
+from tallystick.text.words import Word, set_of
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-ARTICLES = _set("a an the this these")
-OWNERS = _set("my our your whose")  # with these it is plain which one is meant
-FILLERS = _set("now actually currently really just indeed basically presently also anymore very quite simply nowadays")
-LASTING = _set("still already")  # adds nothing to a claim, but something for a reader
-OPENERS = _set("yes ok okay well so oh hey please btw fyi")  # these say nothing at the beginning only
+ARTICLES = set_of("a an the this these")
+OWNERS = set_of("my our your whose")  # with these it is plain which one is meant
+FILLERS = set_of(
+    "now actually currently really just indeed basically presently also anymore very quite simply nowadays"
+)
+LASTING = set_of("still already")  # adds nothing to a claim, but something for a reader
+OPENERS = set_of("yes ok okay well so oh hey please btw fyi")  # these say nothing at the beginning only
 PHRASES = {  # a first word, and what may follow for both to say nothing
     "as": (("of", "today"), ("of", "now"), ("of", "right", "now")), "at": (("the", "moment"), ("present",)),
     "right": (("now",),), "from": (("now", "on"),), "for": (("now",),), "in": (("fact",),), "of": (("course",),),
     "by": (("the", "way"),), "these": (("days",),), "any": (("longer",), ("more",)), "to": (("be", "clear"),),
 }  # fmt: skip
-LEADS = _set("note update correction reminder fact edit info remember fyi btw know")  # before a colon or "that"
+LEADS = set_of("note update correction reminder fact edit info remember fyi btw know")  # before a colon or "that"
 
 # A question, a guess, a wish, the word of another, or something under a condition: no claim.
-HEDGES = _set(
+HEDGES = set_of(
     "if unless whether maybe perhaps probably possibly presumably apparently supposedly allegedly likely unlikely might"
     " could would may seem seems seemed think thinks thought believe believes believed guess guesses suppose supposes"
     " assume assumes assumed suspect suspects hope hopes wish wishes said says say told tells tell claims claimed"
@@ -37,22 +34,22 @@ HEDGES = _set(
     " supposing hypothetically quoted mentioned mentions thinking when whenever while nor neither nobody"
     " nothing none noone"
 )
-RELATIVE = _set("that which who whom whose where why because until since than as what how")
-UNCLEAR = _set(
+RELATIVE = set_of("that which who whom whose where why because until since than as what how")
+UNCLEAR = set_of(
     "it he she they them him this that these those there here someone somebody something everything everyone one his"
     " her its their some any another many most few several both all none"
 )
-VAGUE = _set("a an some any another many most few several both one")  # "a room is free": which one?
-ABBREVIATIONS = _set("dr mr mrs ms prof st no nr approx ca vs etc jr sr inc ltd co e.g i.e")
+VAGUE = set_of("a an some any another many most few several both one")  # "a room is free": which one?
+ABBREVIATIONS = set_of("dr mr mrs ms prof st no nr approx ca vs etc jr sr inc ltd co e.g i.e")
 
-DENIALS = _set("not never")
+DENIALS = set_of("not never")
 BE = {"is": "is", "are": "is", "am": "is", "be": "is", "was": "was", "were": "was"}
-AUXILIARY = _set("do does did have has had will shall can must should")
-PREPOSITIONS = _set("in on at to from by for with under near of about as into until till over")
-WHEN = _set("on at in")  # what stands before a date or a time and says nothing
+AUXILIARY = set_of("do does did have has had will shall can must should")
+PREPOSITIONS = set_of("in on at to from by for with under near of about as into until till over")
+WHEN = set_of("on at in")  # before a date or a time they add nothing
 
 # After "is": words that belong to the predicate.
-STATES = _set(
+STATES = set_of(
     "called named titled located based hosted stored kept set due scheduled planned born priced worth owned led managed"
     " run maintained limited equal valid situated headquartered"
 )
@@ -122,7 +119,7 @@ def singular(word: str) -> str:
 LONGEST = 60  # words
 
 _MOMENTS = frozenset((kinds.DATE, kinds.TIME, kinds.WEEKDAY, kinds.MONTH))
-_CLOCKED = _set("start begin end finish open close expire arrive depart leave launch ship")
+_CLOCKED = set_of("start begin end finish open close expire arrive depart leave launch ship")
 
 
 class Reading(NamedTuple):
@@ -193,7 +190,7 @@ def _plain(words: list[Word]) -> list[Word] | None:
 
 _NOTABLE = HEDGES | FILLERS | LASTING | OPENERS | DENIALS | PHRASES.keys() | {"no", "that", ":", ",", "?", "."}
 _PHRASE_STARTS = frozenset((first, rest[0]) for first, phrases in PHRASES.items() for rest in phrases)
-_IN_PART = _set("always only all every everyone necessarily entirely fully exactly quite very really")
+_IN_PART = set_of("always only all every everyone necessarily entirely fully exactly quite very really")
 
 
 def _turn(words: list[Word], at: int, plain: list[Word]) -> int | None:

@@ -72,6 +72,11 @@ _MARK = re.compile(
 )
 
 
+def set_of(words: str) -> frozenset[str]:
+    """The words of a list in this package."""
+    return frozenset(words.split())
+
+
 def words_of(text: str) -> list[Word]:
     """The words and marks of a text in their order."""
     if not text.isascii():

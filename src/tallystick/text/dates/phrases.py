@@ -17,23 +17,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from tallystick.text.dates.calendar import (
-    FIRST,
-    LAST,
-    SEASONS,
-    Span,
-    Yearly,
-    around,
-    choose,
-    days,
-    in_year,
-    months,
-    nth,
-    part_of_day,
-    season,
-    shifted,
-    weekday_by,
-)
+from tallystick.text.dates import calendar
+from tallystick.text.dates.calendar import Span, Yearly, days, months, nth
 
 
 class StatedDate(NamedTuple):
@@ -86,7 +71,7 @@ def _of_year(yearly: Yearly, found: Found, said: StatedDate, which: str = "") ->
     """The one of the year that is named; else the one that `which` chooses."""
     year: str | None = found["year"]
     if not year:
-        return choose(which, said.now, yearly)
+        return calendar.choose(which, said.now, yearly)
     if year.endswith("year"):
         return yearly(said.now.year + {"last": -1, "this": 0, "next": 1}[year.split()[0]])
     return yearly(int(year) if year.isdigit() else 2000 + int(year[1:]))
@@ -163,7 +148,7 @@ def _season(found: Found, said: StatedDate) -> Span | None:
     led = before in _IN if name in ("fall", "spring") else before in _OVER or found["the"]
     if not (found["which"] or found["year"] or led):
         return None
-    return _of_year(lambda year: season(year, name), found, said, which_of(found))
+    return _of_year(lambda year: calendar.season(year, name), found, said, which_of(found))
 
 
 def _holiday(found: Found, said: StatedDate) -> Span | None:
@@ -195,7 +180,7 @@ _HOLIDAYS: dict[str, Yearly] = {
     "christmas day": _yearly(12, 25), "xmas eve": _yearly(12, 24), "xmas day": _yearly(12, 25),
     "boxing day": _yearly(12, 26), "new year eve": _yearly(12, 31), "new year day": _yearly(1, 1),
     "new year": _yearly(12, 31, 2), "halloween": _yearly(10, 31), "valentine day": _yearly(2, 14),
-    "thanksgiving": lambda year: weekday_by(datetime(year, 11, 28), 3, back=True, also_today=True),
+    "thanksgiving": lambda year: calendar.weekday_by(datetime(year, 11, 28), 3, back=True, also_today=True),
 }  # fmt: skip
 
 FORMS: tuple[Form, ...] = (
@@ -278,7 +263,7 @@ def weekday_number(name: str) -> int:
 def counted(count: str, unit: str, moment: datetime, sign: int) -> Span:
     """So many units before (-1) or after (1) a moment: 3 days, two weeks, a few years."""
     least, limit = sorted(sign * each for each in _range_of(count))
-    one, other = (around(shifted(moment, each, unit), unit) for each in (least, limit))
+    one, other = (calendar.around(calendar.shifted(moment, each, unit), unit) for each in (least, limit))
     return one if one == other else Span(one.start, other.end, f"{unit}s")
 
 
@@ -314,8 +299,8 @@ def _rolling(found: Found, said: StatedDate) -> Span | None:
     today, unit = days(said.now), found["unit"]
     limit = _range_of(found["count"])[1] if found["count"] else 1
     if found["way"] == "next":
-        return Span(today.start, shifted(today.end, limit, unit), f"{unit}s")
-    return Span(shifted(today.start, -limit, unit), today.end, f"{unit}s")
+        return Span(today.start, calendar.shifted(today.end, limit, unit), f"{unit}s")
+    return Span(calendar.shifted(today.start, -limit, unit), today.end, f"{unit}s")
 
 
 def _unit(found: Found, said: StatedDate) -> Span | None:
@@ -325,7 +310,7 @@ def _unit(found: Found, said: StatedDate) -> Span | None:
     if unit not in PARTS:
         return nth(unit, said.now, {"last": -1, "this": 0, "next": 1}[which])
     if which == "this" or (which == "last" and unit in ("night", "evening")):
-        return part_of_day(said.now - timedelta(which == "last"), unit)
+        return calendar.part_of_day(said.now - timedelta(which == "last"), unit)
     return None
 
 
@@ -347,12 +332,12 @@ def _looks_ahead(found: Found, said: StatedDate) -> bool:
 def _but_one(found: Found, said: StatedDate) -> Span:
     """The week before last, the Friday after next."""
     back, what = found["side"] == "before", found["what"]
-    if what in SEASONS:
-        one = choose("last" if back else "next", said.now, lambda year: season(year, what))
-        return season(one.start.year + (-1 if back else 1), what)
+    if what in calendar.SEASONS:
+        one = calendar.choose("last" if back else "next", said.now, lambda year: calendar.season(year, what))
+        return calendar.season(one.start.year + (-1 if back else 1), what)
     if what in ("week", "weekend", "month", "quarter", "year"):
         return nth(what, said.now, -2 if back else 2)
-    one = weekday_by(said.now, weekday_number(what), back=back, also_today=False)
+    one = calendar.weekday_by(said.now, weekday_number(what), back=back, also_today=False)
     return nth("day", one.start, -7 if back else 7)
 
 
@@ -366,7 +351,7 @@ def _weekday(found: Found, said: StatedDate) -> Span | None:
             return None
     on = which in ("next", "this") or (not which and _looks_ahead(found, said))
     also_today = which == "this" or not (which or on)
-    return weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
+    return calendar.weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
 
 
 def _when(found: Found, said: StatedDate) -> Span:
@@ -377,7 +362,7 @@ def _when(found: Found, said: StatedDate) -> Span:
 
 _FORMS: tuple[Form, ...] = (
     (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _when),
-    (r"tonight\b", lambda _, said: part_of_day(said.now, "night")),
+    (r"tonight\b", lambda _, said: calendar.part_of_day(said.now, "night")),
     (rf"the{S}other{S}day\b", lambda _, said: days(said.now - timedelta(7), 7, "days")),
     (rf"the{S}(?P<what>weekend|week|month|quarter|year|{WEEKDAY}|{SEASON}){S}"
      rf"(?P<side>before|after){S}(?:last|next)\b", _but_one),
@@ -436,7 +421,7 @@ def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
     part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
     if not part:
         return phrase
-    span = part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
+    span = calendar.part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
     return Phrase(phrase.first, part.end(), span)
 
 
@@ -473,8 +458,8 @@ def _open(word: str, span: Span, now: datetime) -> Span:
     """ "since May", "after May", "before May", "by May": the far end is today, or as far as time goes."""
     if word in ("since", "after"):
         start, today = span.start if word == "since" else span.end, days(now).end
-        return Span(start, today if start < today else LAST, "since")
-    return Span(FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
+        return Span(start, today if start < today else calendar.LAST, "since")
+    return Span(calendar.FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
 
 
 def _part(part: str, span: Span) -> Span | None:
@@ -501,7 +486,7 @@ def _ordinal(word: str, what: str, span: Span) -> Span | None:
         found = nth(what, last_day) if number < 0 else nth(what, span.start, number - 1)
     else:
         weekday = 5 if what == "weekend" else weekday_number(what)
-        near = weekday_by(last_day if number < 0 else span.start, weekday, back=number < 0, also_today=True)
+        near = calendar.weekday_by(last_day if number < 0 else span.start, weekday, back=number < 0, also_today=True)
         start = near.start + timedelta(0 if number < 0 else 7 * number - 7)
         found = days(start, 2, "weekend") if what == "weekend" else days(start)
     return found if span.start <= found.start < span.end else None
@@ -514,26 +499,28 @@ def _adjacent(unit: str, side: str, span: Span) -> Span | None:
     back = side != "after" and side != "following"
     day = span.start - timedelta(1) if back else span.end
     if unit in PARTS:
-        return part_of_day(day, unit)
+        return calendar.part_of_day(day, unit)
     if unit in ("week", "fortnight"):
         count = 7 if unit == "week" else 14
         return days(span.start - timedelta(count) if back else span.end, count, unit)
     if unit == "weekend":
-        saturday = weekday_by(span.start - timedelta(2) if back else span.end, 5, back=back, also_today=True)
-        return days(saturday.start, 2, "weekend")
+        near = span.start - timedelta(2) if back else span.end
+        return days(calendar.weekday_by(near, 5, back=back, also_today=True).start, 2, "weekend")
     if unit in ("day", "month", "quarter", "year", "decade"):
         return nth(unit, span.start, -1) if back else nth(unit, span.end - timedelta(1), 1)
-    return weekday_by(day, weekday_number(unit), back=back, also_today=True)
+    return calendar.weekday_by(day, weekday_number(unit), back=back, also_today=True)
 
 
 def _of(unit: str, span: Span) -> Span | None:
     if unit in PARTS:
-        return part_of_day(span.start, unit) if span.grain == "day" else None
+        return calendar.part_of_day(span.start, unit) if span.grain == "day" else None
     if unit == "fortnight" or (unit == "day" and span.grain != "day"):
         return None
     if unit in ("day", "weekend", "week", "month", "quarter", "year", "decade"):
         return nth(unit, span.start)
-    return weekday_by(span.start, weekday_number(unit), back=False, also_today=True) if span.grain == "week" else None
+    if span.grain != "week":
+        return None
+    return calendar.weekday_by(span.start, weekday_number(unit), back=False, also_today=True)
 
 
 def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
@@ -549,7 +536,8 @@ def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
 
 def _from_to(one: Span, other: Span) -> Span | None:
     if one.any_year and not other.any_year:
-        near = [one._replace(start=in_year(one.start, year)) for year in (other.start.year - 1, other.start.year)]
+        years = (other.start.year - 1, other.start.year)
+        near = [one._replace(start=calendar.in_year(one.start, year)) for year in years]
         one = max((span for span in near if span.start < other.end), default=one)
     if one.start >= other.end:
         return None
@@ -560,7 +548,7 @@ def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:
     """The weekday in that week; or the date, where a day is named in both ways."""
     for day, week in ((one, other), (other, one)):
         if week.span.grain == "week" and _WEEKDAY.match(said.low, day.first, day.last):
-            return weekday_by(week.span.start, day.span.start.weekday(), back=False, also_today=True)
+            return calendar.weekday_by(week.span.start, day.span.start.weekday(), back=False, also_today=True)
     loose = one.span.grain in ("day", "week", "weekend", *PARTS)
     is_date = other.span.grain == "day" and _DATE.search(said.low, other.first, other.last)
     return other.span if loose and is_date and not _DATE.search(said.low, one.first, one.last) else None

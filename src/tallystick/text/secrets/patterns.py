@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from tallystick.text.words import set_of
+
 Span = tuple[str, int, int]  # kind, from, to
 Check = Callable[[str], bool]
 WALL = "\ufdd0"  # no character of any language: it is put where a secret was masked already
@@ -212,12 +214,8 @@ def _in_cookies(text: str) -> Iterator[Span]:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # What may be in the place of a secret and is none: placeholders, names of types, and the words of whoever hid it.
-NONE = _set(
+NONE = set_of(
     "none null nil n/a na undefined true false yes no empty blank redacted hidden masked removed unknown tbd todo"
     " placeholder example changeme change_me change-me password passwd passphrase pass pwd secret token string str"
     " text bytes int integer float number bool boolean any object optional required varchar char env environ default"
@@ -225,7 +223,7 @@ NONE = _set(
     " foobar value key api_key apikey your my the a an it user username admin@ prompt stdin input ask file -"
 )
 # After "the password is": what says something about it instead of giving it.
-ABOUT = _set(
+ABOUT = set_of(
     "strong weak required wrong right correct incorrect invalid valid good bad long short too not no never always"
     " in on at by for from with without under inside behind of to as the a an my your our his her their its this that"
     " these those there here what where when why how who which whatever same different similar other another new old"
@@ -243,11 +241,11 @@ ABOUT = _set(
     " yours enabled disabled trivial authentication login ist sind nicht noch auch falsch richtig sicher unsicher"
 )
 ENDINGS = ("ed", "ing", "able", "ible", "ive", "ful", "less", "ly", "ous", "n't", "ent", "ory")
-UNITS = _set(
+UNITS = set_of(
     "characters character chars char digits digit letters letter days day hours hour minutes minute months month weeks"
     " week years year times long words word bytes bits attempts tries symbols or to and of seconds more"
 )
-FUNCTION = _set(
+FUNCTION = set_of(
     "the a an of to in is are was be been and or not no for with by it its at on that this these those has have had"
     " must should can will would your my our his her their too so very than as if when where we you i they he she do"
     " does use used from into about"
