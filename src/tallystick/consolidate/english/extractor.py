@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from tallystick.consolidate.english import objects as values
+from tallystick.consolidate.english import objects as values, verbs
 from tallystick.consolidate.english.clauses import Verb, clauses_of, opened, verb_at
 from tallystick.consolidate.english.predications import Draft, Predication, Times, times_in
 from tallystick.consolidate.english.sentences import Sentence, asks_for_fiction, is_unread, sentences_of, takes_back
 from tallystick.consolidate.english.subjects import Cast, Subject, owner_at, people_in, relations_in, subject_at
-from tallystick.consolidate.english.verbs import (
-    own_at,
-    pet_at,
-    read_being,
-    read_own,
-    read_setting,
-    read_verb,
-    relation_at,
-)
 from tallystick.records.episode import Episode
 from tallystick.records.extraction import Extracted
 from tallystick.text.grammar import BARE, THIRD
@@ -147,10 +138,10 @@ class _Reader:
     def _drafts(self, clause: list[Token], subject: Subject | None) -> list[tuple[Draft, str, bool]]:
         if found := self._owned(clause) or self._called(clause):
             return found
-        is_thing = clause[0].low in ("the", "our", "my") and not relation_at(clause, 1)[0]
+        is_thing = clause[0].low in ("the", "our", "my") and not verbs.relation_at(clause, 1)[0]
         if is_thing or (len(clause) > 1 and clause[1].text == "="):
             last = clause[-1].end
-            draft = read_setting(self.content[clause[0].start : last], clause[0].start, self.now)
+            draft = verbs.read_setting(self.content[clause[0].start : last], clause[0].start, self.now)
             if draft and not any(BLOT in token.text for token in clause):
                 if clause[0].low != "my":
                     return [(draft, "", False)]
@@ -163,8 +154,8 @@ class _Reader:
             return []
         said = self._predication(clause, verb, subject.is_first)
         if verb.bare != "be":
-            return [(draft, subject.name, verb.is_hedged) for draft in read_verb(said)]
-        drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or read_being(said)
+            return [(draft, subject.name, verb.is_hedged) for draft in verbs.read_verb(said)]
+        drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or verbs.read_being(said)
         return [(draft, subject.name, verb.is_hedged) for draft in drafts]
 
 
@@ -186,20 +177,20 @@ class _Reader:
         owner, at = owner_at(clause, self.cast)
         if not owner or at >= len(clause):
             return []
-        pet, after = pet_at(clause, at)
+        pet, after = verbs.pet_at(clause, at)
         if pet:
             lows = [token.low for token in clause[after : after + 3]]
             skip = 3 if lows == ["'s", "name", "is"] else 2 if lows[:2] in (["is", "called"], ["is", "named"]) else 0
             called = values.person(clause[after + skip :]) if skip else ""
             return [(Draft("has_pet", f"{pet} {called}", clause[-1].end), owner, False)] if called else []
-        predicate, after = own_at(clause, at)
+        predicate, after = verbs.own_at(clause, at)
         verb = verb_at(clause, after) if predicate else None
         if verb is None:
             return []
         said = self._predication(clause, verb, True)
         rest = clause[verb.next :]
         whole = self.content[rest[0].start : rest[-1].end] if rest else ""
-        return [(draft, owner, verb.is_hedged) for draft in read_own(predicate, said, whole)]
+        return [(draft, owner, verb.is_hedged) for draft in verbs.read_own(predicate, said, whole)]
 
 
     def _called(self, clause: list[Token]) -> list[tuple[Draft, str, bool]]:
@@ -299,7 +290,7 @@ def _as_relative(said: Predication, subject: Subject, cast: Cast) -> list[Draft]
     owner, at = owner_at(words, cast)
     if not owner or subject.is_first or at >= len(words) or said.verb.tense != "present":
         return []
-    relation, after = relation_at(words, at)
+    relation, after = verbs.relation_at(words, at)
     if not relation or (after < len(words) and not words[after - 1].mark):
         return []
     return [Draft(RELATIONS[relation], subject.name, words[after - 1].end, 0.6, said.verb.is_denied, subject=owner)]
