@@ -168,7 +168,7 @@ class Reader:
             elif kind in RECORDS:
                 self.records += 1
             else:
-                message = f"line {number}: unknown type {_short(kind)}; is the file from a newer tallystick?"
+                message = f"line {number}: unknown type {_short(kind)}, perhaps of a newer tallystick"
                 raise Refused(message, "unsupported")
             yield Line(number, str(kind), found)
         raise Refused("the file was cut off: its last line is missing; export it again", "file")

@@ -37,7 +37,7 @@ def checked(event: Event, user: str) -> None:
     """Refused, if an event is not valid for its kind, or is not of that user."""
     shape = _SHAPES.get(event.op)
     if shape is None:
-        raise Refused(f"unknown event {event.op}; is the file from a newer tallystick?", "unsupported")
+        raise Refused(f"unknown event {event.op}, perhaps of a newer tallystick", "unsupported")
     try:
         _has(event.body, {**_WHOSE, **_PIECE} if "piece" in (event.body or {}) else shape)
         owners = list(_owners(event.op, event.body or {}))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tallystick.consolidate.english.clauses import Verb
 from tallystick.consolidate.english.objects import Kind
 from tallystick.text.dates.find import Span, spans_in
-from tallystick.text.dates.phrases import COUNT, StatedDate, phrases_in
+from tallystick.text.dates.time_phrases import COUNT, StatedDate, phrases_in
 from tallystick.text.word_lists import PREPOSITIONS, STOPS
 from tallystick.text.words import DATE, MONTH, Token, shown, words_of
 

@@ -4,7 +4,7 @@ They are read from the moment the text was said, in that moment's zone, always t
 nobody can know which of two summers was meant, so the nearest one that fits the words is taken. A text that names no
 time gives nothing, and no text of any kind raises.
 
-Most texts name none, which one search shows. `phrases` is loaded only where there may be one.
+Most texts name none, which one search shows. `time_phrases` is loaded only where there may be one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def spans_in(text: str, now: datetime) -> list[Span]:
     low = text.translate(_LOWER)
     if not _HINT.search(low):
         return []
-    from tallystick.text.dates.phrases import StatedDate, modified_in
+    from tallystick.text.dates.time_phrases import StatedDate, modified_in
 
     zone = in_a_zone(now).tzinfo
     found = modified_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0)))
