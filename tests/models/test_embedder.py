@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tallystick.models.arrays import rows_for, unit
+from tallystick.models.embedding import rows_for, unit
 from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
 from tests.models.conftest import need

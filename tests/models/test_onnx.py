@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tallystick.models.arrays import unit
+from tallystick.models.embedding import unit
 from tallystick.models.onnx import Onnx
 from tallystick.records.errors import Refused
 from tests.models import tiny

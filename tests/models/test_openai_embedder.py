@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallystick.models.arrays import unit
+from tallystick.models.embedding import unit
 from tallystick.models.http_client import Declined, address
 from tallystick.models.openai_embedder import Endpoint
 from tallystick.records.errors import Busy, Refused, TallystickError

@@ -11,7 +11,6 @@ index knows were taken out of the question before.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallystick.projections.vectors.product import steady
-from tallystick.text.recall_words import STOP, without_possessive
+from tallystick.text.recall_words import STOP, WORD, without_possessive
 
 Floats = NDArray[np.float32]
 
-_WRITTEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _TIMES = frozenset(  # they have capitals, and name nobody
     """
     january february march april june july august september october november december
@@ -54,7 +52,7 @@ def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:
 
 
 def _written(asked: str) -> list[str]:
-    return _WRITTEN.findall(asked.replace("’", "'"))
+    return WORD.findall(asked.replace("’", "'"))
 
 
 def _is_name(word: str, at: int, capitals_tell: bool) -> bool:

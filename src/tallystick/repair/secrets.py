@@ -15,7 +15,7 @@ from tallystick.ledger.upgrade import lift
 from tallystick.records.event import Event
 from tallystick.records.secret_count import told
 from tallystick.repair.findings import Finding, found
-from tallystick.text.secrets.nested import kind_under, kinds_in
+from tallystick.text.secrets.detect import kind_under, kinds_in
 
 _OWN = ("ledger.", "snapshot", "erase")
 

@@ -92,7 +92,7 @@ def test_what_an_assistant_keeps_in_its_memory_folder_is_its_own_word(memory, tm
     assert set(done.formats) == ({"agent-memory", "markdown"} if not given else {"agent-memory"})
     if given != ".codex":
         assert "user" in held["The user drinks tea at work."].tags
-        assert any("it names the files beside it" in each.reason for each in done.skipped)
+        assert any("it only names the other files" in each.reason for each in done.skipped)
     if not given:
         assert held["drinks tea #taste"].trust == "human"
 
@@ -182,7 +182,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(memory):
     done = memory.import_from(data[:-20].encode())
 
     assert (done.conversations, done.episodes) == (1, 6)
-    assert [str(each) for each in done.skipped] == ["standard input, the rest of it: it was cut off"]
+    assert [str(each) for each in done.skipped] == ["standard input, the rest of it: the file was cut off"]
 
 
 def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_path, monkeypatch):

@@ -168,7 +168,7 @@ def test_values_that_do_not_fit_are_kept_as_data_and_told(new: Path, tmp_path: P
 
     with ChronoStore(new) as store:
         assert store.get("X").data == {"chronomemory": {"confidence": "NaN", "newer": 1}}  # type: ignore[union-attr]
-    assert any("taken, but confidence 'NaN' does not fit" in str(each) for each in done.skipped)
+    assert any("taken, but confidence 'NaN' is not valid" in str(each) for each in done.skipped)
 
 
 def test_what_the_snapshot_says_otherwise_than_a_whole_log_is_listed_and_not_taken(old: OldStore, new: Path) -> None:
@@ -181,7 +181,7 @@ def test_what_the_snapshot_says_otherwise_than_a_whole_log_is_listed_and_not_tak
     done = _import(new, old.folder)
 
     assert _standing(new) == _stood(old)
-    assert sum("the snapshot says otherwise" in str(each) for each in done.skipped) == 2
+    assert sum("the snapshot differs from the log" in str(each) for each in done.skipped) == 2
 
 
 def test_a_snapshot_that_cannot_be_read_is_listed_and_the_log_comes_in(old: OldStore, new: Path) -> None:

@@ -289,15 +289,15 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda line: {**line, "op": "policy.set/1", "body": {}}, "an event policy.set/1 is not known"),
-        (lambda line: {**line, "op": "import.take/1", "body": {}}, "not what import.take/1 should be"),
+        (lambda line: {**line, "op": "policy.set/1", "body": {}}, "unknown event policy.set/1"),
+        (lambda line: {**line, "op": "import.take/1", "body": {}}, "not a valid import.take/1"),
         (
             lambda line: {**line, "op": "import.take/1", "body": {**TAKE, "whole": True}},
-            "not what import.take/1 should be",
+            "not a valid import.take/1",
         ),
         (lambda line: {**line, "op": "import.take/1", "body": TAKE}, "begins before the last one ended"),
         (lambda line: {**line, "op": "import.done/1", "body": {"user": "me", "events": 1}}, "or ends twice"),
-        (lambda line: {**line, "op": "erase/1", "body": {"lines": [], "ids": []}}, "erase/1 is not known"),
+        (lambda line: {**line, "op": "erase/1", "body": {"lines": [], "ids": []}}, "unknown event erase/1"),
         (
             lambda line: {**line, "op": "belief.put/1", "body": {"belief": {"id": "x", "key": "k", "confidence": 9}}},
             "from 0 to 1, not 9",
@@ -312,7 +312,7 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
             "whole number of episodes",
         ),
         (lambda line: {**line, "id": "01KS2MX6T0QGHTN3YE3GYXF728"}, "stands there twice"),
-        (lambda line: {**line, "body": {**line["body"], "user": "bob"}}, "of another user|makes no sense"),
+        (lambda line: {**line, "body": {**line["body"], "user": "bob"}}, "another user|makes no sense"),
     ],
 )
 def test_a_forged_event_refuses_the_whole_file_and_nothing_is_written(memory, file, change, why):

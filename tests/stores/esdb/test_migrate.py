@@ -142,8 +142,8 @@ def test_a_clock_that_stepped_back_is_kept_and_a_time_that_is_none_is_the_one_be
     assert store.chain_valid()
     store.close()
     said = "\n".join(str(warning.message) for warning in told)
-    assert "its time 'yesterday' is none" in said
-    assert "its time '9999-01-01' is none" in said
+    assert "its time 'yesterday' is not valid" in said
+    assert "its time '9999-01-01' is not valid" in said
 
 
 def test_a_line_cut_short_is_not_an_event_and_a_missing_newline_is_no_loss(tmp_path: Path) -> None:
@@ -326,8 +326,8 @@ def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_report
     with pytest.warns(TakeoverWarning) as noted, ChronoStore(tmp_path) as store:
         assert _held(store) == old.records
     said = "\n".join(str(warning.message) for warning in noted)
-    assert "'B': the snapshot says otherwise" in said
-    assert "'Z': the snapshot says otherwise" in said
+    assert "'B': the snapshot differs from the log" in said
+    assert "'Z': the snapshot differs from the log" in said
 
 
 @pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")

@@ -148,7 +148,7 @@ def test_migrate_into_a_folder_of_chronomemory_counts_its_notes_apart(tallystick
     done = tallystick("migrate")
 
     assert "Took in 0 requirements and 1 test case\n1 item unchanged\n3 items not taken:\n" in done.out
-    assert "'O-3': its status 'own 3' is none of ours" in done.out
+    assert "'O-3': its status 'own 3' is unknown" in done.out
     assert len(tallystick("migrate", "--json").json["reasons"]) == 3
 
 

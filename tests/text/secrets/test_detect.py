@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.records.secret_count import told
-from tallystick.text.secrets import nested as secrets_fields
-from tallystick.text.secrets.detect import Secret, find, masked
-from tallystick.text.secrets.nested import kind_under, kinds_in, masked_fields
+from tallystick.text.secrets import detect as secrets_fields
+from tallystick.text.secrets.detect import Secret, find, kind_under, kinds_in, masked, masked_fields
 from tests.growth import assert_linear
 from tests.strategies import json_objects, texts
 from tests.text.secrets.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets

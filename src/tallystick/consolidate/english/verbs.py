@@ -1,29 +1,44 @@
-"""What each verb says of its subject. A table: the verb, the words that follow it, and the claim they make.
+"""The claims that a verb makes. A table: the verb, the words that follow it, and the claim they make.
 
-A rule `holds` for what is so now (present, or "have lived … since"), `began` for what a past event brought about ("I
-joined Acme"), `ended` for what one took away ("I left Acme"). What was ("I lived in Rome") is not read, unless its end
-is told: then it is a claim that held until then.
+A rule `holds` for the present (or "have lived … since"), `began` for what a past event began ("I joined Acme"), `ended`
+for what it ended ("I left Acme"). The past alone ("I lived in Rome") is not read, unless its end is named: then it is a
+claim that held until then. "Is" has functions of its own: a job, a place, a relation, an age, and what somebody has
+("my birthday is 3 May").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from tallystick.consolidate.english import objects as values
 from tallystick.consolidate.english.clauses import Verb, form_of
 from tallystick.consolidate.english.objects import Kind, text_of, trimmed
-from tallystick.consolidate.english.predications import Draft, Predication
-from tallystick.consolidate.english.times import day_of, since, until
+from tallystick.consolidate.english.predications import (
+    Draft,
+    Part,
+    Predication,
+    birth_said,
+    date_said,
+    day_of,
+    since,
+    until,
+)
+from tallystick.text import word_lists as lists
+from tallystick.text.claims import claim_of
 from tallystick.text.grammar import GOING
-from tallystick.text.tokens import Token
-from tallystick.text.word_lists import PETS_MANY, TRAILERS, set_of
+from tallystick.text.word_lists import set_of
+from tallystick.text.words import EXACT, NAME, Token
 
 HOLDS, BEGAN, ENDED = "holds", "began", "ended"
 
 
 class Rule(NamedTuple):
+    """One claim that a verb makes."""
+
     prepositions: tuple[str, ...]  # "" for what follows the verb directly
     predicate: str
     kind: Kind
@@ -107,10 +122,11 @@ def read_verb(said: Predication) -> list[Draft]:
     special = _SPECIAL.get(said.verb.bare)
     if special and (drafts := special(said)):
         return drafts
-    if said.verb.bare == "start" and not _is_of_work(said):
-        return []
-    aspect = _aspect(said)
-    if aspect:
+    if said.verb.bare == "start":  # "started a new job as", "started working at"; not "started painting as a hobby"
+        is_aspect = bool(said.words) and bool(RULES.get(form_of(said.words[0].low)[0]))
+        if not is_aspect and said.direct() and not any(token.low in _POSTS for token in said.direct()):
+            return []
+    if aspect := _aspect(said):
         said, stance = aspect
         return [draft for rule in RULES.get(said.verb.bare, ()) for draft in _apply(rule, said, stance)]
     found: list[Draft] = []
@@ -118,13 +134,6 @@ def read_verb(said: Predication) -> list[Draft]:
         if not (found and rule.prepositions == _DIRECT):
             found += _apply(rule, said, rule.stance)
     return found
-
-
-def _is_of_work(said: Predication) -> bool:
-    """ "started at", "started a new job as", "started working at"; not "started painting as a hobby"."""
-    words = said.words
-    is_aspect = bool(words) and bool(RULES.get(form_of(words[0].low)[0]))
-    return is_aspect or not said.direct() or any(token.low in _POSTS for token in said.direct())
 
 
 _POSTS = frozenset(("job", "position", "role", "internship", "work"))
@@ -154,19 +163,25 @@ def _apply(rule: Rule, said: Predication, stance: str) -> list[Draft]:
         return []
     if verb.is_over and verb.is_past and rule.predicate in ("likes", "dislikes"):
         return []  # "used to love": often for want of time only
-    predicate, is_denied = _sense(rule.predicate, verb, stance)
+    predicate, is_denied = rule.predicate, verb.is_denied or stance == ENDED
+    if predicate == "likes" and verb.is_denied and not verb.is_over:
+        predicate, is_denied = "dislikes", False  # that one does not dislike something says little
     old = rule.kind(said.part(rule.place_of_old)) if rule.place_of_old else ""
     valid_from = since(times) if stance == BEGAN else times.valid_from
-    if rule.place_of_old and not valid_from and not _is_retold(said):
+    if rule.place_of_old and not valid_from and not any(token.low in _OTHER_TIME for token in said.words):
         valid_from = day_of(said.now)
     valid_to = until(times, said.now) if stance == ENDED or is_denied else times.valid_to
+    last = max(said.last, said.not_this[-1].end if said.not_this else 0)
     return [
         Draft(
-            predicate, each, max(end, said.last, _end(said.not_this)), rule.confidence, is_denied,
-            old or _instead(rule.kind, said), "" if is_denied else valid_from, valid_to,
+            predicate, each, max(end, last), rule.confidence, is_denied, old or _instead(rule.kind, said),
+            "" if is_denied else valid_from, valid_to,
         )
         for each, end in found
     ]  # fmt: skip
+
+
+_OTHER_TIME = set_of("when as after before while once at")  # "when I was six": words that are not understood
 
 
 def _objects(rule: Rule, said: Predication) -> list[tuple[str, int]]:
@@ -185,24 +200,10 @@ def _fits(verb: Verb, stance: str, said: Predication) -> bool:
     return verb.tense != "done" or (said.times.is_lasting and not verb.is_denied)
 
 
-def _sense(predicate: str, verb: Verb, stance: str) -> tuple[str, bool]:
-    """What a denial makes of a claim: "I don't like X" is a dislike; that one does not dislike says little."""
-    if predicate == "likes" and verb.is_denied and not verb.is_over:
-        return "dislikes", False
-    return predicate, verb.is_denied or stance == ENDED
-
-
-def _is_retold(said: Predication) -> bool:
-    """Whether the clause tells of another time than now in words that are not understood: "when I was six"."""
-    return any(token.low in ("when", "as", "after", "before", "while", "once", "at") for token in said.words)
-
 
 def _instead(kind: Kind, said: Predication) -> str:
     return kind(said.not_this) if said.not_this else ""
 
-
-def _end(words: list[Token]) -> int:
-    return words[-1].end if words else 0
 
 
 # --- verbs with words of their own
@@ -226,25 +227,17 @@ def _prefer(said: Predication) -> list[Draft]:
     return [Draft("prefers", chosen[0][0], max(end, said.last), 0.6, instead_of=instead)]
 
 
-def _have(said: Predication) -> list[Draft]:
-    """ "have a dog called Rex", "have two cats"."""
-    return _pet(said, HOLDS)
-
-
-def _adopt(said: Predication) -> list[Draft]:
-    return _pet(said, BEGAN)
-
-
-def _pet(said: Predication, stance: str) -> list[Draft]:
-    words = said.direct()
+def _pet(said: Predication) -> list[Draft]:
+    """ "have a dog called Rex", "have two cats", "adopted a puppy"."""
+    words, stance = said.direct(), HOLDS if said.verb.bare == "have" else BEGAN
     at = next((at for at, token in enumerate(words) if token.low in values.PET_WORDS), None)
     if at is None or at > 4 or not _fits(said.verb, stance, said) or not words or words[0].low not in _COUNTS:
         return []
     rest = words[at + 1 :]
     called = values.person(trimmed(rest[1:])) if rest and rest[0].low in ("called", "named") else ""
-    if trimmed(rest) and not called and rest[0].low not in TRAILERS:
+    if trimmed(rest) and not called and rest[0].low not in lists.TRAILERS:
         return []
-    many = words[at].low in PETS_MANY
+    many = words[at].low in lists.PETS_MANY
     start = words[0] if many and words[0].low not in ("a", "an", "some") else words[at]
     what = f"{start.text} {words[at].text}" if start is not words[at] else words[at].text
     end = words[-1].end if called else words[at].end
@@ -276,8 +269,9 @@ def _decide(said: Predication) -> list[Draft]:
 def _plan(said: Predication) -> list[Draft]:
     """ "plan to run a marathon"."""
     words = said.words
-    is_said = said.verb.tense in ("present", "going") and not said.verb.is_denied
-    if not is_said or not words or words[0].low not in ("to", "on"):
+    if said.verb.tense not in ("present", "going") or said.verb.is_denied:
+        return []
+    if not words or words[0].low not in ("to", "on"):
         return []
     return intent("goal", said, up_to_comma(words[1:]), False, 0.5)
 
@@ -339,11 +333,11 @@ def _get(said: Predication) -> list[Draft]:
         return _apply(Rule(("at",), "works_at", values.employer, BEGAN, 0.55), said, BEGAN)
     if lows[:2] == ["hired", "by"]:
         return _apply(Rule(("by",), "works_at", values.employer, BEGAN, 0.55), said, BEGAN)
-    return _pet(said, BEGAN)
+    return _pet(said)
 
 
 def _study(said: Predication) -> list[Draft]:
-    """ "studied physics at Porto": what was learned is kept, so that the past is read too."""
+    """ "studied physics at Porto": what was learned stays, so the past is read too."""
     if said.verb.tense != "past" or said.verb.is_denied or said.times.valid_to:
         return []
     found = []
@@ -357,6 +351,254 @@ def _study(said: Predication) -> list[Draft]:
 
 
 _SPECIAL: dict[str, Callable[[Predication], list[Draft]]] = {
-    "prefer": _prefer, "have": _have, "adopt": _adopt, "decide": _decide, "plan": _plan, "quit": _give_up,
+    "prefer": _prefer, "have": _pet, "adopt": _pet, "decide": _decide, "plan": _plan, "quit": _give_up,
     "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _lose, "choose": _decide, "opt": _decide,
 }  # fmt: skip
+
+
+# --- "is"
+
+
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_PHONE = re.compile(r"\+?[0-9](?:[0-9 ()./-]{4,20})[0-9]")
+
+# After "is": the word that decides, the preposition after it, the predicate, the kind of object.
+_STATES: dict[str, tuple[str, str, Kind]] = {
+    "allergic": ("to", "allergic_to", values.thing),
+    "married": ("to", "married_to", values.person),
+    "engaged": ("to", "partner", values.person),
+    "based": ("in", "lives_in", values.place),
+    "fluent": ("in", "speaks", values.language),
+    "fond": ("of", "likes", values.liked),
+    "vegan": ("", "diet", values.thing),
+}
+
+
+def read_being(said: Predication) -> list[Draft]:
+    """The claims of "is", "am" and "are" with what follows; of "was" only a birth."""
+    words = said.words
+    if not words:
+        return []
+    if words[0].low == "born":
+        return _born(said)
+    if said.verb.tense not in ("present", "done") or (said.verb.tense == "done" and not said.times.is_lasting):
+        return []
+    first = words[0].low
+    if first in _STATES and len(words) > 2 and words[1].low == _STATES[first][0]:
+        _, predicate, kind = _STATES[first]
+        rest = replace(said, words=words[2:])
+        return [_draft(said, predicate, each, end) for each, end in rest.listed(kind)]
+    if first == "from":
+        return _one(said, "comes_from", values.place(said.part("from")), said.part("from"))
+    if first in lists.DIETS or (first == "a" and len(words) > 1 and words[1].low in lists.DIETS):
+        kept = words[:1] if first in lists.DIETS else words[1:2]
+        is_whole = kept[0].mark or len(trimmed(words)) <= 2 or words[words.index(kept[0]) + 1].low in ("and", "but")
+        return _one(said, "diet", kept[0].low, kept) if is_whole else []
+    return _aged(said) or _job(said) or _fan(said)
+
+
+def _draft(said: Predication, predicate: str, value: str, end: int, confidence: float = 0.6) -> Draft:
+    return Draft(
+        predicate, value, max(end, said.last), confidence, said.verb.is_denied,
+        valid_from="" if said.verb.is_denied else said.times.valid_from, valid_to=said.times.valid_to,
+    )  # fmt: skip
+
+
+def _one(said: Predication, predicate: str, value: str, words: list[Token], confidence: float = 0.6) -> list[Draft]:
+    return [_draft(said, predicate, value, trimmed(words)[-1].end, confidence)] if value else []
+
+
+def _born(said: Predication) -> list[Draft]:
+    """ "was born in Porto", "was born on 3 May 1990", "was born in 1990"."""
+    if said.verb.is_denied:
+        return []
+    found = []
+    for part in said.parts():
+        if part.preposition == "in" and (place := values.place(part.words)):
+            found.append(Draft("born_in", place, trimmed(part.words)[-1].end, 0.65))
+    if said.times.span and said.times.cuts and (when := birth_said(said.named)):
+        found.append(Draft("born_on", when, said.last, 0.65))
+    return found
+
+
+def _aged(said: Predication) -> list[Draft]:
+    """ "is 34", "is 34 years old"."""
+    words = trimmed(said.words)
+    number = words[0].text if words else ""
+    if not (number.isascii() and number.isdigit() and 0 < int(number[:4]) < 120) or said.verb.is_denied:
+        return []
+    is_old = len(words) > 2 and words[1].low == "years" and words[2].low == "old"
+    if not (is_old or len(words) == 1 or words[0].mark):
+        return []
+    return _one(said, "age", number, words[:3] if is_old else words[:1])
+
+
+def _job(said: Predication) -> list[Draft]:
+    """ "is a nurse", "is a senior engineer at Acme", "is the CEO of Acme", "is a student at Porto University"."""
+    parts = said.parts()
+    if not parts or parts[0].words[0].low not in ("a", "an", "the") or parts[0].preposition:
+        return []
+    words, after = parts[0].words, list[Token]()
+    if of := next((at for at, token in enumerate(words) if token.low == "of"), None):
+        words, after = words[:of], words[of + 1 :]
+    parts = [Part("", words), *([Part("of", after)] if after else []), *parts[1:]]
+    head = words[-1].low if words else ""
+    place = next((part for part in parts[1:] if part.preposition in ("at", "of", "for")), None)
+    if head == "member" and place and place.preposition == "of":
+        return _one(said, "member_of", values.organisation(place.words), place.words)
+    if head == "student":
+        return _one(said, "studies_at", values.school(place.words), place.words) if place else []
+    if any(part.preposition == "by" for part in parts):
+        return []  # "a nurse by training"
+    role = values.role(words)
+    if not role or head not in lists.JOBS or any(token.low in lists.NOT_A_JOB for token in words):
+        return []
+    found = [_draft(said, "works_as", role, words[-1].end)]
+    if place and (where := values.name(place.words)) and not said.verb.is_denied:
+        found.append(_draft(said, "works_at", where, trimmed(place.words)[-1].end))
+    return found
+
+
+
+def _fan(said: Predication) -> list[Draft]:
+    """ "is a big fan of jazz"."""
+    lows = [token.low for token in said.words[:5]]
+    if lows[:1] != ["a"] or "fan" not in lows or said.verb.is_denied:
+        return []
+    at = lows.index("fan")
+    if at > 2 or lows[at + 1 : at + 2] != ["of"]:
+        return []
+    rest = replace(said, words=said.words[at + 2 :])
+    return [_draft(said, "likes", each, end) for each, end in rest.listed(values.liked)]
+
+
+def relation_at(tokens: list[Token], at: int) -> tuple[str, int]:
+    """The relation that is named here, and the word after it: ("sister", 2) in "older sister Eva"."""
+    for place, token in enumerate(tokens[at : at + 3], at):
+        if token.low in lists.RELATIONS:
+            return token.low, place + 1
+        if token.low not in lists.KIN_ADJECTIVES:
+            break
+    return "", at
+
+
+# --- "my … is …"
+
+_OWN: dict[tuple[str, ...], str] = {
+    ("name",): "name", ("full", "name"): "name", ("real", "name"): "name", ("first", "name"): "name",
+    ("email",): "email", ("e-mail",): "email", ("email", "address"): "email", ("e-mail", "address"): "email",
+    ("phone",): "phone", ("phone", "number"): "phone", ("mobile",): "phone", ("mobile", "number"): "phone",
+    ("number",): "phone", ("cell",): "phone", ("cell", "number"): "phone", ("telephone", "number"): "phone",
+    ("birthday",): "birthday", ("date", "of", "birth"): "born_on", ("birth", "date"): "born_on",
+    ("birthdate",): "born_on", ("birthplace",): "born_in", ("hometown",): "comes_from",
+    ("home", "town"): "comes_from", ("job",): "works_as", ("occupation",): "works_as", ("profession",): "works_as",
+    ("job", "title"): "works_as", ("title",): "works_as", ("employer",): "works_at",
+    ("goal",): "goal", ("main", "goal"): "goal", ("aim",): "goal", ("dream",): "goal", ("biggest", "goal"): "goal",
+    ("deadline",): "deadline", ("native", "language"): "speaks", ("mother", "tongue"): "speaks",
+    ("first", "language"): "speaks", ("age",): "age",
+}  # fmt: skip
+_SPELT = {"color": "colour", "colors": "colours", "flavor": "flavour"}
+
+
+def own_at(tokens: list[Token], at: int) -> tuple[str, int]:
+    """Which predicate is named here, and the word after it: ("email", 2) in "email address is"."""
+    low = tokens[at].low if at < len(tokens) else ""
+    if low in ("favourite", "favorite"):
+        for count in (1, 2):
+            after = at + 1 + count
+            if after < len(tokens) and tokens[after].low in ("is", "'s"):
+                words = [_SPELT.get(token.low, token.low) for token in tokens[at + 1 : after]]
+                is_word = all(word.isalpha() and word not in ("thing", "part", "things", "one") for word in words)
+                return ("favourite_" + "_".join(words), after) if is_word else ("", at)
+        return "", at
+    for count in (3, 2, 1):
+        if predicate := _OWN.get(tuple(token.low for token in tokens[at : at + count])):
+            return predicate, at + count
+    return "", at
+
+
+def read_own(predicate: str, said: Predication, whole: str) -> list[Draft]:
+    """The claims about something that somebody has. `whole` is all that follows "is", times and all."""
+    if said.verb.bare != "be" or said.verb.tense != "present":
+        return []
+    if predicate in ("birthday", "born_on", "deadline"):
+        return _own_day(predicate, said, whole)
+    words = said.words
+    if predicate == "goal":
+        is_plan = bool(words) and words[0].low == "to"
+        return intent("goal", said, up_to_comma(words[1:]), False, 0.6) if is_plan else []
+    if predicate in ("email", "phone"):
+        match = (_EMAIL if predicate == "email" else _PHONE).match(whole)
+        if not match or not words:
+            return []
+        return [_draft(said, predicate, match[0].strip(" ."), words[0].start + match.end(), 0.7)]
+    kind = _OWN_KINDS.get(predicate, values.thing)
+    direct = said.direct()
+    return _one(said, predicate, kind(direct), direct, 0.7 if predicate == "name" else 0.6)
+
+
+_OWN_KINDS: dict[str, Kind] = {
+    "name": values.person, "born_in": values.place, "comes_from": values.place,
+    "works_as": lambda words: values.role(words) if {token.low for token in words} & lists.JOBS else "",
+    "works_at": values.name, "speaks": values.language,
+    "age": lambda words: words[0].text if len(words) == 1 and words[0].text.isdigit() else "",
+}  # fmt: skip
+
+
+def _own_day(predicate: str, said: Predication, whole: str) -> list[Draft]:
+    whole = re.split(r"[,;!]|\.(?=\s|\Z)| and | but ", whole)[0].strip(" .")
+    day = date_said(whole, said.now) if predicate == "deadline" else birth_said(whole)
+    if predicate == "birthday" and not day and (near := date_said(whole, said.now)):  # "tomorrow"
+        moment = datetime.fromisoformat(near)
+        day = birth_said(f"--{near[5:]}") or birth_said(f"{moment.day} {moment:%B}")
+    return [Draft(predicate, day, said.last, 0.65, said.verb.is_denied)] if day and said.last else []
+
+
+# --- "the … is …"
+
+
+def read_setting(text: str, start: int, now: datetime) -> Draft | None:
+    """ "the port is 5432", "the report is due on Friday": one exact value, a day, or a name where one is expected."""
+    claim = None if _LONE.search(text) else claim_of(text[0].lower() + text[1:])  # "My" is no name
+    if claim is None or not claim.is_definite or claim.is_denied:
+        return None
+    subject = re.sub(r"^(?:our|my) ", "", claim.subject)
+    words = subject.split()
+    is_plain = all(word.replace("-", "").isalpha() for word in words)
+    if len(words) > 4 or not lists.SECRETS.isdisjoint(words) or not is_plain:
+        return None
+    if claim.predicate in ("is", "is due", "is set to") and (day := date_said(text, now)):
+        about = re.sub(r"^deadline for | deadline$", "", subject)
+        predicate = "due" if claim.predicate == "is due" else "is" if about == subject else "deadline"
+        return Draft(predicate, day, start + len(text), 0.55, subject=about)
+    if claim.predicate not in ("is", "is set to"):
+        return None
+    value = _value_of(claim.value, claim.shape, words[-1], text)
+    old = _NOT.search(text)
+    instead = old["value"].strip(" .!") if old and value else ""
+    return Draft("is", value, start + len(text), 0.6, subject=subject, instead_of=instead) if value else None
+
+
+_LONE = re.compile(r"(?<!\w)['’]\w")  # a short form that lost its word
+_NOT = re.compile(r",\s+(?:and\s+)?not\s+(?P<value>\S{1,60})\s*\Z")
+
+
+_TAIL = re.compile(
+    r"(?:\bis|\bare|'s|’s|=|:|\bset to|\bnow)\s+(?:(?:now|currently|actually|set to|called)\s+)?(?P<value>[^,;]+)"
+)
+
+
+def _value_of(value: str, shape: str, noun: str, text: str) -> str:
+    """The value as it was written, if it is one exact thing."""
+    words = value.split()
+    is_exact = shape[:1] in EXACT and (len(words) == 1 or (len(words) == 2 and words[1] in lists.UNITS))
+    is_named = noun in lists.SETTINGS and set(shape) <= {NAME, "n", "c"} and len(words) <= 3
+    found = _TAIL.search(text)
+    if not (is_exact or is_named) or not found or len(found["value"].split()) > len(words) + 1:
+        return ""
+    said = re.sub(r"^(?:the|a|an)\s+", "", found["value"].strip(" .!\"'`*"), flags=re.IGNORECASE)
+    return re.sub(r"\s+(?:now|today|instead|again)$", "", said)
+
+
+def pet_at(tokens: list[Token], at: int) -> tuple[str, int]:
+    return (tokens[at].low, at + 1) if at < len(tokens) and tokens[at].low in lists.PETS else ("", at)

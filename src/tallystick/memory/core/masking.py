@@ -19,8 +19,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.secret_count import told
 from tallystick.state.state import State
-from tallystick.text.secrets.detect import find, masked
-from tallystick.text.secrets.nested import masked_fields, texts_in
+from tallystick.text.secrets.detect import find, masked, masked_fields, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.decide.beliefs import carried
 from tallystick.exchange import chronomemory
-from tallystick.exchange.chronomemory import Snapshot, Step
-from tallystick.exchange.chronomemory_values import fitted
+from tallystick.exchange.chronomemory import Snapshot, Step, fitted
 from tallystick.exchange.conversation import DOCUMENT
 from tallystick.memory.exchange.import_notes import imported_with
 from tallystick.records import ids

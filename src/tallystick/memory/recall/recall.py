@@ -254,7 +254,7 @@ class RecallService:
     def count(self, text: str) -> int:
         """How many tokens a text has, as the embedder counts them. Lines come again and again, and are kept."""
         if self.meaning.embedder is None:
-            from tallystick.models.arrays import estimated_tokens
+            from tallystick.models.embedding import estimated_tokens
 
             return estimated_tokens(text)
         counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)

@@ -9,7 +9,6 @@ This is the whole interface to full text; whoever replaces SQLite's by another r
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -25,6 +24,7 @@ from tallystick.projections.index.rows import Source
 from tallystick.projections.index.segmentation import runs
 from tallystick.records.times import Times
 from tallystick.state.paths import Paths
+from tallystick.text.fingerprint import WORD
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
@@ -33,7 +33,6 @@ _FEW = 10  # times as many others, beside which what is kept out changes nothing
 _COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
 _MAIN, MAIN = ("",), '[""]'
-_WORD = re.compile(r"[^\W_]+")
 
 
 class Scope(NamedTuple):
@@ -120,7 +119,7 @@ class SourceRow(NamedTuple):
 
 def words_of(question: str) -> list[str]:
     """The words of a question, each once, in their order."""
-    return list(dict.fromkeys(word.lower() for word in _WORD.findall(question)))[:MOST_WORDS]
+    return list(dict.fromkeys(word.lower() for word in WORD.findall(question)))[:MOST_WORDS]
 
 
 def search(

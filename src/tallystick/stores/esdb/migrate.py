@@ -24,8 +24,7 @@ from typing import Any
 
 from tallystick.decide import beliefs as decide
 from tallystick.exchange import chronomemory
-from tallystick.exchange.chronomemory import OldLedger, Step
-from tallystick.exchange.chronomemory_values import fitted
+from tallystick.exchange.chronomemory import OldLedger, Step, fitted
 from tallystick.ledger.chain import first_line, is_ours
 from tallystick.ledger.disk import Disk, copy
 from tallystick.ledger.layout import Folder

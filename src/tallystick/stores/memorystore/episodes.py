@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import product
 from operator import itemgetter
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -27,6 +27,9 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import ConsolidationRuleError, Damaged, Refused
 from tallystick.records.scope import Scope
 from tallystick.stores.memorystore.schema import Shape, cell
+
+if TYPE_CHECKING:
+    from tallystick.consolidate.filter import Filter
 
 NOBODY = OWNER  # the user of an episode that does not say whose it is
 
@@ -53,16 +56,6 @@ _INDEX = {
     (True, False): "idx_episodes_session",
     (False, True): "idx_episodes_agent",
     (True, True): "idx_episodes_scope",
-}
-_COLUMNS = {
-    "id": "id",
-    "scope_key": "scope_key",
-    "content": "json_extract(CAST(content AS TEXT), '$.content')",
-    "timestamp": "timestamp",
-    "metadata": "CAST(metadata AS TEXT)",
-    "user": "user",
-    "session": "session",
-    "agent": "agent",
 }
 _PARTS = re.compile(r"/user/(.+)/session/(.+)/agent/(.+)/\Z", re.DOTALL)
 _SCOPE = ("user", "session", "agent")
@@ -140,24 +133,22 @@ def recent_query(user: str, session: str | None, agent: str | None, limit: int) 
     return sql, [*(value for _, value in given), limit]
 
 
-def selection(when: str, extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
-    """The episodes that a filter fits, oldest first; with `after`, those that arrived behind that place."""
-    from tallystick.consolidate.filter import parse
-
-    wanted, values = parse(when, columns=extras).to_sql(_COLUMNS | {name: f'"{name}"' for name in extras})
-    places = [] if after is None else [after]
+def selection(extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
+    """All episodes, oldest first; with `after`, those that arrived behind that place."""
+    names = "".join(f', "{name}"' for name in extras)
     arrived, by = ("", "timestamp") if after is None else ("rowid > ? AND ", "+timestamp")
     return (
-        f"SELECT content, metadata FROM episodes WHERE {arrived}user IS NOT NULL AND ({wanted or '1'}) "
-        f"ORDER BY {by}, rowid",
-        [*places, *values],
+        f"SELECT content, metadata, id, scope_key, timestamp, user, session, agent{names} FROM episodes "
+        f"WHERE {arrived}user IS NOT NULL ORDER BY {by}, rowid",
+        [] if after is None else [after],
     )
 
 
 def searched(
-    conn: sqlite3.Connection, sql: str, values: list[object], rule: str, *, at_most: int, seconds: float
-) -> Iterator[tuple[Any, ...]]:
-    """The rows, a chunk at a time: at most so many, and in at most that time, or the rule is refused.
+    conn: sqlite3.Connection, rule: str, wanted: Filter, extras: tuple[str, ...], after: int | None, *, at_most: int,
+    seconds: float,
+) -> Iterator[Brief]:  # fmt: skip
+    """The episodes that a filter fits, a chunk at a time: at most so many, and in at most that time, or it is refused.
 
     The time that is spent on what is done with them does not count. The connection is the search's own: it keeps
     looking at the clock.
@@ -166,8 +157,9 @@ def searched(
     conn.set_progress_handler(lambda: perf_counter() - started > left, _STEPS)
     too_long = ConsolidationRuleError(f"rule {rule!r} searched for longer than {seconds:g} seconds; narrow its filter")
     try:
-        cursor = conn.execute(sql, values)
-        while found := cursor.fetchmany(_CHUNK):
+        cursor = conn.execute(*selection(extras, after))
+        while chunk := cursor.fetchmany(_CHUNK):
+            found = [each for row in chunk if (each := _fitting(row, wanted, extras)) is not None]
             left, count = left - (perf_counter() - started), count + len(found)
             if left < 0:
                 raise too_long
@@ -230,12 +222,20 @@ class Brief(NamedTuple):
 _PICKED = itemgetter(*Brief._fields[:-1])
 
 
-def brief(row: tuple[Any, ...]) -> Brief:
-    """The same, in short."""
+def _fitting(row: tuple[Any, ...], wanted: Filter, extras: tuple[str, ...]) -> Brief | None:
+    """The episode of a row of `selection`, in short, if the filter fits it."""
     try:
-        return Brief._make((*_PICKED(orjson.loads(row[0])), orjson.loads(row[1])))
+        found = Brief._make((*_PICKED(orjson.loads(row[0])), orjson.loads(row[1])))
     except (ValueError, KeyError, TypeError):
         raise _unreadable() from None
+    if wanted.is_everything:
+        return found
+    from tallystick.consolidate.filter import Row as FilterRow
+
+    _, _, name, key, at, user, session, agent, *added = row
+    moment, extra = datetime.fromisoformat(at), dict(zip(extras, added, strict=True))
+    seen = FilterRow(name, key, found.content, moment, found.metadata, extra, user, session, agent)
+    return found if wanted.fits(seen) else None
 
 
 def _unreadable() -> Damaged:

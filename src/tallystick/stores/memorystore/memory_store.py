@@ -137,9 +137,12 @@ class SQLiteMemoryStore(OneFile):
     def _classified(
         self, conn: sqlite3.Connection, rule: ConsolidationRule, after: int | None
     ) -> Iterator[Delta | Malformed]:
-        sql, values = rows.selection(rule.when_filter, rows.SHAPE.extras(conn), after)
-        found = rows.searched(conn, sql, values, rule.id, at_most=self._most_rows, seconds=self._most_seconds)
-        return classify(rule, map(rows.brief, found), now=self._clock(), several=self._several)
+        from tallystick.consolidate.filter import parse
+
+        extras = rows.SHAPE.extras(conn)
+        wanted = parse(rule.when_filter, columns=extras)
+        found = rows.searched(conn, rule.id, wanted, extras, after, at_most=self._most_rows, seconds=self._most_seconds)
+        return classify(rule, found, now=self._clock(), several=self._several)
 
     async def stream(self, rule: ConsolidationRule) -> AsyncIterator[Delta | Malformed]:
         """The same as `consolidate`, one at a time and with its findings in their place, in little memory.
