@@ -9,9 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.access_control import AccessControl, Key, Place
-from tallystick.surfaces.serve.headers import PAGE_POLICY
-from tallystick.surfaces.serve.limits import Buckets, Limits
+from tallystick.surfaces.serve.access_control import PAGE_POLICY, AccessControl, Buckets, Key, Limits, Place
 from tallystick.surfaces.serve.login import Sessions
 from tallystick.surfaces.serve.metrics import Metrics
 from tallystick.surfaces.server.guard import Names

@@ -1,6 +1,6 @@
 """Who asks too much is told when to come again; nobody else notices."""
 
-from tallystick.surfaces.serve.limits import Buckets, Limits
+from tallystick.surfaces.serve.access_control import Buckets, Limits
 
 
 class Ticks:

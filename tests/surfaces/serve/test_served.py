@@ -115,9 +115,9 @@ def form(served, path, *headers, **fields):
 def test_killed_and_started_again_nothing_is_lost_and_the_page_says_what_was_set_aside(killed, served, cookie):
     told = killed[1]
     assert len(told) >= 8
-    assert "tallystick: a write was cut off by a crash: its " in served.said
+    assert "tallystick: a crash interrupted a write: its " in served.said
     status, _, page = served.ask("GET /", cookie)
-    assert (status, b"a write was cut off by a crash: its " in page) == (200, True)
+    assert (status, b"a crash interrupted a write: its " in page) == (200, True)
     with Memory(served.folder) as memory:
         held = [belief.text for belief in memory.beliefs]
         assert set(told) <= set(held)

@@ -31,7 +31,7 @@ def test_what_fails_inside_is_a_page_and_tells_nothing_of_the_inside(web, monkey
     def broken(*_, **__):
         raise RuntimeError("with /a/secret/path")
 
-    monkeypatch.setattr("tallystick.surfaces.web.home.ask", broken)
+    monkeypatch.setattr("tallystick.surfaces.web.home.with_memory", broken)
     with TestClient(web.app, raise_server_exceptions=False, base_url="http://127.0.0.1:8722") as client:
         answer = client.get("/")
     assert (answer.status_code, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")

@@ -23,7 +23,7 @@ def links(page: Page) -> list[str]:
 def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
     page = web.page("/")
 
-    assert "Nothing is remembered yet" in page.text
+    assert "No memories yet" in page.text
     for command in ('remember "Ana prefers tea"', "connect", "import FILE"):
         assert f"tallystick -C {web.m.folder} {command}" in page.text
     assert page.all("textarea", name="text")
@@ -102,7 +102,7 @@ def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web: Web) -> No
 
     (review,) = web.m.reviews.waiting()
     assert f"/reviews/{review.id}" in links(page)
-    assert "1 waits for your yes" in page.text
+    assert "1 pending review" in page.text
     assert "Revise: Ana prefers coffee" in page.text
 
 
@@ -110,10 +110,10 @@ def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web: Web) -> Non
     with Memory(web.m.folder, by="web:1", trust="web") as agent:
         agent.remember("Harbor is insecure", about="project-harbor")
 
-    assert "waits for your yes" in web.page("/").text
+    assert "needs approval" in web.page("/").text
     (review,) = web.m.reviews.waiting()
     web.m.reviews.approve(review.id)
-    assert "waits for your yes" not in web.page("/").text
+    assert "needs approval" not in web.page("/").text
 
 
 def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came(web: Web) -> None:
@@ -123,9 +123,9 @@ def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came
     web.m.ledger.checkpoint()
     page = web.page("/")
 
-    assert "The chain is whole" in page.text
+    assert "Ledger OK" in page.text
     assert "from Python" in page.text
-    assert "all of them" in page.text
+    assert "all events" in page.text
 
 
 def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -> None:
@@ -162,13 +162,13 @@ def test_a_correction_tells_whose_place_it_took(web: Web) -> None:
     page = Page(web.say("/", text="The port is 6543").text)
 
     assert "Corrected: The port is 6543" in page.text
-    assert "It took the place of: The port is 5432" in page.text
+    assert "It replaces: The port is 5432" in page.text
 
 
 def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
     answer = web.say("/", text="The token is ghp_" + "a1B2" * 9)
 
-    assert "It held a secret, which was masked." in Page(answer.text).text
+    assert "It contained a secret, which was masked." in Page(answer.text).text
     assert "a1B2a1B2" not in answer.text
 
 
@@ -222,7 +222,7 @@ def test_the_piece_is_the_changing_part_alone(web: Web) -> None:
 
 
 def test_what_the_server_tells_stands_at_the_top_as_text(web: Web) -> None:
-    web.app._app.state.told = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
+    web.app._app.state.notices = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
 
     page = web.page("/")
 
@@ -258,8 +258,8 @@ def test_a_damaged_memory_is_shown_as_far_as_it_can_be_read_and_takes_nothing(tm
     with Memory(tmp_path / "memory") as m, Web(m) as web:
         page = web.page("/")
 
-        assert "can only be read" in page.text
-        assert "not whole" in page.text
+        assert "is read-only" in page.text
+        assert "needs repair" in page.text
         assert "/integrity" in links(page)
         assert not page.all("textarea")
         assert web.say("/", text="Ana prefers tea").status_code == 503
@@ -291,7 +291,7 @@ def test_days_are_named_as_people_name_them() -> None:
 def test_what_waits_leads_to_no_page_because_it_stands_on_none_yet(web):
     with Memory(web.m.folder, by="web:1", trust="web") as doubtful:
         said = doubtful.remember("A blog says Harbor leaks", about="topic-blog")
-    assert "waits for your yes" in web.page("/").text
+    assert "needs approval" in web.page("/").text
     for address in ("/", f"/beliefs/{said.id}"):
         for link in web.page(address).all("a"):
             to = str(link["href"]).partition("#")

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.web.page_view import AT_ONCE
+from tallystick.surfaces.web.pages import AT_ONCE
 from tests.surfaces.web.conftest import CSRF, Page
 
 NASTY = (
@@ -28,7 +28,7 @@ def entries(page: Page) -> list[str]:
 def test_a_memory_without_pages_says_how_they_come(web):
     page = web.page("/pages")
 
-    assert "Nothing stands on a page yet" in page.text
+    assert "No entries yet" in page.text
     assert "tallystick remember" in page.text
     assert len(page.all("h1")) == 1
     assert page.all("label", for_="q")
@@ -44,8 +44,8 @@ def test_pages_are_listed_by_kind_with_how_much_is_on_them(web, m):
 
     assert "People 1 Ana person-ana 2 entries" in page.text
     assert "Projects 1 Harbor project-harbor 1 entry" in page.text
-    assert "1 page put away or untouched for long News" in page.text
-    assert "Topics" not in page.text.partition("Begin a page")[0], "a page that is put away is listed apart"
+    assert "1 page archived or dormant News" in page.text
+    assert "Topics" not in page.text.partition("New page")[0], "an archived page is listed separately"
     assert page.all("a", class_="page-name", href="/pages/person-ana")
 
 
@@ -68,7 +68,7 @@ def test_a_search_finds_pages_by_name_and_entries_by_words(web, m):
     assert "replaced" in page.text, "what was replaced is found too, and says so"
     assert page.all("a", href=f"/pages/topic-colour?earlier=1#entry-{old.id}")
     assert web.page("/pages?q=ana").all("a", class_="page-name", href="/pages/person-ana")
-    assert "No entry holds these words" in web.page("/pages?q=zebra").text
+    assert "No matching entries" in web.page("/pages?q=zebra").text
     assert web.page("/pages?q=%22%28%2A%20OR%20NEAR").all("h1"), "no words are wrong"
 
 
@@ -117,7 +117,7 @@ def test_what_was_replaced_is_hidden_until_asked_for_and_told_by_its_successor(w
     assert "<ins>at</ins>" in page.html
     every = web.page("/pages/topic-office?earlier=1")
     assert sorted(entries(every)) == sorted([old.id, new.id, gone.id])
-    assert "taken back" in every.text
+    assert "retracted" in every.text
     assert len([each for each in every.all("a") if "data-edit" in each]) == 1, "only what holds can be edited"
 
 
@@ -149,7 +149,7 @@ def test_what_is_not_understood_in_a_file_is_told_and_the_page_is_shown_all_the_
     file.write_bytes(file.read_bytes() + b"\n## #q\nnew <script> \xfe\n")
     page = web.page("/pages/person-ana")
 
-    assert "was not understood" in page.text
+    assert "could not be imported" in page.text
     assert "Ana prefers tea" in page.text
     assert [each.get("src") for each in page.all("script")] == ["/static/tallystick.js", "/static/pages.js"]
 
@@ -305,15 +305,15 @@ def test_pages_that_somebody_made_by_hand_are_found_when_looked_for(web, m):
 
     assert "Zoe likes figs" in web.page("/pages/person-zoe").text, "by its name"
     assert not web.page("/pages").all("a", href="/pages/person-yan")
-    assert "Looked at every file" in web.say("/pages", do="sync").text
+    assert "Synced." in web.say("/pages", do="sync").text
     assert web.page("/pages").all("a", href="/pages/person-yan")
 
 
 def test_a_page_is_put_away_and_taken_up_again(web, m):
     m.remember("Ana prefers tea", about="person-ana")
-    assert "Put away." in web.say("/pages/person-ana", do="archive").text
+    assert "Archived." in web.say("/pages/person-ana", do="archive").text
     assert m.pages.read("person-ana").info.status == "archived"
-    assert "Taken up again." in web.say("/pages/person-ana", do="activate").text
+    assert "Restored." in web.say("/pages/person-ana", do="activate").text
     assert m.pages.read("person-ana").info.status == "active"
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.web.search import _halving
 from tests.surfaces.web.conftest import CSRF, Page, Web
 from tests.surfaces.web.test_home import HOSTILE, links
 
@@ -60,7 +59,7 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     bars = {str(each["aria-label"]): str(each["value"]) for each in page.all("meter")}
     assert bars["words"] == f"{hit.signals['words']:.4f}"
     assert bars["recency"] == f"{hit.signals['recency']:.4f}"
-    assert "Nothing from date" in page.text
+    assert "None from date" in page.text
     assert "from Python" in page.text
     assert "you" in page.text
     assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(links(page))
@@ -71,7 +70,7 @@ def test_what_nearly_fitted_stands_below_with_the_reason(asks: Web) -> None:
 
     told = asks.m.recall("where does Ana work", k=10, explain=True).nearly
     assert told
-    assert f"What nearly fitted ({len(told)})" in page.text
+    assert f"Near misses ({len(told)})" in page.text
     assert told[0].why in page.text
 
 
@@ -90,7 +89,7 @@ def test_nothing_to_stand_behind_names_what_came_nearest(asks: Web) -> None:
     answer = asks.m.recall("quantum chromodynamics lattice")
     assert not answer
     assert not found(page)
-    assert "Nothing I would stand behind" in page.text
+    assert "I don't know" in page.text
     assert answer.nearest[0].text in page.text
 
 
@@ -103,7 +102,7 @@ def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Pa
         web.page("/search?q=tea")
         web.page("/search?q=tea&frame=attention")
         assert m.recall("tea").receipt  # elsewhere, this memory leaves them
-        web.portal.call(web.app._app.state.hold.close)  # type: ignore[union-attr, attr-defined]
+        web.portal.call(web.app._app.state.worker.close)  # type: ignore[union-attr, attr-defined]
         assert m.ledger.size == size
 
 
@@ -193,7 +192,7 @@ def test_what_a_frame_left_out_is_told_with_the_reason(asks: Web) -> None:
     assert framed.dropped
     assert "Left out" in page.text
     assert all(each.why in page.text for each in framed.dropped)
-    assert "given no text" in page.text
+    assert "gets no text" in page.text
 
 
 def test_a_frame_needs_no_question(asks: Web) -> None:
@@ -207,7 +206,7 @@ def test_the_piece_is_the_answer_alone(asks: Web) -> None:
     assert found(piece)
     assert not piece.all("html")
     assert not piece.all("input", name="q")
-    assert piece.all("p", id="moment-said", data_seq="3")
+    assert piece.all("p", id="moment-text", data_seq="3")
     assert piece.all("p", id="found", role="status")
 
 
@@ -248,7 +247,7 @@ def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(
 
     assert answer.url.path == "/search"
     assert answer.url.query == b"q=tea&noted=helped"
-    assert "Noted: it helped" in Page(answer.text).text
+    assert "Saved: it helped" in Page(answer.text).text
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0]
     web.say("/search/outcome", name=said.id, how="misled", back="//evil.example")
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0, 0.0]
@@ -288,9 +287,3 @@ def test_a_damaged_memory_answers_nothing_and_says_why_with_the_question_kept(tm
         assert "is damaged" in page.text
         assert page.all("input", name="q", value="tea")
         assert web.page("/search").all("input", name="q")
-
-
-def test_halving_finds_the_last_for_which_it_holds() -> None:
-    for size in range(12):
-        for last in range(size + 1):
-            assert _halving(0, size, lambda number: number <= last) == last  # noqa: B023

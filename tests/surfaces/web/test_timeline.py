@@ -13,7 +13,7 @@ from tallystick import Memory
 from tallystick.memory.maintenance.ledger import check_proof
 from tallystick.records.errors import NeedsApproval
 from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import made
+from tallystick.surfaces.web.app import create_app
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 
 HOSTILE = (
@@ -152,8 +152,8 @@ def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_
     assert len(seqs(rest)) == 10
     assert "turn 0" in rest.text
     assert "fact" not in rest.text
-    assert "No event fits" in web.page("/timeline?source=mcp").text
-    assert "No event fits" in web.page("/timeline?agent=an").text
+    assert "No matching events" in web.page("/timeline?source=mcp").text
+    assert "No matching events" in web.page("/timeline?agent=an").text
     assert seqs(web.page("/timeline?kind=ledger")) == [0]
 
 
@@ -175,7 +175,7 @@ def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str
     answer = web.get(f"/timeline{address}")
 
     assert answer.status_code == 400
-    assert "begin again" in answer.text or "choose one" in answer.text
+    assert "start again" in answer.text or "choose one" in answer.text
 
 
 def test_hostile_words_are_shown_harmless_on_the_list_and_on_the_event(web: Web) -> None:
@@ -190,7 +190,7 @@ def test_hostile_words_are_shown_harmless_on_the_list_and_on_the_event(web: Web)
         assert "\u200b" not in page.html
         assert "\0" not in page.html
         assert len(page.html) < 120_000
-    assert "That is the beginning" in web.page("/timeline/7").text
+    assert "This is the beginning" in web.page("/timeline/7").text
 
 
 # -- one event ---------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     web.m.remember("Ana prefers tea")
     page = web.page("/timeline/1")
 
-    assert "convinces you, and nobody else" in page.text
+    assert "convinces nobody else" in page.text
     assert web.m.ledger.checkpoints() == []
     assert web.get("/timeline/1/proof.txt").status_code == 404
     assert web.post("/timeline/1/sign", data={"csrf": "forged"}).status_code == 403
@@ -238,8 +238,8 @@ def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
     web.m.ledger.checkpoint()
     listed, page = web.page("/timeline"), web.page("/timeline/1")
 
-    assert "Its words were erased" in listed.text
-    assert "Its words were erased" in page.text
+    assert "Its content was erased" in listed.text
+    assert "Its content was erased" in page.text
     assert "Proved." in page.text
     assert "secret to be gone" not in listed.html + page.html
 
@@ -267,7 +267,7 @@ def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memo
         listed, page = web.page("/timeline"), web.page("/timeline/1")
 
         assert seqs(listed) == [1, 0]
-        assert "Only what is good can be shown" in listed.text
+        assert "Only undamaged events are shown" in listed.text
         assert "/integrity" in {found.get("href") for found in listed.all("a")}
         assert not [form for form in page.all("form") if form.get("method") == "post" and form["action"] != "/logout"]
         assert web.say("/timeline/1/sign").status_code == 503
@@ -277,11 +277,11 @@ def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memo
 
 def test_what_may_only_be_read_is_shown_and_not_signed(m: Memory) -> None:
     m.remember("one")
-    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = create_app(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         page = Page(client.get("/timeline/1").text)
 
-    assert "convinces you" in page.text
+    assert "convinces nobody else" in page.text
     assert not page.all("form", action="/timeline/1/sign")
 
 

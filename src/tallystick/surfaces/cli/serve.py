@@ -20,8 +20,7 @@ from tallystick.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_
 from tallystick.surfaces.mcp.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.serve.app import Holds
-    from tallystick.surfaces.serve.notices import ServerNotices
+    from tallystick.surfaces.serve.app import Holds, ServerNotices
     from tallystick.surfaces.server.listen import Where
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
@@ -89,15 +88,14 @@ def serve(
         return
     import asyncio
 
-    from tallystick.surfaces.serve.app import serve as serve_all
-    from tallystick.surfaces.serve.limits import RATE
-    from tallystick.surfaces.serve.notices import ServerNotices
+    from tallystick.surfaces.serve.access_control import RATE
+    from tallystick.surfaces.serve.app import ServerNotices, serve as serve_all
 
     speak_on_standard_error()
     chosen, told = tools(profiles), ServerNotices(call.note)
     who, folder = OWNER if user is None else user, call.free()
     asyncio.run(serve_all(
-        _holds(call, folder, who, trust, agent, told), chosen, where, told=told, note=call.note,
+        _holds(call, folder, who, trust, agent, told), chosen, where, notices=told, note=call.note,
         options=options_of(call, who), rate=RATE if rate is None else rate, renew=new_token,
         ready=_open if open_page else None,
     ))  # fmt: skip

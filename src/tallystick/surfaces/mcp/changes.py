@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.records.errors import Refused
 from tallystick.surfaces.mcp.resources import PAGES, frame_names, name_in, page_names
-from tallystick.surfaces.server.change_detector import ChangeDetector
+from tallystick.surfaces.server.changes import ChangeDetector
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
