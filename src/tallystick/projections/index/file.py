@@ -17,6 +17,7 @@ from tallystick.projections.database import Database
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import SCHEMA
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
@@ -52,7 +53,7 @@ class IndexFile(Database):
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
         self.times = Times()  # which of the times in it are doubted: whoever asks sets it
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA, alone=making)
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()

@@ -33,7 +33,7 @@ class Kept(NamedTuple):
 
 def expired(index: IndexFile, user: str, now: str, limit: int) -> list[Kept]:
     """Beliefs that are hidden because their time is over, the longest over first."""
-    return list(_kept(index, sql.TIDY_EXPIRED, (user, now, limit)))
+    return list(_kept(index, sql.TIDY_EXPIRED, {"user": user, "now": now, "limit": limit}))
 
 
 def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: Iterable[str], limit: int) -> list[Kept]:
@@ -59,9 +59,9 @@ def sharing_a_claim(index: IndexFile, user: str, now: str) -> Iterator[list[Kept
 
 def texts(index: IndexFile, user: str, now: str) -> Iterator[tuple[str, str]]:
     """Every belief that has words: its id and what it says, the oldest first."""
-    yield from index.db.execute(sql.TIDY_TEXTS, (user, now))
+    yield from index.db.execute(sql.TIDY_TEXTS, {"user": user, "now": now})
 
 
-def _kept(index: IndexFile, statement: str, asked: dict[str, object] | tuple[object, ...]) -> Iterator[Kept]:
+def _kept(index: IndexFile, statement: str, asked: dict[str, object]) -> Iterator[Kept]:
     for row in index.db.execute(statement, asked):
         yield Kept(Source(*row[:-4]), *row[-4:])
