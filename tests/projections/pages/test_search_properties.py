@@ -2,8 +2,7 @@
 
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.pages.search import index_all, index_entry, unindex_entry
-from tallystick.projections.pages.typed_query import MOST_TERMS, parse
+from tallystick.projections.pages.search import MOST_TERMS, index_all, index_entry, parse, unindex_entry
 from tests.projections.pages.test_search import Notes
 from tests.strategies import texts
 

@@ -1,14 +1,14 @@
-"""What every index begins with: three frames and three settings, as plain data.
+"""The three frames and three settings that every index begins with, as plain data.
 
 A frame's fields are the columns of the table `frames`, without `created_at`. Inside its JSON:
 
     weights      how much each of the five signals counts; together 1
     filters      tag_patterns (SQL LIKE; none: any block), categories (none: any), search_window (in active hours;
                  null: all of the past)
-    guarantees   tag patterns; blocks that bear such a tag are served whatever their score
+    guarantees   tag patterns; blocks with such a tag are served whatever their score
     cache        ttl_seconds: for how long an answer may be served again
 
-The template's `{blocks}` is where the chosen blocks go. No setting is a secret: keys to models never come here.
+The chosen blocks replace `{blocks}` in the template. No setting is a secret: keys to models never come here.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ The main line is as if there were no other path: the blocks of a path are its ow
 own, and its use of what it inherits is kept in tables of its own (`path_use`, `path_proof`).
 
 `last_reinforced_at` and `start_active_hours` are hours of activity since the beginning, never times of day. Times of
-day are text, ISO 8601 in UTC. JSON is text. A user is the empty text for the owner; a path is, for the main line.
+day are text, ISO 8601 in UTC. JSON is text. The path of the main line is empty.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ CREATE TABLE sources (
     echo INTEGER NOT NULL,  -- 1: it repeats what recall had served, and counts for nothing
     after TEXT,  -- the version that replaced it; NULL: none did
     closed_by TEXT,  -- who ended it, by client and id; NULL while it is current
-    sight INTEGER NOT NULL  -- whether a distrust has changed who sees it: see `fold_trust`
+    sight INTEGER NOT NULL  -- whether a distrust has changed who sees it: see `fold`
 );
 CREATE INDEX idx_sources_about ON sources (user, about) WHERE about != '';
 CREATE INDEX idx_sources_agent ON sources (user, agent, happened, since_seq) WHERE happened IS NOT NULL AND agent != '';

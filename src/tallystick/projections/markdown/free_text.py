@@ -1,8 +1,8 @@
-"""Text that stands on a page without a heading: what of it is a statement of its own.
+"""Statements on a page without a heading.
 
 A paragraph is one, and so is each bullet of a list that begins after an empty line; lines below a bullet that are
-indented belong to it, and bullets right below a line of text belong to that. Headings, comments and rules are none, and
-nothing is below a heading that was meant to begin an entry.
+indented belong to it, and bullets right below a line of text belong to that. Headings, comments and rules are none,
+and nothing is below a heading that was meant to begin an entry.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tallystick.projections.markdown.fence import Fences
 from tallystick.projections.markdown.heading import is_like_an_entry
 from tallystick.projections.markdown.page import Entry, Page, Span
+from tallystick.projections.markdown.parse import Fences
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|=+[ \t]*)$")
@@ -44,7 +44,7 @@ def loose_in(page: Page, start: int, end: int) -> Iterator[Entry]:
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """What stands between empty lines, but for those in code blocks."""
+    """The paragraphs between empty lines, except for those in code blocks."""
     first = None
     for line in _lines(text, start, end):
         if line.is_blank:
@@ -67,7 +67,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
 
 
 def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
-    """The lines of each statement, with the empty lines behind it."""
+    """The lines of each statement, with the empty lines after it."""
     found, is_list, is_comment = list[_Line](), False, False
     for line in _lines(text, start, end):
         bullet = None if line.is_code else _BULLET.match(line.text)
@@ -91,7 +91,7 @@ def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
             is_list = bullet is not None if not found else is_list
             found.append(line)
             continue
-        if found:  # something ended it that is no statement
+        if found:  # something else ended it
             yield found
         found = []
     if found:
@@ -99,7 +99,7 @@ def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
 
 
 def _said(lines: list[_Line]) -> str:
-    """What a statement says, without its bullet and without what that indents."""
+    """The words of a statement, without its bullet and the indent of that."""
     words = [line.text for line in lines]
     if bullet := _BULLET.match(words[0]):
         deep = bullet.end()
