@@ -199,7 +199,7 @@ def _why(entry: _Entry, room: _Room, used: int) -> str:
     if alone > budget:
         return f"the budget of {budget} tokens cannot hold the template, which takes {alone}, and its {needs}"
     if alone + needs > budget:
-        return f"the budget of {budget} tokens cannot hold its {needs} beside the template's {alone}"
+        return f"the budget of {budget} tokens cannot hold its {needs} with the template's {alone}"
     if needs > budget - used:
         return f"the budget is used up: it needs {needs} tokens, and {budget - used} of {budget} are left"
     return f"the budget is used up: with its {needs} tokens the text would be over {budget}"

@@ -65,7 +65,7 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
     if first.standing:
         reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
     if first.quarantined:
-        reasons.append("waits for a person's yes")
+        reasons.append("needs approval")
     return "; ".join(reasons) or "near what answers"
 
 

@@ -5,7 +5,7 @@ import sys
 
 from sqlalchemy import create_mock_engine, inspect
 
-from tallystick.projections.index.models import (
+from tallystick.stores.elfmem.models import (
     block_tags,
     blocks,
     contradictions,

@@ -14,9 +14,9 @@ from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import Damaged
 from tallystick.stores.elfmem import queries, rows
+from tallystick.stores.elfmem.models import metadata
 from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
 from tests.refusals import refuses

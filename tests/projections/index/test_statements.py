@@ -8,9 +8,9 @@ import sys
 from sqlalchemy import create_engine
 
 from tallystick.projections.index import file, statements
-from tallystick.projections.index.models import metadata
 from tallystick.projections.index.rows import Block, Source, Tie
 from tallystick.projections.index.schema import SCHEMA, TABLES
+from tallystick.stores.elfmem.models import metadata
 
 
 def _empty() -> sqlite3.Connection:

@@ -25,41 +25,25 @@ CREATE TABLE blocks (
     created_at TEXT NOT NULL,
     status TEXT NOT NULL,  -- inbox, active, archived
     archive_reason TEXT,  -- decayed, superseded, forgotten; NULL unless archived
-    confidence REAL NOT NULL,
-    reinforcement_count INTEGER NOT NULL,
-    decay_lambda REAL NOT NULL,
-    last_reinforced_at REAL NOT NULL,
-    self_alignment REAL,
-    embedding BLOB,
-    embedding_model TEXT,
-    token_count INTEGER,
+    confidence REAL NOT NULL, reinforcement_count INTEGER NOT NULL, decay_lambda REAL NOT NULL,
+    last_reinforced_at REAL NOT NULL, self_alignment REAL, embedding BLOB, embedding_model TEXT, token_count INTEGER,
     last_session_id TEXT
 );
 CREATE INDEX idx_blocks_last_reinforced ON blocks (last_reinforced_at);
 CREATE INDEX idx_blocks_status ON blocks (status);
 
 CREATE TABLE frames (
-    name TEXT NOT NULL PRIMARY KEY,
-    weights_json TEXT NOT NULL,
-    filters_json TEXT NOT NULL,
-    guarantees_json TEXT NOT NULL,
-    template TEXT NOT NULL,
-    token_budget INTEGER NOT NULL,
-    cache_json TEXT,
+    name TEXT NOT NULL PRIMARY KEY, weights_json TEXT NOT NULL, filters_json TEXT NOT NULL,
+    guarantees_json TEXT NOT NULL, template TEXT NOT NULL, token_budget INTEGER NOT NULL, cache_json TEXT,
     source TEXT NOT NULL,  -- builtin, user
     created_at TEXT NOT NULL
 );
 CREATE TABLE sessions (
-    id TEXT NOT NULL PRIMARY KEY,
-    task_type TEXT NOT NULL,
-    started_at TEXT NOT NULL,
+    id TEXT NOT NULL PRIMARY KEY, task_type TEXT NOT NULL, started_at TEXT NOT NULL,
     ended_at TEXT,  -- NULL while it goes on
     start_active_hours REAL NOT NULL
 );
-CREATE TABLE system_config (
-    key TEXT NOT NULL PRIMARY KEY,
-    value TEXT NOT NULL
-);
+CREATE TABLE system_config (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 
 CREATE TABLE block_tags (
     block_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
@@ -72,9 +56,7 @@ CREATE INDEX idx_block_tags_tag ON block_tags (tag);
 CREATE TABLE contradictions (
     block_a_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
     block_b_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
-    score REAL NOT NULL,
-    resolved INTEGER NOT NULL,
-    created_at TEXT NOT NULL,
+    score REAL NOT NULL, resolved INTEGER NOT NULL, created_at TEXT NOT NULL,
     CONSTRAINT uq_contradiction UNIQUE (block_a_id, block_b_id)
 );
 CREATE INDEX idx_contradictions_unresolved ON contradictions (block_a_id, block_b_id) WHERE resolved = 0;
@@ -82,9 +64,7 @@ CREATE INDEX idx_contradictions_unresolved ON contradictions (block_a_id, block_
 CREATE TABLE edges (
     from_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,  -- the smaller id
     to_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
-    weight REAL NOT NULL,
-    reinforcement_count INTEGER NOT NULL,
-    created_at TEXT NOT NULL,
+    weight REAL NOT NULL, reinforcement_count INTEGER NOT NULL, created_at TEXT NOT NULL,
     CONSTRAINT uq_edge UNIQUE (from_id, to_id)
 );
 CREATE INDEX idx_edges_from ON edges (from_id);
@@ -99,42 +79,33 @@ CREATE TABLE asked (
 CREATE TABLE bookmark (
     one INTEGER NOT NULL PRIMARY KEY,  -- there is one row
     shape INTEGER NOT NULL,  -- of what the fold writes; another shape is rebuilt
-    seq INTEGER NOT NULL,
-    hash TEXT NOT NULL,
+    seq INTEGER NOT NULL, hash TEXT NOT NULL,
     hours REAL NOT NULL,  -- the clock of active hours, after that event
-    session TEXT NOT NULL,
-    by TEXT NOT NULL,
-    last TEXT NOT NULL,
+    session TEXT NOT NULL, by TEXT NOT NULL, last TEXT NOT NULL,
     since INTEGER NOT NULL  -- the first event of the known past: 0, unless earlier events were moved away
 );
 
 CREATE TABLE distrusts (
-    user TEXT NOT NULL,
-    source TEXT NOT NULL,
+    user TEXT NOT NULL, source TEXT NOT NULL,
     first INTEGER NOT NULL,  -- from which event on
     PRIMARY KEY (user, source)
 ) WITHOUT ROWID;
 
 CREATE TABLE ends (
     source_id TEXT NOT NULL,  -- a version that had ended already, and was ended once more
-    seq INTEGER NOT NULL,
-    by TEXT NOT NULL,
-    PRIMARY KEY (source_id, seq)
+    seq INTEGER NOT NULL, by TEXT NOT NULL, PRIMARY KEY (source_id, seq)
 ) WITHOUT ROWID;
 
 CREATE TABLE hides (
-    user TEXT NOT NULL,
-    name TEXT NOT NULL,
+    user TEXT NOT NULL, name TEXT NOT NULL,
     what TEXT NOT NULL,  -- "key": whatever has that key on a path above; "ref": that very belief
     path TEXT NOT NULL,  -- it is not visible from here, nor from below
-    since_seq INTEGER NOT NULL,
-    PRIMARY KEY (user, name, what, path)
+    since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, path)
 ) WITHOUT ROWID;
 
 CREATE TABLE lives (
     block_id TEXT NOT NULL PRIMARY KEY REFERENCES blocks (id) ON DELETE CASCADE,
-    user TEXT NOT NULL,
-    since_seq INTEGER NOT NULL,
+    user TEXT NOT NULL, since_seq INTEGER NOT NULL,
     until_seq INTEGER,  -- NULL while a source is open
     path TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -146,26 +117,21 @@ CREATE TABLE names (
     what TEXT NOT NULL,  -- "agent": it said something; "about": a belief is about it
     as_written TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it was recorded
-    since_seq INTEGER NOT NULL,
-    PRIMARY KEY (user, name, what, as_written, path)
+    since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, as_written, path)
 ) WITHOUT ROWID;
 
 CREATE TABLE path_proof (
     user TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it proved right or wrong
     source_id TEXT NOT NULL,  -- a source of another path
-    good REAL NOT NULL,
-    bad REAL NOT NULL,
-    PRIMARY KEY (user, path, source_id)
+    good REAL NOT NULL, bad REAL NOT NULL, PRIMARY KEY (user, path, source_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE path_use (
     user TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it was used
     block_id TEXT NOT NULL,  -- a block of another path
-    reinforcement_count INTEGER NOT NULL,
-    last_reinforced_at REAL NOT NULL,
-    PRIMARY KEY (user, path, block_id)
+    reinforcement_count INTEGER NOT NULL, last_reinforced_at REAL NOT NULL, PRIMARY KEY (user, path, block_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE relations (
@@ -176,9 +142,7 @@ CREATE TABLE relations (
     relation TEXT NOT NULL,  -- in words, read from the first to the second
     turned INTEGER NOT NULL,  -- 1: read from the second to the first
     trust TEXT NOT NULL,  -- of whoever stated it
-    by TEXT NOT NULL,
-    since_seq INTEGER NOT NULL,
-    PRIMARY KEY (one, other, path)
+    by TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (one, other, path)
 ) WITHOUT ROWID;
 CREATE INDEX idx_relations_other ON relations (other);
 
@@ -190,8 +154,7 @@ CREATE TABLE served (
 ) WITHOUT ROWID;
 
 CREATE TABLE sights (
-    source_id TEXT NOT NULL,
-    since_seq INTEGER NOT NULL,
+    source_id TEXT NOT NULL, since_seq INTEGER NOT NULL,
     until_seq INTEGER,  -- NULL while it is so
     is_back INTEGER NOT NULL,  -- 0: it is hidden; 1: it is visible again, though it was replaced
     PRIMARY KEY (source_id, since_seq)
@@ -203,22 +166,14 @@ CREATE TABLE sources (
     name TEXT,  -- the caller's own name for an episode; NULL: it goes by its id
     ref TEXT NOT NULL,  -- the belief's identity: its first version's id
     block_id TEXT REFERENCES blocks (id) ON DELETE CASCADE,  -- NULL: it said nothing in words
-    user TEXT NOT NULL,
-    session TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    path TEXT NOT NULL,
-    trust TEXT NOT NULL,
+    user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL,
     quarantined INTEGER NOT NULL,  -- 1: hidden from recall until approved
     approved_seq INTEGER,  -- the event that approved it; NULL: it never was quarantined, or still is
-    by TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    about TEXT NOT NULL,
-    confidence REAL NOT NULL,
+    by TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL,
     said TEXT,  -- NULL: as the block's content
     tags TEXT,  -- a JSON array; NULL: none
     happened TEXT,  -- when an episode took place; NULL: it is a belief
-    at TEXT NOT NULL,
-    since_seq INTEGER NOT NULL,
+    at TEXT NOT NULL, since_seq INTEGER NOT NULL,
     until_seq INTEGER,  -- NULL while it is current
     standing INTEGER NOT NULL,  -- 1: an instruction, a preference, or constitutional; 2: always served
     decay REAL NOT NULL,  -- how fast it fades
