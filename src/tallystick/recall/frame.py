@@ -105,13 +105,11 @@ def framed(
     unseen = {id(line) for line in page.unseen(lines, text)}
     shown = {id(one.entry.saying): id(one.line) not in unseen for one in chosen}
     dropped = [each for entry in entries for each in _dropped(entry, shown.get(id(entry.saying)), room, used)]
-    dropped += [_named(hit, why, count) for hit, why in cut]
+    dropped += [
+        Dropped(hit.id, shortened(hit.text, _LONGEST), why, tokens=count(line_of(hit).text + "\n")) for hit, why in cut
+    ]
     seen = tuple(line.hit for line in lines if id(line) not in unseen)
     return FilledFrame(frame.name, question, text, seen, tuple(dropped), used, room.budget, more=more)
-
-
-def _named(hit: Hit, why: str, count: Count) -> Dropped:
-    return Dropped(hit.id, shortened(hit.text, _LONGEST), why, tokens=count(line_of(hit).text + "\n"))
 
 
 def _entry(saying: Saying, count: Count) -> _Entry:

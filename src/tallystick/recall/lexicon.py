@@ -112,14 +112,10 @@ class Lexicon:
         return found
 
     def _read(self, text: str) -> Reading:
-        parts = parts_of(text)
-        read = tuple([Part(np.array(self._telling(part), dtype=np.int64), part) for part in parts])
+        parts, known = parts_of(text), self._known
+        numbers = ([number for word in spelled(part) if (number := known[word]) >= 0] for part in parts)
+        read = tuple([Part(np.array(each, dtype=np.int64), part) for each, part in zip(numbers, parts, strict=True)])
         return Reading(read, len(parts) == 1 and is_short(text), "?" in text)
-
-    def _telling(self, text: str) -> list[int]:
-        """The numbers of the telling words of a text."""
-        known = self._known
-        return [number for word in spelled(text) if (number := known[word]) >= 0]
 
     def _number(self, spelling: str) -> int:
         """The number of a word as a text spells it; -1 if it says nothing."""

@@ -62,7 +62,8 @@ def support_of(
     """The support of each candidate."""
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
     hours = np.maximum(now - np.array(last, dtype=float), 0.0)
-    voices = np.log(np.array([len(each) if len(each) == 1 else _voices(each) for each in sources], dtype=float))
+    stated = [sum(not source.echo for source in each) for each in sources]  # an echo counts for nothing
+    voices = np.log(np.maximum(np.array(stated, dtype=float), 1.0))
     limit = max(degree.values(), default=0.0)
     central = np.array([degree.get(block, 0.0) for block in blocks]) / limit if limit else np.zeros(len(blocks))
     return Support(
@@ -72,11 +73,6 @@ def support_of(
         shares(np.array(reinforced, dtype=float)),
         np.minimum(voices / math.log(_MANY), 1.0),
     )
-
-
-def _voices(said: Sequence[SourceRow]) -> int:
-    """The number of sources that state it; an echo counts for nothing."""
-    return max(sum(not source.echo for source in said), 1)
 
 
 def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:

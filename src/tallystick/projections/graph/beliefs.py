@@ -175,7 +175,9 @@ class Facts:
     def _move_source(self, name: str, nodes: set[Key]) -> Iterator[Key]:
         """Set the node of the subject. The things that appeared or disappeared with that."""
         fact = self.known(name)
-        source = self._source(fact)
+        source = ""
+        if fact.is_triple:
+            source = self._entity(fact.user, fact.subject, fact.subject_key) or fact.about or fact.subject_key
         nodes.update((fact.user, node) for node in _nodes(fact))
         if source == fact.source:
             return
@@ -202,11 +204,6 @@ class Facts:
         if is_fresh or target != fact.target or fact.is_edge:
             edges.add((fact.user, name))
             nodes.update((fact.user, node) for node in _nodes(fact))
-
-    def _source(self, fact: Fact) -> str:
-        if not fact.is_triple:
-            return ""
-        return self._entity(fact.user, fact.subject, fact.subject_key) or fact.about or fact.subject_key
 
     def _entity(self, user: str, name: str, key: str) -> str:
         """The node that has had that name longest; but an id names its own node."""

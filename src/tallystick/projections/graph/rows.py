@@ -40,6 +40,7 @@ _PORTION = 1000  # records that are written at once
 
 _PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?)"
+_LAST_END = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
 _SAME = b""  # what somebody saved is the combined view
 _NOT_YET = b""  # it was saved a moment ago, and has no combined view yet
 
@@ -178,15 +179,13 @@ class Rows:
     def _look_around(self) -> None:
         """A node that appears or disappears changes what it is merged with: a merge counts while both are there."""
         for user, name in list(self._nodes):
-            if self._is_shown(user, name) != is_there(self.db, user, name):
+            row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
+            is_visible = row is not None and row[0] != _NOT_YET
+            if is_visible != is_there(self.db, user, name):
                 own, others = merge_of(self.db, user, name), merges_into(self.db, user, name)
                 self._nodes.update((user, merge.node) for merge in others)
                 self._nodes.update((user, merge.into) for merge in (own,) if merge)
                 self._touch_edges(user, family_of(self.db, user, name) if own or others else ())
-
-    def _is_shown(self, user: str, name: str) -> bool:
-        row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
-        return row is not None and row[0] != _NOT_YET
 
     def _show_node(self, user: str, name: str) -> None:
         said = self._said("nodes", user, name)
@@ -240,7 +239,7 @@ class Rows:
         node = {
             "id": name, "kind": kind_of(name) if is_entity else THING,
             "label": title_of(name) if is_entity else first.subject.strip() or name, "properties": properties,
-            "valid_to": "" if held else self._ended(user, name),
+            "valid_to": "" if held else str(self.db.execute(_LAST_END, (user, name)).fetchone()[0]),
             "provenance": {"sources": latest, MARK: mark},
         }  # fmt: skip
         return {field: value for field, value in node.items() if value}
@@ -252,11 +251,6 @@ class Rows:
             (user, name, limit),
         )
         return [fact for (fact,) in found.fetchall()]
-
-    def _ended(self, user: str, name: str) -> str:
-        """The time at which the last fact about a node ended."""
-        last = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
-        return str(self.db.execute(last, (user, name)).fetchone()[0])
 
     def _attributes(self, user: str, name: str) -> dict[str, list[str]]:
         """The facts about a node that lead to no other."""

@@ -10,7 +10,7 @@ Nothing is fetched twice: what is missing is remembered as such. The caller owns
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from functools import cached_property
 
 import orjson
@@ -315,7 +315,10 @@ class WriteBatch:
         if self._ties:
             self._write_ties()
         if self.names:
-            many(sql.ADD_NAME, sorted(_called(self.names)))
+            many(sql.ADD_NAME, sorted(
+                (user, name, what, as_written, path, seq)
+                for (user, what, as_written, path), seq in self.names.items() for name in called(as_written, what)
+            ))  # fmt: skip
         self._run_later()
 
     def _write_ties(self) -> None:
@@ -345,7 +348,7 @@ class WriteBatch:
             many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
-        if tags := sorted(_tags([*new, *changed])):
+        if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):
             many(sql.ADD_TAG, tags)
 
     def _spread(self, first: int, new: list[Block]) -> None:
@@ -359,15 +362,3 @@ class WriteBatch:
         for statement, values in self._later:
             self._db.execute(statement, values)
         self._later.clear()
-
-
-def _called(names: dict[Name, int]) -> Iterator[tuple[str, str, str, str, str, int]]:
-    for (user, what, as_written, path), seq in names.items():
-        for name in called(as_written, what):
-            yield user, name, what, as_written, path, seq
-
-
-def _tags(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
-    for block in blocks:
-        for tag in block.tags():
-            yield block.id, tag

@@ -226,7 +226,9 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
             clock.session or None, source.user, event.seq, None, source.path,
         )  # fmt: skip
         batch.add_block(block)
-    elif name not in carries_on and not (source.quarantined or source.echo or _is_withheld(batch, source)):
+    elif not (
+        name in carries_on or source.quarantined or source.echo or _is_from(batch.distrusts(source.user), source)
+    ):
         block.reinforcement_count += block.status != "inbox"
         block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
     source.block_id = name
@@ -457,11 +459,6 @@ def _merge(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
 
 
 # -- trust: who sees a source -----------------------------------------------------------------------------------------
-
-
-def _is_withheld(batch: WriteBatch, source: Source) -> bool:
-    """True if whoever said this is not trusted."""
-    return _is_from(batch.distrusts(source.user), source)
 
 
 def _look_again(batch: WriteBatch, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:

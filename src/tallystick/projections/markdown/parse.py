@@ -164,7 +164,8 @@ def _marks_before(raw: str) -> tuple[int, tuple[str, ...]]:
     found: list[str] = []
     while raw.startswith("<!--", first):
         end = raw.find("-->", first, first + _LONGEST_COMMENT) + 3
-        line_end = _line_end(raw, first)
+        found_end = raw.find("\n", first)
+        line_end = len(raw) if found_end < 0 else found_end
         ids = superseded_ids(raw[first + 4 : end - 3]) if end > 2 and not raw[end:line_end].strip(BLANK) else ()
         if not ids:
             break
@@ -177,11 +178,6 @@ def _filled(text: str, start: int, end: int) -> int:
     """The beginning of the first line that is not empty."""
     blank = _BLANK_LINES.match(text, start, end)
     return blank.end() if blank else start
-
-
-def _line_end(raw: str, start: int) -> int:
-    found = raw.find("\n", start)
-    return len(raw) if found < 0 else found
 
 
 def _marks_behind(raw: str, first: int) -> tuple[int, str, bool, tuple[str, ...]]:

@@ -145,6 +145,7 @@ class _Hunt:
         self._tags = {tag.removeprefix("#").casefold() for tag in tags}
         self._found: dict[str, tuple[Any, ...]] = {}
         self._with_all = 0
+        self._next: dict[str, tuple[str, str] | None] = {}  # the replacement of each entry
         self._ways = _EVERYWHERE if paths is None else _ON_SOME
         self.may_find = wanted >= 1 and _is_encodable(user)
         if paths is not None and self.may_find:
@@ -213,14 +214,27 @@ class _Hunt:
         return all(_says(row[4], tags, term) for term in terms)
 
     def matches(self) -> list[Match]:
-        chains = _Chains(self._db, self._values["user"])
         return [
             Match(
                 name, path, at, tuple(orjson.loads(tags)), content, by, retracted == 1, into, place < self._with_all,
-                chains.of(name, by or into) if by or into else (name,),
+                self._chain(name, by or into) if by or into else (name,),
             )
             for place, (name, path, at, tags, content, by, retracted, into) in enumerate(self._found.values())
         ]  # fmt: skip
+
+    def _chain(self, name: str, after: str) -> tuple[str, ...]:
+        """The ids from one entry to the current one. A ring ends where it would begin again."""
+        chain = {name: None}
+        while after:
+            if after not in self._next:
+                values = {"id": after, "user": self._values["user"]}
+                self._next[after] = self._db.execute(_NEXT, values).fetchone()
+            step = self._next[after]
+            if step is None or step[0] in chain:
+                break
+            name, after = step
+            chain[name] = None
+        return tuple(chain)
 
 
 def _says(content: str, tags: set[str], term: Term) -> bool:
@@ -228,27 +242,6 @@ def _says(content: str, tags: set[str], term: Term) -> bool:
     if term.tag:
         return term.tag in tags or f"#{term.tag}" in content.casefold()
     return any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
-
-
-class _Chains:
-    """Which entry replaced which, looked up once."""
-
-    def __init__(self, db: sqlite3.Connection, user: str) -> None:
-        self._db, self._user = db, user
-        self._next: dict[str, tuple[str, str] | None] = {}
-
-    def of(self, name: str, after: str) -> tuple[str, ...]:
-        """The ids from one entry to the current one. A ring ends where it would begin again."""
-        chain = {name: None}
-        while after and (step := self._step(after)) and step[0] not in chain:
-            name, after = step
-            chain[name] = None
-        return tuple(chain)
-
-    def _step(self, name: str) -> tuple[str, str] | None:
-        if name not in self._next:
-            self._next[name] = self._db.execute(_NEXT, {"id": name, "user": self._user}).fetchone()
-        return self._next[name]
 
 
 def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]:
