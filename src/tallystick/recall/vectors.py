@@ -135,14 +135,13 @@ class VectorSearch:
 
     def identity(self) -> Identity:
         """The identity of the embedder. The first time this may load a model, or ask a server."""
-        assert self.embedder is not None
-        embedder = self.embedder
-        return self._ask(lambda: embedder.identity)
+        return self._ask(lambda embedder: embedder.identity)
 
-    def _ask(self, work: Callable[[], Result]) -> Result:
+    def _ask(self, work: Callable[[Embedder], Result]) -> Result:
         """Ask the embedder; its failure is remembered until it gives vectors again."""
+        assert self.embedder is not None
         try:
-            return work()
+            return work(self.embedder)
         except _FAILS as error:
             self._down = str(error) or type(error).__name__
             raise NoVectors(self._down) from error
@@ -151,10 +150,9 @@ class VectorSearch:
 
     def of_question(self, bare: str, words: Sequence[str], rarity: Sequence[float]) -> NDArray[np.float32] | None:
         """The question's vector; None if it has none."""
-        embedder = self.embedder
-        if embedder is None or not bare.strip():
+        if self.embedder is None or not bare.strip():
             return None
-        vector = self._ask(lambda: weighted(embedder, words, rarity)) if self.is_fast else self._asked.get(bare)
+        vector = self._ask(lambda each: weighted(each, words, rarity)) if self.is_fast else self._asked.get(bare)
         if vector is None:
             self._must_be_up()
             vector = self.hear(bare)
@@ -164,11 +162,10 @@ class VectorSearch:
         self, words: Sequence[str], rarity: Sequence[float], called: Sequence[int]
     ) -> NDArray[np.float32] | None:  # fmt: skip
         """The vector of a question without some of its words; None where there are none, or where it takes long."""
-        embedder = self.embedder
-        if embedder is None or not called or not self.is_fast:
+        if self.embedder is None or not called or not self.is_fast:
             return None
         kept = [at for at in range(len(words)) if at not in called]
-        return self._ask(lambda: weighted(embedder, [words[at] for at in kept], [rarity[at] for at in kept]))
+        return self._ask(lambda each: weighted(each, [words[at] for at in kept], [rarity[at] for at in kept]))
 
     def hear(self, bare: str) -> NDArray[np.float32]:
         """The vector of a question, kept for a moment: it may be made before anybody has to wait."""
@@ -228,14 +225,10 @@ class VectorSearch:
 
     def count(self, text: str) -> int:
         """The number of tokens of a text."""
-        assert self.embedder is not None
-        embedder = self.embedder
-        return self._ask(lambda: int(embedder.count(text)))
+        return self._ask(lambda embedder: int(embedder.count(text)))
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        assert self.embedder is not None
-        embedder = self.embedder
-        made = self._ask(lambda: _checked(embedder.embed(texts), len(texts), embedder.identity.dimensions))
+        made = self._ask(lambda each: _checked(each.embed(texts), len(texts), each.identity.dimensions))
         self._down = ""
         return made
 

@@ -11,6 +11,7 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from tallystick.projections.index import statements as sql
@@ -22,24 +23,24 @@ _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 def peek(path: Path) -> tuple[int, str] | None:
     """The last event of the index at `path`, and its hash; None if that is unknown."""
-    if not os.path.exists(path):
-        return None
-    try:
-        with closing(only_looking(path)) as connection:
-            row = connection.execute(sql.BOOKMARK).fetchone()
-    except (sqlite3.Error, ValueError):  # bytes that are not text
-        return None
+    row = _first_row(path, sql.BOOKMARK)
     return (row[2], row[3]) if row and isinstance(row[2], int) and is_hash(row[3]) else None
 
 
 def entities(path: Path, user: str) -> int | None:
     """The number of entities that a user's beliefs were ever about, in the index; None if that is unknown."""
+    row = _first_row(path, _ENTITIES, user)
+    return int(row[0]) if row else None
+
+
+def _first_row(path: Path, statement: str, *values: str) -> tuple[Any, ...] | None:
     if not os.path.exists(path):
         return None
     try:
         with closing(only_looking(path)) as connection:
-            return int(connection.execute(_ENTITIES, (user,)).fetchone()[0])
-    except (sqlite3.Error, ValueError, TypeError):
+            row: tuple[Any, ...] | None = connection.execute(statement, values).fetchone()
+            return row
+    except (sqlite3.Error, ValueError):  # bytes that are not text
         return None
 
 
