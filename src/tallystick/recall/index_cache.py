@@ -173,7 +173,7 @@ class View:
         if unknown := [turn for turn in turns if turn.id not in known]:
             asked = orjson.dumps([[turn.id, turn.session, turn.since_seq] for turn in unknown]).decode()
             values = {**scope._replace(now="").values(), "wanted": asked}
-            for name, before, seq, heard, after, later, heard_too in self._index.db.execute(sql.TURNS_BESIDE, values):
+            for name, before, seq, heard, after, later, heard_too in self._index.db.execute(sql.ADJACENT_TURNS, values):
                 first = Side(before, seq, bool(heard)) if before is not None else _ALONE
                 known[name] = first, Side(after, later, bool(heard_too)) if after is not None else _ALONE
         return [known[turn.id] for turn in turns]
@@ -189,4 +189,4 @@ def edges_of(seen: IndexCache, blocks: Sequence[str], scope: Scope) -> list[tupl
     ids = orjson.dumps(list(blocks)).decode()
     if not seen.asides:
         return seen.index.db.execute(sql.EDGES, (ids, ids)).fetchall()
-    return seen.index.db.execute(sql.EDGES_IN_SIGHT, {"ids": ids, "paths": scope.values()["paths"]}).fetchall()
+    return seen.index.db.execute(sql.VISIBLE_EDGES, {"ids": ids, "paths": scope.values()["paths"]}).fetchall()

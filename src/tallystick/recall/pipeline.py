@@ -538,7 +538,7 @@ def invisible_vectors(seen: IndexCache, vectors: Vectors, scope: Scope) -> int:
     """The number of the user's vectors on paths that the reader does not see. Counted once for each state."""
     key = scope.user, scope.paths, len(vectors.file)
     if key not in seen.unseen:
-        blocks = [row[0] for row in seen.index.db.execute(sql.OUT_OF_SIGHT, key[:2])]
+        blocks = [row[0] for row in seen.index.db.execute(sql.INVISIBLE_BLOCKS, key[:2])]
         seen.unseen[key] = int(vectors.file.rows.first_of(blocks)[1].sum()) if blocks else 0
     return seen.unseen[key]
 

@@ -69,7 +69,7 @@ def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[st
     wanted = [*said, *_MYSELF, scope.user.casefold()]
     values = scope.values()
     asked_for = scope.user, orjson.dumps(wanted).decode(), values["paths"], values["at"]
-    rows = index.db.execute(sql.NAMED, asked_for).fetchall()
+    rows = index.db.execute(sql.NAMES, asked_for).fetchall()
     named = sorted({name for name, *_ in rows if name in said})
     about = {as_written for name, what, as_written in rows if what == "about" and name in said}
     agents: dict[str, set[str]] = {}

@@ -134,7 +134,7 @@ def search(
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    return _both(index, (sql.TEXT_HITS_SHOWN, sql.ASIDE_HITS_SHOWN), match, scope, limit, rows)
+    return _both(index, (sql.TEXT_HITS_VISIBLE, sql.ASIDE_HITS_VISIBLE), match, scope, limit, rows)
 
 
 def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, limit: int) -> list[Found]:
@@ -142,7 +142,7 @@ def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, limit: in
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_main() or scope.is_nobodys():
         return []
-    return _run(index, sql.ASIDE_HITS_SHOWN, match, scope, limit, EVERY_ROW)
+    return _run(index, sql.ASIDE_HITS_VISIBLE, match, scope, limit, EVERY_ROW)
 
 
 def _both(
@@ -186,7 +186,7 @@ def search_letters(
     match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
     if not match or scope.is_nobodys():
         return []
-    return _both(index, (sql.LETTER_HITS_SHOWN, sql.ASIDE_LETTER_HITS_SHOWN), match, scope, limit, rows)
+    return _both(index, (sql.LETTER_HITS_VISIBLE, sql.ASIDE_LETTER_HITS_VISIBLE), match, scope, limit, rows)
 
 
 def _run(
@@ -223,7 +223,7 @@ def count_on(index: IndexFile, scope: Scope) -> int:
 
 def kept_out(index: IndexFile, user: str) -> frozenset[int]:
     """The rows of what is quarantined. However much that is, it must not make the words of others common."""
-    return frozenset(row for (row,) in index.db.execute(sql.KEPT_OUT, (user,)))
+    return frozenset(row for (row,) in index.db.execute(sql.QUARANTINED_ROWS, (user,)))
 
 
 def rarity(
@@ -313,7 +313,7 @@ def sources_of(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, l
     """The sources of each of `blocks` that `scope` may see, newest first. A block without any is left out."""
     found: dict[str, list[Source]] = {}
     if blocks and not scope.is_nobodys():
-        for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope.values()}):
+        for row in index.db.execute(sql.VISIBLE_SOURCES, {"ids": orjson.dumps(blocks).decode(), **scope.values()}):
             source = Source(*row)
             if index.times.doubted:
                 source.happened, source.at = _believed(index.times, source)
@@ -325,7 +325,7 @@ def source_rows(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, 
     """The same sources, with the columns of `SourceRow`."""
     found: dict[str, list[SourceRow]] = {}
     if blocks and not scope.is_nobodys():
-        rows = index.db.execute(sql.TOLD, {"ids": orjson.dumps(blocks).decode(), **scope.values()})
+        rows = index.db.execute(sql.SOURCE_ROWS, {"ids": orjson.dumps(blocks).decode(), **scope.values()})
         for each in map(SourceRow._make, rows):
             if index.times.doubted:
                 happened, at = _believed(index.times, each)

@@ -173,28 +173,26 @@ START_SESSION = f"""
 END_SESSION = "UPDATE sessions SET ended_at = ? WHERE id = ?"
 SET_FRAME = f"INSERT OR REPLACE {_insert('frames', 9)}"
 DROP_FRAME = "DELETE FROM frames WHERE name = ?"
-FRAMES = "SELECT * FROM frames ORDER BY name"
 SET_CONFIG = f"INSERT OR REPLACE {_insert('system_config', 2)}"
-CONFIG = "SELECT * FROM system_config ORDER BY key"
 
 # -- reading: full text ------------------------------------------------------------------------------------------------
 
 TEXT_HITS = "SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY +rank LIMIT ?"  # SQLite sorts faster than FTS
 ROWS_WITH = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ?"
-_HITS_SHOWN = """
+_HITS_VISIBLE = """
     SELECT blocks.id, {0}.rank FROM {0} JOIN blocks ON {0}.rowid = blocks.rowid
     WHERE {0} MATCH :words AND {0}.rowid BETWEEN :first AND :last
     AND EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND {1})
     ORDER BY {0}.rank, blocks.id LIMIT :limit"""
-TEXT_HITS_SHOWN, LETTER_HITS_SHOWN, ASIDE_HITS_SHOWN, ASIDE_LETTER_HITS_SHOWN = (
-    _HITS_SHOWN.format(table, _visible()) for table in ("texts", "letters", "asides", "aside_letters")
+TEXT_HITS_VISIBLE, LETTER_HITS_VISIBLE, ASIDE_HITS_VISIBLE, ASIDE_LETTER_HITS_VISIBLE = (
+    _HITS_VISIBLE.format(table, _visible()) for table in ("texts", "letters", "asides", "aside_letters")
 )
 COUNTS = "SELECT term, doc FROM terms WHERE term IN (SELECT value FROM json_each(?))"
 COUNT_OF = "SELECT count(*) FROM lives WHERE user = ? AND since_seq <= ? AND path = ''"
 COUNT_WITH = """
     SELECT count(*) FROM texts JOIN blocks ON texts.rowid = blocks.rowid JOIN lives ON id = block_id
     WHERE texts MATCH ? AND user = ? AND since_seq <= ?"""
-KEPT_OUT = """
+QUARANTINED_ROWS = """
     SELECT blocks.rowid FROM blocks JOIN lives ON id = block_id WHERE status = 'inbox' AND user = ? AND path = ''"""
 ASIDE_COUNT = "SELECT count(*) FROM lives WHERE path != ''"
 ASIDE_COUNT_OF = """
@@ -210,10 +208,10 @@ BLOCK = f"""
     SELECT {_BLOCK}, user, since_seq, until_seq, path FROM blocks JOIN lives ON id = block_id WHERE id = ?"""
 FREE = f"SELECT {_UNSCOPED} FROM blocks WHERE id IN (SELECT value FROM json_each(?))"
 FREE_ROWS = f"SELECT blocks.rowid, {_UNSCOPED} FROM blocks WHERE blocks.rowid IN (SELECT value FROM json_each(?))"
-SHOWN = f"""
+VISIBLE_SOURCES = f"""
     SELECT * FROM sources WHERE block_id IN (SELECT value FROM json_each(:ids)) AND {_visible()}
     ORDER BY since_seq DESC"""
-TOLD = f"""
+SOURCE_ROWS = f"""
     SELECT id, what, block_id, session, agent, path, trust, about, happened, at, since_seq, standing, expires,
     valid_from, echo FROM sources WHERE block_id IN (SELECT value FROM json_each(:ids)) AND {_visible()}"""
 IN_SESSION = f"""
@@ -259,7 +257,7 @@ TAGGED = """
     SELECT DISTINCT block_tags.block_id FROM block_tags JOIN lives ON lives.block_id = block_tags.block_id
     WHERE user = ? AND tag LIKE ? ORDER BY block_tags.block_id"""
 WITH_TAGS = f"SELECT block_id, tags FROM sources WHERE tags IS NOT NULL AND {_visible()} ORDER BY since_seq DESC"
-NAMED = """
+NAMES = """
     SELECT name, what, as_written FROM names WHERE user = ? AND name IN (SELECT value FROM json_each(?))
     AND path IN (SELECT value FROM json_each(?)) AND since_seq <= ?"""
 
@@ -270,30 +268,30 @@ _ADJACENT = f"""
     AND since_seq {{}} wanted.seq AND {_CURRENT}
     AND CASE WHEN :lineage IS NULL THEN path = '' ELSE path IN (SELECT value FROM json_each(:heard)) END
     ORDER BY since_seq {{}} LIMIT 1"""
-TURNS_BESIDE = f"""
+ADJACENT_TURNS = f"""
     WITH wanted AS (
         SELECT json_extract(value, '$[0]') AS name, json_extract(value, '$[1]') AS session,
         json_extract(value, '$[2]') AS seq FROM json_each(:wanted)
     )
-    SELECT beside.name, earlier.block_id, earlier.since_seq, {_visible("earlier")},
+    SELECT adjacent.name, earlier.block_id, earlier.since_seq, {_visible("earlier")},
     later.block_id, later.since_seq, {_visible("later")}
     FROM (
         SELECT name, ({_ADJACENT.format("<", "DESC")}) AS row_before, ({_ADJACENT.format(">", "")}) AS row_after
         FROM wanted
-    ) AS beside
-    LEFT JOIN sources AS earlier ON earlier.rowid = beside.row_before
-    LEFT JOIN sources AS later ON later.rowid = beside.row_after"""
+    ) AS adjacent
+    LEFT JOIN sources AS earlier ON earlier.rowid = adjacent.row_before
+    LEFT JOIN sources AS later ON later.rowid = adjacent.row_after"""
 
 ANY_EDGE = "SELECT from_id FROM edges LIMIT 1"
 _EDGES = "SELECT from_id, to_id, weight FROM edges WHERE {} IN (SELECT value FROM json_each(?))"
 EDGES = f"{_EDGES.format('from_id')} UNION ALL {_EDGES.format('to_id')}"
 # Those of which both ends are on paths that the reader sees.
-_EDGES_IN_SIGHT = """
+_VISIBLE_EDGES = """
     SELECT from_id, to_id, weight FROM edges
     JOIN lives AS one ON one.block_id = from_id JOIN lives AS other ON other.block_id = to_id
     WHERE {} IN (SELECT value FROM json_each(:ids)) AND one.path IN (SELECT value FROM json_each(:paths))
     AND other.path IN (SELECT value FROM json_each(:paths))"""
-EDGES_IN_SIGHT = f"{_EDGES_IN_SIGHT.format('from_id')} UNION ALL {_EDGES_IN_SIGHT.format('to_id')}"
+VISIBLE_EDGES = f"{_VISIBLE_EDGES.format('from_id')} UNION ALL {_VISIBLE_EDGES.format('to_id')}"
 # What depends on one another or was served together often enough, at that moment.
 _TIED = f"""
     SELECT from_id, to_id, times, rests FROM ties WHERE (rests > 0 OR times >= {OFTEN}) AND since_seq <= :at
@@ -322,7 +320,7 @@ HIDDEN = f"""
     FROM sources WHERE block_id IN (SELECT value FROM json_each(:ids)) AND user = :user AND what = 'belief'
     AND path IN (SELECT value FROM json_each(:lineage)) AND since_seq <= :at
     AND (until_seq IS NULL OR until_seq > :at) AND quarantined = 0"""
-OUT_OF_SIGHT = """
+INVISIBLE_BLOCKS = """
     SELECT block_id FROM lives WHERE user = ? AND path != '' AND path NOT IN (SELECT value FROM json_each(?))"""
 USED_ON = """
     SELECT block_id, sum(reinforcement_count), max(last_reinforced_at) FROM path_use WHERE user = ?

@@ -33,8 +33,6 @@ from tallystick.projections.markdown.tag import is_tag
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
 
-__all__ = ["Match", "index_all", "index_entry", "letters_of", "recent", "search", "span_of", "unindex_entry"]
-
 ENOUGH = 3  # entries that have all the words: then no others are
 _MOST = (1 << 31) - 1
 _MOST_DATES = 4
@@ -88,11 +86,6 @@ def index_entry(db: sqlite3.Connection, n: int) -> None:
 def unindex_entry(db: sqlite3.Connection, n: int) -> None:
     """Remove a row, while it still has the words and tags it was indexed with."""
     db.execute(_UNINDEX, (n,))
-
-
-def index_all(db: sqlite3.Connection) -> None:
-    """Rebuild the full text of all `entries`."""
-    db.execute("INSERT INTO entries_fts (entries_fts) VALUES ('rebuild')")
 
 
 def search(
