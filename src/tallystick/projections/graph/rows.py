@@ -13,19 +13,9 @@ from typing import Any
 import orjson
 
 from tallystick.projections.follower import Pending
+from tallystick.projections.graph import combined_view as view
 from tallystick.projections.graph.beliefs import Fact, Facts, Key, keys_of
-from tallystick.projections.graph.combined_view import (
-    MARK,
-    Merge,
-    family_of,
-    is_there,
-    merge_of,
-    merged_edge,
-    merged_node,
-    merges_into,
-    ways_of,
-    with_beliefs,
-)
+from tallystick.projections.graph.combined_view import MARK, Merge
 from tallystick.projections.pages.rows import title_of
 from tallystick.records.entity import THING, kind_of
 from tallystick.records.event import Event
@@ -144,10 +134,10 @@ class Rows:
 
     def unmerge(self, user: str, node: str) -> None:
         self._end_plain()
-        merge = merge_of(self.db, user, node)
+        merge = view.merge_of(self.db, user, node)
         if merge is not None:
             self._nodes.update(((user, node), (user, merge.into)))
-            self._touch_edges(user, family_of(self.db, user, node))
+            self._touch_edges(user, view.family_of(self.db, user, node))
             self.db.execute("DELETE FROM merges WHERE user = ? AND node = ?", (user, node))
 
     def _touch_edges(self, user: str, nodes: Iterable[str]) -> None:
@@ -181,21 +171,21 @@ class Rows:
         for user, name in list(self._nodes):
             row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
             is_visible = row is not None and row[0] != _NOT_YET
-            if is_visible != is_there(self.db, user, name):
-                own, others = merge_of(self.db, user, name), merges_into(self.db, user, name)
+            if is_visible != view.is_there(self.db, user, name):
+                own, others = view.merge_of(self.db, user, name), view.merges_into(self.db, user, name)
                 self._nodes.update((user, merge.node) for merge in others)
                 self._nodes.update((user, merge.into) for merge in (own,) if merge)
-                self._touch_edges(user, family_of(self.db, user, name) if own or others else ())
+                self._touch_edges(user, view.family_of(self.db, user, name) if own or others else ())
 
     def _show_node(self, user: str, name: str) -> None:
         said = self._said("nodes", user, name)
-        told = with_beliefs(_read(said), self._derived_node(user, name))
+        told = view.with_beliefs(_read(said), self._derived_node(user, name))
         if told is None:
             self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
             return
-        own = merge_of(self.db, user, name)
-        others = [merge for merge in merges_into(self.db, user, name) if is_there(self.db, user, merge.node)]
-        told = merged_node(told, own if own and is_there(self.db, user, own.into) else None, others)
+        own = view.merge_of(self.db, user, name)
+        others = [merge for merge in view.merges_into(self.db, user, name) if view.is_there(self.db, user, merge.node)]
+        told = view.merged_node(told, own if own and view.is_there(self.db, user, own.into) else None, others)
         line = line_of(told)
         self.db.execute(
             _PUT_NODE, (user, name, told["kind"], "merged" in told, line, _SAME if line == said else said)
@@ -205,12 +195,12 @@ class Rows:
         said = self._said("edges", user, name)
         fact = self.facts.get(name)
         derived = self._derived_edge(fact) if fact and fact.user == user and fact.is_edge else None
-        told = with_beliefs(_read(said), derived)
+        told = view.with_beliefs(_read(said), derived)
         if told is None:
             self.db.execute("DELETE FROM edges WHERE user = ? AND id = ?", (user, name))
             return
-        ways = {end: ways_of(self.db, user, end) for end in (told["source"], told["target"])}
-        told = merged_edge(told, ways)
+        ways = {end: view.ways_of(self.db, user, end) for end in (told["source"], told["target"])}
+        told = view.merged_edge(told, ways)
         line = line_of(told)
         row = (user, name, told["source"], told["target"], told["kind"], line, _SAME if line == said else said)
         self.db.execute(_PUT_EDGE, row)

@@ -25,10 +25,10 @@ class Difference(NamedTuple):
 
 
 def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
-    """The rows in which two indexes differ."""
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
     for table in TABLES:
-        columns = index.db.execute(f"SELECT * FROM {table} LIMIT 0").description
-        in_order = f"SELECT * FROM {table} ORDER BY {', '.join(str(place + 1) for place in range(len(columns)))}"
+        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
+        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
         yield from _in_step(table, index.db.execute(in_order), other.db.execute(in_order))
 
 

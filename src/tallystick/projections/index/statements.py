@@ -10,11 +10,12 @@ not know.
 
 from __future__ import annotations
 
-from tallystick.projections.index.rows import OFTEN
+from tallystick.projections.index.rows import OFTEN, Source, Tie
 
 _BLOCK = """
     id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda,
     last_reinforced_at, last_session_id"""
+_SOURCE = ", ".join(f"sources.{name}" for name in Source.__slots__[:-1])
 _UNSCOPED = "blocks.id, content, confidence, reinforcement_count, decay_lambda, last_reinforced_at"
 _CURRENT = "until_seq IS NULL AND quarantined = 0 AND sight < 2"
 
@@ -71,7 +72,7 @@ def _visible(s: str = "sources") -> str:
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
-BOOKMARK = "SELECT * FROM bookmark"
+BOOKMARK = "SELECT one, shape, seq, hash, hours, session, by, last, since FROM bookmark"
 SET_BOOKMARK = f"INSERT OR REPLACE {_insert('bookmark', 9)}"
 
 BLOCKS = f"""
@@ -99,11 +100,12 @@ ADD_ASIDE_LETTERS = "INSERT INTO aside_letters (rowid, said) VALUES (?, ?)"
 TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
 ASIDES_ARE_WHOLE = "INSERT INTO asides (rank, asides) VALUES (1, 'integrity-check')"
 
-SOURCES = "SELECT * FROM sources WHERE id IN (SELECT value FROM json_each(?))"
-VERSIONS_OF_REFS = "SELECT * FROM sources WHERE ref IN (SELECT value FROM json_each(?))"
+SOURCES = f"SELECT {_SOURCE} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
+VERSIONS_OF_REFS = f"SELECT {_SOURCE} FROM sources WHERE ref IN (SELECT value FROM json_each(?))"
 SOURCES_OF_REFS = f"{VERSIONS_OF_REFS} AND until_seq IS NULL"
-SOURCES_OF_BLOCKS = """
-    SELECT * FROM sources WHERE block_id IN (SELECT value FROM json_each(?)) AND (until_seq IS NULL OR sight = 3)"""
+SOURCES_OF_BLOCKS = f"""
+    SELECT {_SOURCE} FROM sources WHERE block_id IN (SELECT value FROM json_each(?))
+    AND (until_seq IS NULL OR sight = 3)"""
 ADD_SOURCE = f"INSERT {_insert('sources', 38)}"
 SET_SOURCE = """
     UPDATE sources SET quarantined = ?, approved_seq = ?, confidence = ?, tags = ?, until_seq = ?, standing = ?,
@@ -111,11 +113,11 @@ SET_SOURCE = """
 LEAD = "UPDATE sources SET ref = ?, key = coalesce(key, ref), own_ref = coalesce(own_ref, ref) WHERE ref = ?"
 ADD_NAME = f"INSERT OR IGNORE {_insert('names', 6)}"
 ADD_END = f"INSERT OR IGNORE {_insert('ends', 3)}"
-ENDS = "SELECT * FROM ends ORDER BY source_id, seq"
+ENDS = "SELECT source_id, seq, by FROM ends ORDER BY source_id, seq"
 
 # Two blocks that belong together, the edge that comes of it, and how two beliefs are related.
-TIES = """
-    SELECT ties.* FROM ties, json_each(?) AS pair
+TIES = f"""
+    SELECT {", ".join(Tie.__slots__)} FROM ties, json_each(?) AS pair
     WHERE from_id = json_extract(pair.value, '$[0]') AND to_id = json_extract(pair.value, '$[1]')"""
 SET_TIE = f"INSERT OR REPLACE {_insert('ties', 7)}"
 DROP_TIE = "DELETE FROM ties WHERE from_id = ? AND to_id = ?"
@@ -128,17 +130,19 @@ DROP_EDGES = "DELETE FROM edges WHERE from_id = :of OR to_id = :of"
 SET_RELATION = f"INSERT OR REPLACE {_insert('relations', 9)}"
 ADD_RELATION = f"INSERT OR IGNORE {_insert('relations', 9)}"
 DROP_RELATION = "DELETE FROM relations WHERE one = ? AND other = ? AND path = ?"
-RELATIONS_OF = "SELECT * FROM relations WHERE one = :ref OR other = :ref ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+RELATIONS_OF = """
+    SELECT one, other, path, user, relation, turned, trust, by, since_seq FROM relations
+    WHERE one = :ref OR other = :ref ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
 
 # Reviews that are pending, what recall served, and who is not trusted.
 ADD_ASKED = f"INSERT OR IGNORE {_insert('asked', 2)}"
-ASKED = "SELECT * FROM asked WHERE review IN (SELECT value FROM json_each(?))"
+ASKED = "SELECT review, source_id FROM asked WHERE review IN (SELECT value FROM json_each(?))"
 DROP_ASKED = "DELETE FROM asked WHERE review = ?"
 ADD_SERVED = f"INSERT OR IGNORE {_insert('served', 3)}"
 SERVED = "SELECT mark, block_id FROM served WHERE user = ? AND mark IN (SELECT value FROM json_each(?))"
 ADD_SIGHT = f"INSERT OR REPLACE {_insert('sights', 4)}"
 END_SIGHT = "UPDATE sights SET until_seq = ? WHERE source_id = ? AND until_seq IS NULL"
-DISTRUSTS = "SELECT * FROM distrusts ORDER BY user, source, first"
+DISTRUSTS = "SELECT user, source, first FROM distrusts ORDER BY user, source, first"
 SET_DISTRUST = f"INSERT OR REPLACE {_insert('distrusts', 3)}"
 DROP_DISTRUST = "DELETE FROM distrusts WHERE user = ? AND source = ?"
 # Every belief and episode of which a source stated or ended a version. `door` is NULL unless a whole client is meant.
@@ -209,7 +213,7 @@ BLOCK = f"""
 FREE = f"SELECT {_UNSCOPED} FROM blocks WHERE id IN (SELECT value FROM json_each(?))"
 FREE_ROWS = f"SELECT blocks.rowid, {_UNSCOPED} FROM blocks WHERE blocks.rowid IN (SELECT value FROM json_each(?))"
 VISIBLE_SOURCES = f"""
-    SELECT * FROM sources WHERE block_id IN (SELECT value FROM json_each(:ids)) AND {_visible()}
+    SELECT {_SOURCE} FROM sources WHERE block_id IN (SELECT value FROM json_each(:ids)) AND {_visible()}
     ORDER BY since_seq DESC"""
 SOURCE_ROWS = f"""
     SELECT id, what, block_id, session, agent, path, trust, about, happened, at, since_seq, standing, expires,
@@ -218,8 +222,8 @@ IN_SESSION = f"""
     SELECT block_id, blocks.rowid FROM sources JOIN blocks ON block_id = blocks.id
     WHERE session = :in_session AND session != '' AND {_visible()}"""
 IN_SCOPE = f"SELECT block_id, 0 FROM sources WHERE block_id IS NOT NULL AND {_visible()}"
-SAID_IN = """
-    SELECT * FROM sources WHERE block_id IN (SELECT value FROM json_each(?)) ORDER BY since_seq DESC, id"""
+SAID_IN = f"""
+    SELECT {_SOURCE} FROM sources WHERE block_id IN (SELECT value FROM json_each(?)) ORDER BY since_seq DESC, id"""
 SAID_BY = """
     SELECT by, trust, agent, session, what, count(*), sum(quarantined), min(at), max(at) FROM sources
     WHERE user = ? AND until_seq IS NULL GROUP BY by, trust, agent, session, what"""
@@ -349,8 +353,8 @@ RECENT_HEARD, RECENT_HEARD_SESSION, RECENT_HEARD_AGENT, RECENT_HEARD_SCOPE = (
 # -- reading: what may be archived -------------------------------------------------------------------------------------
 # Each row: a source, the content, how often it is stated, and how its block fades.
 
-_TIDY = """
-    SELECT sources.*, content, (
+_TIDY = f"""
+    SELECT {_SOURCE}, content, (
         SELECT count(*) FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL
         AND other.user = sources.user AND other.quarantined = 0 AND other.echo = 0 AND other.sight < 2
     ), decay_lambda, last_reinforced_at FROM sources JOIN blocks ON block_id = blocks.id WHERE """

@@ -18,18 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tallystick.projections.markdown.compact.notes import Statement, parted
-from tallystick.text.grammar import (
-    ABBREVIATIONS,
-    ARTICLES,
-    AUXILIARY,
-    BE,
-    FILLERS,
-    FORMS,
-    OWNERS,
-    PREPOSITIONS,
-    RELATIVE,
-    UNCLEAR,
-)
+from tallystick.text import grammar
 from tallystick.text.words import ASKS, COLON, COMMA, END, NAME, OWNER, PLAIN, words_of
 
 
@@ -55,7 +44,7 @@ def telling(text: str) -> tuple[ContentWord, ...]:
     for word, kind in words_of(_spelt_out(text)):
         if kind in _PAUSES:
             starts = starts or kind != COMMA
-            is_short = kind != END or not found or found[-1].word in ABBREVIATIONS or len(found[-1].word) == 1
+            is_short = kind != END or not found or found[-1].word in grammar.ABBREVIATIONS or len(found[-1].word) == 1
             pause = max(pause, 1 if is_short else 2)  # "Dr. Ana" and "J. Smith" are not two sentences
             continue
         denied = bool(found) and found[-1].word in NEGATIONS
@@ -148,10 +137,11 @@ SPACELESS = re.compile(
 
 _PAUSES = frozenset((END, COMMA, COLON))
 _BARE_ARTICLES = frozenset(("a", "an", "the"))
-_SILENT = FILLERS | _BARE_ARTICLES
+_SILENT = grammar.FILLERS | _BARE_ARTICLES
 _HALVES = frozenset(("am", "pm"))
 _NO_NOUN = (
-    _SILENT | ARTICLES | AUXILIARY | OWNERS | PREPOSITIONS | RELATIVE | UNCLEAR | NEGATIONS | BE.keys() | FORMS.keys()
+    _SILENT | NEGATIONS | grammar.ARTICLES | grammar.AUXILIARY | grammar.OWNERS | grammar.PREPOSITIONS
+    | grammar.RELATIVE | grammar.UNCLEAR | grammar.BE.keys() | grammar.FORMS.keys()
     | _words("i you we he she they and or but if then so than too me us him been being would could might may ?")
 )  # fmt: skip
 _LAST = ContentWord(".", END, True)
