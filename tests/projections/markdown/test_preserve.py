@@ -260,7 +260,7 @@ def test_what_holds_is_not_struck_by_a_rewrite():
     page = [one("Ana likes tea."), other("Ana likes coffee.")]
     [loss] = preserved(page, [replace(page[0], retracted=True), page[1]])
 
-    assert str(loss) == "20260501-0900-000001: what holds is struck: “Ana likes tea.”"
+    assert str(loss) == "20260501-0900-000001: a current entry is struck: “Ana likes tea.”"
 
     assert codes(page, [replace(page[0], retracted=True), page[1]]) == {"struck"}
     assert codes(page, [replace(page[0], superseded_by=page[1].id), page[1]]) == {"struck"}
