@@ -30,7 +30,7 @@ def test_the_documented_page_is_read_as_it_is_documented():
     assert name.is_current
     assert old.body == "User works at Old Corp as a principal engineer."
     assert (old.superseded_by, old.is_struck, old.is_current) == (new.id, True, False)
-    assert (new.tags, new.supersedes, new.is_superseded) == (("work", "employer"), (), False)
+    assert (new.tags, new.supersedes, new.superseded_by) == (("work", "employer"), (), "")
 
 
 def test_the_documented_page_is_the_same_file_after_reading(tmp_path):
@@ -110,7 +110,7 @@ def test_of_two_marks_the_last_one_counts_and_what_only_looks_like_one_is_said()
 def test_a_strike_without_a_tag_is_seen():
     entry = entry_of(f"{HEADING}\n~~One.\n\nTwo.~~\n")
 
-    assert (entry.is_struck, entry.is_superseded, entry.is_retracted) == (True, False, False)
+    assert (entry.is_struck, entry.superseded_by, entry.is_retracted) == (True, "", False)
     assert (entry.body, entry.is_current) == ("One.\n\nTwo.", False)
 
 

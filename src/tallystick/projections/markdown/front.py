@@ -157,12 +157,8 @@ def fields_of(text: str, start: int, end: int) -> list[Field]:
     """
     if odd := _ODD.search(text, start, end):
         raise NotRead(odd.start() - start, f"the character {odd[0]!a} is not valid in a front matter")
-    if (usual := _usual(text, start, end)) is not None:
-        return usual
-    part = text[start:end]
-    if directive := _DIRECTIVE.search(part):
-        raise NotRead(directive.start(), "a line begins with %; put the text in quotes")
-    return list(_fields(text, start, end, _top(_events(part))))
+    usual = _usual(text, start, end)
+    return _any(text, start, end) if usual is None else usual
 
 
 def _usual(text: str, start: int, end: int) -> list[Field] | None:
@@ -190,6 +186,14 @@ def _line_end(text: str, start: int, end: int) -> int:
     found = text.find("\n", start, end)
     stop = end if found < 0 else found
     return stop - 1 if stop > start and text[stop - 1] == "\r" else stop
+
+
+def _any(text: str, start: int, end: int) -> list[Field]:
+    """The fields of any front matter, by YAML."""
+    part = text[start:end]
+    if directive := _DIRECTIVE.search(part):
+        raise NotRead(directive.start(), "a line begins with %; put the text in quotes")
+    return list(_fields(text, start, end, _top(_events(part))))
 
 
 def _events(part: str) -> Iterator[tuple[str, int, Any]]:
