@@ -41,7 +41,7 @@ def test_moments_are_compared_as_moments():
     ("given_", "says"),
     [
         ({"colour": 1}, "recall filters by about, kinds"), ({"what": "facts"}, 'what is "belief"'),
-        ({"trust": "god"}, "trust 'god' is not known"), ({"tags": [1]}, "tags is a text or a list"),
+        ({"trust": "god"}, "unknown trust 'god'"), ({"tags": [1]}, "tags is a text or a list"),
         ({"kinds": 5}, "kinds is a text or a list"), ({"without": "x"}, "not by 'without'"),
         ({"since": "yesterday"}, "not a time"),
     ],

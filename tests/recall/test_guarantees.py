@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.recall.recall import Compared
-from tallystick.recall import statements as sayings
+from tallystick.recall import frame as sayings
 from tallystick.records.frame import Frame
 from tallystick.records.hit import Hit
 from tests.conftest import SOAK

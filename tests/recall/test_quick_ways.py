@@ -13,7 +13,16 @@ from hypothesis import given, strategies as st
 
 from tallystick import Memory
 from tallystick.projections.index import statements as sql
-from tallystick.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
+from tallystick.projections.index.search import (
+    EVERY_ROW,
+    NOW,
+    Scope,
+    SourceRow,
+    count_of,
+    rarity,
+    source_rows,
+    sources_of,
+)
 from tallystick.projections.vectors.rows import Rows, rows_for
 from tallystick.recall import render
 from tallystick.recall.candidates import Gathering
@@ -124,7 +133,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
         index = memory._context.index.level()
         blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-        short, long = told(index, blocks, scope), shown(index, blocks, scope)
+        short, long = source_rows(index, blocks, scope), sources_of(index, blocks, scope)
 
     fields = attrgetter(*SourceRow._fields)
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
@@ -134,7 +143,7 @@ def test_who_said_it_last_is_told_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
     index = memory._context.index.level()
-    [every] = told(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
+    [every] = source_rows(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
 
     assert [each.session for each in every] == ["s3", "s2", "s1"]
 

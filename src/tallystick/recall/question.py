@@ -1,7 +1,7 @@
-"""A question, taken apart: the words that count, whom it names, which time it speaks of, who "I" is.
+"""Parsing a question: the words that count, whom it names, which time it mentions, who "I" is.
 
 The names of those who speak in a memory are taken out before anything is compared: nearly every turn of a conversation
-holds them, so they say nothing about which one answers. Whom they name is a signal of its own.
+has them, so they say nothing about which one answers. Whom they name is a signal of its own.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _MYSELF = ("user", "human", "me")  # what programs call the person they talk wit
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question asks for."""
+    """A parsed question."""
 
     asked: str
     bare: str  # without the names of those who speak
     words: tuple[str, ...]  # that say something, each once; if none does, all of them
-    tells: bool  # whether one does
+    tells: bool  # one of them does
     speakers: frozenset[str]  # the one person it names, by every agent of that name
     about: frozenset[str]  # the entities it names
     names: tuple[str, ...]  # that were taken out
@@ -46,13 +46,13 @@ class Question:
 
 
 def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Question:
-    """The question as recall puts it to the index."""
+    """Parse a question."""
     asked = asked[:_MOST_READ]
     named, about, speakers = _whom(index, asked, scope)
     bare = without_names(asked, named) or asked
     spans = tuple(spans_in(asked, now))
     told = list(dict.fromkeys(telling(bare)))
-    if spans:  # what was read as a time is no word any more
+    if spans:  # a time is no word
         told = [word for word in told if not _OF_TIME.fullmatch(word)] or told
     spoken = told or list(dict.fromkeys(words(bare)))
     return Question(
@@ -62,14 +62,14 @@ def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Que
 
 
 def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[str], set[str]]:
-    """The names that stand in a question, the entities they name, and who speaks, if it is one."""
+    """The names in a question, the entities they name, and who speaks, if it is one person."""
     if scope.is_nobodys():
         return [], set(), set()
     said = _phrases(asked)
     wanted = [*said, *_MYSELF, scope.user.casefold()]
     values = scope.values()
     asked_for = scope.user, orjson.dumps(wanted).decode(), values["paths"], values["at"]
-    rows = index.db.execute(sql.NAMED, asked_for).fetchall()
+    rows = index.db.execute(sql.NAMES, asked_for).fetchall()
     named = sorted({name for name, *_ in rows if name in said})
     about = {as_written for name, what, as_written in rows if what == "about" and name in said}
     agents: dict[str, set[str]] = {}
@@ -86,9 +86,9 @@ def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[st
 
 
 def _phrases(asked: str) -> set[str]:
-    """Every run of a few words, in small letters. A word that says nothing counts only if it is written as a name."""
+    """Every run of a few words, in lowercase. A word that says nothing counts only if it is written as a name."""
     written = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", asked)[: 4 * MOST_WORDS]
-    said = [_without_possessive(word) for word in written]
+    said = [word[:-2] if word.endswith(("'s", "’s")) else word for word in written]
     found = set()
     for start in range(len(said)):
         for end in range(start + 1, min(start + _LONGEST_NAME, len(said)) + 1):
@@ -96,7 +96,3 @@ def _phrases(asked: str) -> set[str]:
                 continue
             found.add(" ".join(said[start:end]).casefold())
     return found
-
-
-def _without_possessive(word: str) -> str:
-    return word[:-2] if word.endswith(("'s", "’s")) else word

@@ -1,9 +1,9 @@
-"""What a belief must answer: the question, less whom or what it is asked about.
+"""The rest of a question: what it asks, without whom or what it is asked about. A belief must answer that.
 
 "Ana's blood type?" names Ana and asks for a blood type. A belief that names Ana covers the one and says nothing of the
-other, so the name counts for nothing, and the rest has to be covered. A belief stands by itself: if it names others, it
-says nothing of whom the question names. A turn of a conversation is no such statement, and is not judged by this: "she
-moved there in May" has its names in the turns around it.
+other, so the name counts for nothing, and the rest has to be covered. A belief is complete by itself: if it names
+others, it says nothing of whom the question names. A turn of a conversation is not judged by this: "she moved there in
+May" has its names in the turns around it.
 
 A name is what is written like one: with a capital, where other words have none, or with a possessive. Names that the
 index knows were taken out of the question before.
@@ -29,12 +29,12 @@ _TIMES = frozenset(  # they have capitals, and name nobody
     """.split()  # noqa: SIM905
 )
 _OF_SEVERAL = ("are", "were", "have", "do")  # "Backups are kept" begins with a capital, and names nobody
-_READ = 2_000  # letters of a statement that are looked at for names
+_READ = 2_000  # characters of a statement that are searched for names
 _THE_SAME = 0.9999
 
 
 class Rest(NamedTuple):
-    """For each candidate: how much of the rest it covers, how near it is to it, and how it stands to the names."""
+    """For each candidate: how much of the rest it covers, how near it is to it, and whom it names."""
 
     covers: Floats
     near: Floats
@@ -44,9 +44,13 @@ class Rest(NamedTuple):
 
 
 def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:
-    """The places of those words of a question that are written as names; none, if there is nothing beside them."""
-    low = {word for word in _written(asked) if word[:1].islower() and word not in STOP}
-    names = {_plain(word) for at, word in enumerate(_written(asked)) if _is_name(word, at, bool(low))}
+    """The places of those words of a question that are written as names; none, if there are no others."""
+    written = _written(asked)
+    capitals_tell = any(word[:1].islower() and word not in STOP for word in written)
+    names = {
+        without_possessive(word.lower()) for at, word in enumerate(written)
+        if not _says_nothing(word) and (word.endswith("'s") or (capitals_tell and at > 0 and word[0].isupper()))
+    }  # fmt: skip
     places = tuple(at for at, word in enumerate(words) if word in names)
     return places if len(places) < len(words) else ()
 
@@ -55,29 +59,19 @@ def _written(asked: str) -> list[str]:
     return WORD.findall(asked.replace("’", "'"))
 
 
-def _is_name(word: str, at: int, capitals_tell: bool) -> bool:
-    if _says_nothing(word):
-        return False
-    return word.endswith("'s") or (capitals_tell and at > 0 and word[0].isupper())
-
-
 def _says_nothing(word: str) -> bool:
     return word.lower() in STOP or word.lower() in _TIMES
 
 
-def _plain(word: str) -> str:
-    return without_possessive(word.lower())
-
-
 def names_someone(text: str) -> bool:
-    """Whether a statement may speak of somebody: it has capitals, or begins with one and not with several things."""
+    """True if a statement may name somebody: it has capitals, or begins with one and not with several things."""
     written = _written(text[:_READ])
     several = len(written) > 1 and written[0].endswith("s") and written[1] in _OF_SEVERAL
     return any(word[0].isupper() and not _says_nothing(word) for word in written[several:])
 
 
 def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
-    """How much of the question each candidate covers, less the first name it holds; and whether it holds one.
+    """The share of the question that each candidate covers, without the first name it has; and whether it has one.
 
     `alike` is a row for each word of the question, and `share` what each of them is worth.
     """

@@ -379,7 +379,7 @@ def test_words_of_what_holds_no_longer_stay_as_a_person_left_them(m):
     edit(path, "~~one~~", "~~one, or so we thought~~")
 
     told = m.pages.sync()
-    assert "holds no longer" in told.problems[0].what
+    assert "is no longer current" in told.problems[0].what
     is_settled(m)
     m.pages.append("person-ana", "three", ["x"])
 

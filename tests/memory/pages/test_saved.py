@@ -69,7 +69,7 @@ def test_a_page_on_which_the_version_before_stands_again_retracts_nothing(m):
     edit(path, new, "")
     edit(path, old, old.replace("~~", "").replace(f" #superseded-by:{second.id}", ""))
 
-    assert any("was put back" in line for line in told(m))
+    assert any("restored" in line for line in told(m))
     assert texts_of(m) == ["two"]
     is_settled(m)
 
@@ -148,7 +148,7 @@ def test_a_page_that_does_not_say_what_it_was_saved_from_retracts_nothing(m):
     path = page_at(m, "person-ana.md")
     path.write_text(path.read_text().partition("\n---\n")[2].replace(next(entry_texts(path.read_text())), ""))
 
-    assert "was put back" in told(m)[0]
+    assert "restored" in told(m)[0]
 
     assert texts_of(m) == ["one", "two"]
     fields = {"description", "tags", "status", "created", "updated", "entry_count", "needs_compact"}

@@ -232,8 +232,8 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
 ) -> None:
     """Here an address begins with one of two digits, over and over; there it takes 2^64 texts."""
 
-    def narrow(content: str, user: str = "me") -> str:
-        whole = address(content, user)
+    def narrow(content: str, user: str = "me", path: str = "") -> str:
+        whole = address(content, user, path)
         return str(int(whole[0], 16) % 2) * 32 + whole[:32]
 
     monkeypatch.setattr(desk, "address", narrow)
@@ -254,7 +254,7 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
 
 def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the hash itself collided, the user would still stand beside it."""
-    monkeypatch.setattr(desk, "address", lambda content, user="me": address(content.split()[0]))
+    monkeypatch.setattr(desk, "address", lambda content, user="me", path="": address(content.split()[0]))
     memory.remember("tea of mine")
     memory.remember("tea of hers", user="ana")
     assert texts(memory.recall("tea")) == ["tea of mine"]

@@ -8,7 +8,6 @@ import orjson
 
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.graph.open_database import GraphFile
-from tallystick.projections.graph.schema import NAMES
 from tallystick.records.event import Event
 
 LEDGER = "0" * 32
@@ -53,7 +52,8 @@ def graph_of(events: list[Event], *cuts: int) -> GraphFile:
 
 def everything_in(graph: GraphFile) -> dict[str, list[Any]]:
     """Every row of every table, in order."""
-    found = {name: graph.db.execute(f"SELECT * FROM {name}").fetchall() for name in NAMES}
+    names = [row[0] for row in graph.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {name: graph.db.execute(f"SELECT * FROM {name}").fetchall() for name in names}
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import event
 
-from tallystick.projections.index.models import metadata
+from tallystick.stores.elfmem.models import metadata
 from tests.projections.index.doors import AsyncDoor, SyncDoor
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, StaticPool, create_engine
 
-from tallystick.projections.index.models import metadata
 from tallystick.stores.elfmem import queries
 from tallystick.stores.elfmem.engine import create_test_engine, prepare
+from tallystick.stores.elfmem.models import metadata
 from tallystick.stores.elfmem.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags
 
 MODULES = (blocks, config, contradictions, edges, frames, seed, sessions, tags)

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.models import block_tags, blocks, contradictions, edges
 from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.models import block_tags, blocks, contradictions, edges
 from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash
 from tests.refusals import refuses
 

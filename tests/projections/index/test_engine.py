@@ -12,9 +12,9 @@ from sqlalchemy import NullPool, StaticPool, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from tallystick.projections import database
-from tallystick.projections.index.models import blocks, metadata
 from tallystick.records.errors import NotFound, Refused
 from tallystick.stores.elfmem.engine import _set_pragmas, create_engine, create_test_engine
+from tallystick.stores.elfmem.models import blocks, metadata
 from tallystick.stores.elfmem.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
 
 PRAGMAS = {

@@ -29,7 +29,7 @@ def rebuilt(made: Doubted) -> IndexFile:
 def shown(index: IndexFile, at: int, *, quarantined: bool = False) -> set[str]:
     blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
     scope = Scope("me", at=at, quarantined=quarantined).values()
-    return {row[0] for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope})}
+    return {row[0] for row in index.db.execute(sql.VISIBLE_SOURCES, {"ids": orjson.dumps(blocks).decode(), **scope})}
 
 
 def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]:

@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
 from tallystick.projections.index.builtin import CONFIG, FRAMES
-from tallystick.projections.index.models import frames, sessions, system_config
 from tallystick.records.errors import Damaged, Refused
+from tallystick.stores.elfmem.models import frames, sessions, system_config
 from tests.refusals import refuses
 
 A_FRAME = {

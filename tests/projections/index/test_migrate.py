@@ -17,11 +17,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 import tallystick.stores.elfmem.migrations as scripts_package
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import Busy, Damaged, NotFound
 from tallystick.stores.elfmem import migrate as migrating
 from tallystick.stores.elfmem.engine import prepare, url_of
 from tallystick.stores.elfmem.migrate import migrate
+from tallystick.stores.elfmem.models import metadata
 from tallystick.stores.elfmem.rows.blocks import get_block, insert_block
 from tallystick.stores.elfmem.rows.edges import get_neighbours, insert_edge
 from tallystick.stores.elfmem.rows.tags import add_tags, get_tags
@@ -142,7 +142,7 @@ def test_revisions_form_one_line(tmp_path):
 def test_the_environment_imports_the_tables_without_a_guard_and_rebuilds_in_batches():
     text = (SCRIPTS / "env.py").read_text()
 
-    assert "from tallystick.projections.index.models import metadata as target_metadata" in text
+    assert "from tallystick.stores.elfmem.models import metadata as target_metadata" in text
     assert "except ImportError" not in text
     assert text.count("render_as_batch=True") == text.count("context.configure(")
 

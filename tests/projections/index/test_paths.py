@@ -10,7 +10,7 @@ from tallystick.projections.index import batch as desk, search as fulltext
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.compare import differences
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
+from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, sources_of
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, walks
@@ -23,7 +23,7 @@ def seen(index: IndexFile, scope: Scope) -> dict[str, list]:
     """The sources that a reader sees, by what they are."""
     blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
     found = {"belief": [], "episode": []}
-    for each in (source for said in shown(index, blocks, scope).values() for source in said):
+    for each in (source for said in sources_of(index, blocks, scope).values() for source in said):
         found[each.what].append(each.id)
     return found
 
@@ -130,7 +130,7 @@ class Told:
         seq = len(self.made.events) if at is None else at
         scope = Scope("me", seq, path).on(self.made.state.paths)
         blocks = dict(self.ask("SELECT id, content FROM blocks"))
-        said = shown(self.index, list(blocks), scope)
+        said = sources_of(self.index, list(blocks), scope)
         return sorted(each.said or blocks[block] for block, sources in said.items() for each in sources)
 
     def ask(self, statement, *values):

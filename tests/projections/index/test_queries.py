@@ -14,9 +14,9 @@ from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import Damaged
 from tallystick.stores.elfmem import queries, rows
+from tallystick.stores.elfmem.models import metadata
 from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
 from tests.refusals import refuses
@@ -425,7 +425,7 @@ async def wrong(conn: AsyncConnection) -> None:
 
 def test_the_three_modules_pass_strictly_and_a_wrong_call_is_seen(tmp_path):
     (tmp_path / "snippet.py").write_text(SNIPPET)
-    modules = ("projections/index/models", "stores/elfmem/engine", "stores/elfmem/queries")
+    modules = ("stores/elfmem/models", "stores/elfmem/engine", "stores/elfmem/queries")
     files = [f"src/tallystick/{name}.py" for name in modules]
     command = [sys.executable, "-m", "mypy", "--strict", *files, str(tmp_path / "snippet.py")]
     done = subprocess.run(command, cwd=PAGE.parents[2], capture_output=True, text=True)

@@ -15,7 +15,7 @@ from tallystick.projections.index.search import (
     search,
     search_all,
     search_letters,
-    shown,
+    sources_of,
     words_of,
 )  # fmt: skip
 from tests.projections.index.ledgers import MadeUp
@@ -101,8 +101,8 @@ def test_a_word_is_the_rarer_the_fewer_of_ones_own_texts_hold_it_in_any_ending(i
 
 def test_sources_are_those_that_the_scope_may_see(index):
     [mine] = search(index, ["green"], Scope("me"), 5)
-    assert [source.user for source in shown(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
-    assert shown(index, [mine.block], Scope("ana")) == {}
+    assert [source.user for source in sources_of(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
+    assert sources_of(index, [mine.block], Scope("ana")) == {}
 
 
 def test_full_text_forgets_nothing_that_a_block_holds(index):

@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.models import block_tags, contradictions, edges
 from tallystick.records.edge import Edge
 from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.models import block_tags, contradictions, edges
 from tests.projections.index.doors import SyncDoor
 from tests.refusals import refuses
 

@@ -59,7 +59,7 @@ def test_what_was_added_is_there_for_another_and_for_one_who_had_it_open(tmp_pat
     mine.read()
 
     assert held(mine) == held(other) == held(opened(tmp_path)) == set(ids(1, 2, 3))
-    assert {block: rows.tolist() for block, rows in mine.where(ids(3, 1, 9)).items()} == dict(
+    assert {block: rows.tolist() for block, rows in mine.rows.where(ids(3, 1, 9)).items()} == dict(
         zip(ids(3, 1), ([2], [0]), strict=True)
     )
 
@@ -319,7 +319,7 @@ def test_where_the_lock_cannot_be_had_nothing_is_written(tmp_path: Path, what: s
 def test_one_who_never_lets_go_of_the_lock_is_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(file_module, "TIMEOUT", 0.05)
     mine, other = opened(tmp_path), opened(tmp_path)
     with mine.writing():
         put(other, 1)

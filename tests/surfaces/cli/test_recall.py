@@ -212,7 +212,7 @@ def test_what_a_web_page_said_is_kept_back_until_it_is_asked_for_and_then_it_is_
     lines = story("recall", "tea cures", "--quarantined", "--explain").out.splitlines()
     assert re.search(r"  Tea cures everything   \w{6} · web · just now$", lines[0])
     assert "says tea, cures; " in lines[1]
-    assert lines[1].endswith("waits for a person's yes")
+    assert lines[1].endswith("needs approval")
 
     story("remember", "tea cures everything", "--key", "mine")
     assert texts(story("recall", "cures", "--json")) == ["tea cures everything"], "a person says the same"

@@ -1,17 +1,20 @@
-"""What the graph shows of a node or an edge: what somebody saved, what beliefs say, and the merges, put together.
+"""The combined view of a node or an edge: what somebody saved, what beliefs say, and the merges.
 
-Whatever follows from beliefs carries a mark, `provenance.derived`: in which ledger it was derived, from how many
-beliefs (`told`), how many of them are `held`, when the first and the last were stated, and which of the `properties`
+Whatever follows from beliefs has a mark, `provenance.derived`: the ledger it was derived in, from how many beliefs
+(`told`), how many of them are current (`held`), when the first and the last were stated, and which of the `properties`
 are theirs. `only` says that nobody saved the record itself. What somebody saved goes before what follows.
 
-A merge leaves every record as it was saved; it is put on here, and an unmerge only leaves it out. The result has the
-form that the stand-alone graph gives it, so that every store can read it and take it back.
+A merge leaves every record as it was saved; it is applied here while both of its nodes are there, and an unmerge only
+leaves it out. The result has the form of the stand-alone graph, so that every store can read it and import it again.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import orjson
 
 from tallystick.records.graph.fields import RecordFields
 
@@ -19,7 +22,7 @@ MARK = "derived"
 
 
 class Merge(NamedTuple):
-    """A node turned out to be another, which has its names from then on."""
+    """A node that turned out to be another, which has its names from then on."""
 
     node: str
     into: str
@@ -28,7 +31,7 @@ class Merge(NamedTuple):
 
 
 def with_beliefs(said: RecordFields | None, derived: RecordFields | None) -> RecordFields | None:
-    """A record, with what follows from beliefs. None, if there is neither."""
+    """A saved record, with what follows from beliefs. None, if there is neither."""
     if said is None or derived is None:
         return said if derived is None else derived
     mark = {name: value for name, value in derived["provenance"][MARK].items() if name not in ("only", "properties")}
@@ -45,7 +48,7 @@ def with_beliefs(said: RecordFields | None, derived: RecordFields | None) -> Rec
 
 
 def merged_node(told: RecordFields, own: Merge | None, absorbed: Iterable[Merge]) -> RecordFields:
-    """A node that is merged into another, or that others were merged into, in the order in which it happened."""
+    """A node with its own merge, and with those that were merged into it, in their order."""
     if own is not None:
         why = {name: own.told[name] for name in ("by", "at", "reasons") if own.told.get(name)}
         told = {**told, "merged": {"into": own.into, **why, "score": own.told["score"]}}
@@ -59,32 +62,26 @@ def merged_node(told: RecordFields, own: Merge | None, absorbed: Iterable[Merge]
 
 
 def merged_edge(told: RecordFields, ways: Mapping[str, list[Merge]]) -> RecordFields:
-    """An edge that leads to where its ends went. `ways` gives the merges that each end took, in their order."""
-    steps = sorted(_steps(told, ways), key=lambda step: step[0].seq)
-    for merge, ends in steps:
+    """An edge between the nodes that its ends were merged into. `ways` has the merges of each end, in their order."""
+    moves: dict[str, tuple[Merge, list[str]]] = {}  # every merge that moves the edge, once, with the ends it moves
+    for end in ("source", "target"):
+        for merge in ways.get(told[end], ()):
+            moves.setdefault(merge.node, (merge, []))[1].append(end)
+    for merge, ends in sorted(moves.values(), key=lambda move: move[0].seq):
         told = {**told, **dict.fromkeys(ends, merge.into)}
         told["led"] = [*told.get("led", ()), dict.fromkeys(ends, merge.node)]
     return told
 
 
-def _steps(told: RecordFields, ways: Mapping[str, list[Merge]]) -> Iterator[tuple[Merge, list[str]]]:
-    """Every merge that moves the edge, once, with the ends that it moves."""
-    moves: dict[str, tuple[Merge, list[str]]] = {}
-    for end in ("source", "target"):
-        for merge in ways.get(told[end], ()):
-            moves.setdefault(merge.node, (merge, []))[1].append(end)
-    yield from moves.values()
-
-
-# -- and back --------------------------------------------------------------------------------------------------------
+# -- back to what is saved ---------------------------------------------------------------------------------------------
 
 
 def plain_node(
     told: RecordFields, shown: RecordFields, own: Merge | None, absorbed: Iterable[Merge], ledger: str
 ) -> RecordFields:  # fmt: skip
-    """What somebody saves of a node that was read here: without the merges that are put on, and what follows.
+    """A node that was read here, as somebody saves it: without the merges, and what follows from beliefs.
 
-    `shown` is the node as it is shown now. What was changed in it is what was saved.
+    `shown` is the combined view now. What was changed in it is what is saved.
     """
     told = _without_mark(told, shown, ledger)
     if own is not None and told.get("merged", {}).get("into") == own.into:
@@ -98,7 +95,7 @@ def plain_node(
 
 
 def plain_edge(told: RecordFields, shown: RecordFields, merges: Mapping[str, Merge], ledger: str) -> RecordFields:
-    """The same of an edge: where it leads by itself. `merges` are those of the nodes that it led to before."""
+    """An edge as somebody saves it: between its own ends. `merges` are those of the nodes that it led to before."""
     told = _without_mark(told, shown, ledger)
     while told.get("led"):
         step = told["led"][-1]
@@ -110,7 +107,7 @@ def plain_edge(told: RecordFields, shown: RecordFields, merges: Mapping[str, Mer
 
 
 def is_derived_here(told: RecordFields, ledger: str) -> bool:
-    """Whether all of a record follows from the beliefs of that ledger."""
+    """True if all of a record follows from the beliefs of that ledger."""
     mark = _mark(told)
     return mark.get("ledger") == ledger and bool(mark.get("only"))
 
@@ -141,5 +138,59 @@ def _but(told: Mapping[str, Any], name: str) -> RecordFields:
 
 
 def _with(told: RecordFields, name: str, value: Any) -> RecordFields:
-    """With that field; without it, if it says nothing."""
+    """The record with that field; without it, if it is empty."""
     return {**told, name: value} if value else _but(told, name)
+
+
+# -- merges, as the rows have them -------------------------------------------------------------------------------------
+
+_MERGES = 'SELECT node, "into", told, seq FROM merges WHERE user = ? AND '
+
+
+def _merges(rows: sqlite3.Cursor) -> Iterator[Merge]:
+    return (Merge(node, into, orjson.loads(told), seq) for node, into, told, seq in rows.fetchall())
+
+
+def merge_of(db: sqlite3.Connection, user: str, node: str) -> Merge | None:
+    """The merge of a node into another."""
+    return next(_merges(db.execute(_MERGES + "node = ?", (user, node))), None)
+
+
+def merges_into(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
+    """The merges of others into that node, in their order."""
+    return list(_merges(db.execute(_MERGES + '"into" = ? ORDER BY seq', (user, node))))
+
+
+def ways_of(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
+    """The merges that lead from a node to its final one. A ring, which only a forged ledger has, is followed once."""
+    way: list[Merge] = []
+    passed = {node}
+    while (merge := merge_of(db, user, way[-1].into if way else node)) and is_there(db, user, merge.into):
+        if merge.into in passed:
+            break
+        passed.add(merge.into)
+        way.append(merge)
+    return way
+
+
+def family_of(db: sqlite3.Connection, user: str, node: str) -> set[str]:
+    """A node, those that it was merged into, and those that were merged into it, step by step."""
+    found, above = {node}, merge_of(db, user, node)
+    while above is not None and above.into not in found:
+        found.add(above.into)
+        above = merge_of(db, user, above.into)
+    below = [node]
+    while below:
+        fresh = [merge.node for merge in merges_into(db, user, below.pop()) if merge.node not in found]
+        found.update(fresh)
+        below += fresh
+    return found
+
+
+def is_there(db: sqlite3.Connection, user: str, node: str) -> bool:
+    """True if somebody saved that node, or a fact is about it."""
+    asked = (
+        "SELECT 1 FROM entities WHERE user = ? AND node = ?",
+        "SELECT 1 FROM nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
+    )
+    return any(db.execute(question, (user, node)).fetchone() for question in asked)

@@ -1,6 +1,6 @@
-"""Whether two indexes say the same: row for row, and whether full text still belongs to the contents.
+"""Comparing two indexes row for row, and checking that full text still belongs to the contents.
 
-Reads both in order and in step, so that it needs no more memory for a large index than for a small one.
+Both are read in order and in step, so a large index needs no more memory than a small one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.schema import TABLES
 
 Row = tuple[object, ...]
 
 
 class Difference(NamedTuple):
-    """One row that is in one of them alone. `row` begins with what names it."""
+    """One row that only one of the two has. `row` begins with what names it."""
 
     table: str
     row: Row
@@ -24,10 +25,11 @@ class Difference(NamedTuple):
 
 
 def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
-    """The rows in which two indexes differ."""
-    for table, statement in sql.EVERYTHING.items():
-        mine, theirs = iter(index.db.execute(statement)), iter(other.db.execute(statement))
-        yield from _in_step(table, mine, theirs)
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
+    for table in TABLES:
+        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
+        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
+        yield from _in_step(table, index.db.execute(in_order), other.db.execute(in_order))
 
 
 def _in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
@@ -44,26 +46,23 @@ def _in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator
 
 
 def _order(row: Row) -> list[tuple[int, object]]:
-    """As SQLite orders: nothing before numbers, numbers before text, text by its bytes."""
+    """The order of SQLite: NULL before numbers, numbers before text, text by its bytes."""
     return [
-        (0, 0) if value is None else (1, value) if isinstance(value, int | float) else (2, _bytes(value))
+        (0, 0) if value is None
+        else (1, value) if isinstance(value, int | float)
+        else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
         for value in row
-    ]
-
-
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    ]  # fmt: skip
 
 
 def file_trouble(index: IndexFile) -> str:
-    """What SQLite finds wrong with its own file, if anything: pages, and whether its indexes belong to the tables."""
-    if index.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-        return "its pages do not belong together"
-    return ""
+    """SQLite's own finding about its file (pages, and indexes that belong to their tables); empty if it is sound."""
+    is_sound = index.db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+    return "" if is_sound else "its pages do not belong together"
 
 
 def text_trouble(index: IndexFile) -> str:
-    """What is wrong with the full text of an index, if anything."""
+    """SQLite's finding about the full text of an index; empty if it belongs to the contents."""
     try:
         index.db.execute("BEGIN IMMEDIATE")
         try:

@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from tallystick.projections.markdown.front import LARGEST
-from tallystick.projections.markdown.page import STATUSES, Field, Front, Page
+from tallystick.projections.markdown.page import STATUSES, Field, Page
 from tallystick.projections.markdown.tag import tag_of
 from tallystick.projections.markdown.zone import checked_moment, in_full, zone_name
 from tallystick.records.errors import Refused
@@ -31,7 +31,7 @@ Value = str | bool | int | datetime | tzinfo | Iterable[str]
 
 
 class Splice(NamedTuple):
-    """What stands from `start` to `end` becomes `text`."""
+    """The text from `start` to `end` becomes `text`."""
 
     start: int
     end: int
@@ -39,8 +39,8 @@ class Splice(NamedTuple):
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
-    """The text with all these changes. Of two at one place the one named first comes first; what lies within a change
-    that begins before it falls away."""
+    """The text with all these changes. Of two at one place the one named first comes first; one that begins within an
+    earlier change is dropped."""
     parts, done = [], 0
     for start, end, new in sorted(splices, key=lambda splice: splice.start):
         if start >= done:
@@ -50,7 +50,7 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
 
 
 def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
-    """A value as the front matter has it, a list as its items. Refused, if this field cannot say that."""
+    """A value as the front matter has it, a list as its items. Refused, if it is not valid for this field."""
     if name == "tags" and not isinstance(value, str) and isinstance(value, Iterable):
         tags = tuple(dict.fromkeys(map(tag_of, value)))
         if len(tags) > _MOST_TAGS:
@@ -68,14 +68,9 @@ def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
         return zone_name(value)
     if name in ("description", "entity") and isinstance(value, str):
         if len(value) > _LONGEST:
-            raise Refused(f"{name} has {len(value)} characters; {_LONGEST} are the most", "size")
+            raise Refused(f"{name} has {len(value)} characters; the limit is {_LONGEST}", "size")
         return value
-    raise Refused(f"a front matter cannot say {name} = {ascii(value)[:60]}; its fields are {', '.join(ORDER)}", "field")
-
-
-def written(value: str | tuple[str, ...]) -> str:
-    """A value in YAML, plain where every reader takes it for a text, a number, a time or a truth as it was meant."""
-    return f"[{', '.join(map(text_of, value))}]" if isinstance(value, tuple) else value
+    raise Refused(f"not a valid field: {name} = {ascii(value)[:60]}; the fields are {', '.join(ORDER)}", "field")
 
 
 def text_of(said: str) -> str:
@@ -96,24 +91,30 @@ def line_of(name: str, value: str | tuple[str, ...]) -> str:
 
 
 def _value(name: str, value: str | tuple[str, ...]) -> str:
-    is_text = name in ("description", "entity", "zone")
-    return text_of(value) if is_text and isinstance(value, str) else written(value)
+    """A value in YAML, plain where every reader takes it for the text, number, time or boolean that it is."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(text_of, value))}]"
+    return text_of(value) if name in ("description", "entity", "zone") else value
 
 
 def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> list[Splice]:
-    """What has to change so that the front matter says these values. Refused, if it cannot be read."""
+    """The changes by which the front matter gets these values. Refused, if it cannot be read."""
     front = page.front
     if front.fault:
-        raise Refused(f"the front matter cannot be read ({front.fault}); mend it by hand first", "file")
+        raise Refused(f"the front matter cannot be read ({front.fault}); fix it by hand first", "file")
     wanted = [(name, values[name]) for name in ORDER if name in values]
     if front.span is None:
-        return [_new_front(page, wanted)] if wanted else []
+        at = int(page.text.startswith("\ufeff"))
+        lines = ["---", *(line_of(name, value) for name, value in wanted), "---", ""]
+        gap = "" if page.text[at:].startswith(("\n", "\r\n")) else page.newline
+        return [Splice(at, at, page.newline.join(lines) + gap)] if wanted else []
     splices, place = [], Splice(front.inside.start, front.inside.start, "")
     for name in ORDER:
         if name in front.fields:
             field = front.fields[name]
             place = Splice(field.end, field.end, page.newline)
-            if name in values and values[name] != _said(front, field):
+            said = front.tags if name == "tags" and field.value is not None else field.value
+            if name in values and values[name] != said:
                 splices.append(_change(page, field, values[name]))
         elif name in values:
             line = line_of(name, values[name])
@@ -122,17 +123,6 @@ def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> li
     if splices and grown > LARGEST:
         raise Refused(f"the front matter would have more than {LARGEST:,} characters; shorten it by hand first", "size")
     return splices
-
-
-def _new_front(page: Page, wanted: list[tuple[str, str | tuple[str, ...]]]) -> Splice:
-    at = int(page.text.startswith("\ufeff"))
-    lines = ["---", *(line_of(name, value) for name, value in wanted), "---", ""]
-    gap = "" if page.text[at:].startswith(("\n", "\r\n")) else page.newline
-    return Splice(at, at, page.newline.join(lines) + gap)
-
-
-def _said(front: Front, field: Field) -> str | tuple[str, ...] | None:
-    return front.tags if field.name == "tags" and field.value is not None else field.value
 
 
 def _change(page: Page, field: Field, value: str | tuple[str, ...]) -> Splice:

@@ -1,7 +1,7 @@
-"""Whether two tables of pages say the same, as far as it follows from the ledger: what each page should show.
+"""Comparing two databases of pages, as far as they follow from the ledger: what each page should show.
 
 How the files were last seen is left out: that follows from the files. So is the number of an entry, which depends on
-how often reading was interrupted, and a page that is gone, whose row stays until its file does too.
+how often reading was interrupted, and a page that is gone, whose row stays until its file is removed too.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ def differences(one: PagesFile, other: PagesFile) -> Iterator[tuple[str, str]]:
 
 
 def file_trouble(pages: PagesFile) -> str:
-    """What SQLite finds wrong with its own file, if anything."""
-    if pages.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-        return "its pages do not belong together"
-    return ""
+    """SQLite's own finding about its file; empty if it is sound."""
+    is_sound = pages.db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+    return "" if is_sound else "its pages do not belong together"
 
 
 def text_trouble(pages: PagesFile) -> str:
-    """Whether full text still belongs to the entries; nothing if it does."""
+    """SQLite's finding about the full text; empty if it belongs to the entries."""
     try:
         with pages.writing():
             pages.db.execute("INSERT INTO entries_fts (entries_fts, rank) VALUES ('integrity-check', 1)")

@@ -1,12 +1,12 @@
-"""Files that are not what a person meant to save: half merged, not text, or cut short. Nothing is taken from them."""
+"""Damaged files, from which nothing is imported: half merged, not text, or truncated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from tallystick.projections.markdown import Page
-from tallystick.projections.markdown.fence import conflicts
 from tallystick.projections.markdown.page import to_text
+from tallystick.projections.markdown.parse import conflicts
 from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import Entry
 
@@ -15,12 +15,12 @@ _SHARE = 10  # one byte in so many that is not UTF-8, and it is another encoding
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts differ in white space at most; in a code block that counts."""
+    """True if two texts differ in white space at most; in a code block that counts."""
     return one == other or ("```" not in one and "~~~" not in one and one.split() == other.split())
 
 
 def conflict_line(page: Page, rows: Mapping[str, Entry]) -> int:
-    """The first line that a merge left to be resolved; 0, if there is none. Words that an entry has are none."""
+    """The first line with a conflict mark of a merge; 0, if there is none. The words of an entry have none."""
     for place in conflicts(page.text):
         inside = next((entry for entry in page.entries if entry.span.start <= place < entry.span.end), None)
         row = rows.get(inside.id) if inside else None
@@ -30,9 +30,9 @@ def conflict_line(page: Page, rows: Mapping[str, Entry]) -> int:
 
 
 def unreadable(data: bytes) -> str:
-    """Why a file is no text that could be read; nothing, if it is. A few bytes that are not UTF-8 spoil no page."""
+    """The reason why a file is not readable text; empty, if it is. A few bytes that are not UTF-8 do no harm."""
     if data.startswith(_WIDE) or b"\0" in data:
-        return "it is not UTF-8 but UTF-16, or no text"
+        return "it is not UTF-8 but UTF-16 or binary"
     if not data.isascii():
         text = to_text(data)
         if sum("\ud800" <= char <= "\udfff" for char in text) * _SHARE > len(text):
@@ -41,8 +41,8 @@ def unreadable(data: bytes) -> str:
 
 
 def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Callable[[], set[str]]) -> bool:
-    """Whether a file ends in the middle of what was written there: without the end of its last line, and without what
-    was the page's last entry (one of `ends`), or with only the beginning of the entry that it ends in."""
+    """True if a file ends in the middle of what was written: without the end of its last line, and without the page's
+    last entry (one of `ends`), or with only the beginning of its last entry."""
     text = page.text
     if text.endswith(("\n", "\r")):
         return False
@@ -61,6 +61,6 @@ def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Cal
 
 
 def loses_most(removed: Sequence[Entry], rows: Sequence[Entry], base: Base | None) -> bool:
-    """Whether more than one entry is missing, and more than half of what the page showed."""
+    """True if more than one entry is missing, and more than half of what the page showed."""
     shown = [row for row in rows if row.shown and row.is_current and base and row.seq <= base.seq]
     return len(removed) > 1 and 2 * len(removed) > len(shown)

@@ -1,26 +1,27 @@
-"""The tables of `pages.db`: which pages there are, what stands on them, and as what each file was last seen.
+"""The tables of `pages.db`: the pages, their entries, and the state of each file when it was last read or written.
 
-`files` and `entries` say what the pages should show; it follows from the ledger alone. Beside that stands how far the
-files have followed: the stamp of a file as it was last written or read (`size` to `digest`), `is_due` while it lags
-behind, and of each entry how it was last seen there (`shown`). `entries_fts` is the full text of `entries`, without a
+`files` and `entries` say what the pages should show; it follows from the ledger alone. The other columns say how far
+the files have followed: the stamp of a file as it was last written or read (`size` to `digest`), `is_due` while it is
+out of date, and how each entry was last seen there (`shown`). `entries_fts` is the full text of `entries`, without a
 copy of the words.
 
-An entry's `shown`: 0 was never on the page, 1 stood there, 2 stood there struck.
+An entry's `shown`: 0 was never on the page, 1 was there, 2 was there struck.
 
 `renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
-far the ledger was, and what its front matter said. By its mark a saved page is known to come from one of them.
+far the ledger was, and its front matter. By its mark a saved page is recognised as coming from one of them.
 """
 
 from __future__ import annotations
 
 from hashlib import sha1
 
+from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES
+
 SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
-    """CREATE TABLE bookmark (
-        only INTEGER PRIMARY KEY CHECK (only = 1), shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL
-    )""",
+    BOOKMARK_TABLE,
+    *PENDING_TABLES,
     """CREATE TABLE files (
         path TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
         tags TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL,
@@ -43,31 +44,25 @@ TABLES = (
         content, tags, letters, id UNINDEXED, path UNINDEXED, superseded UNINDEXED,
         content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
     )""",
-    # a version that changed no words stands on the page under the entry that has them
+    # a version that changed no words is on the page as the entry that has them
     "CREATE TABLE versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
-    # what tools and web pages told is on no page before a person says yes
-    "CREATE TABLE waiting (id TEXT PRIMARY KEY, at TEXT NOT NULL, belief TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE asked (review TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (review, id)) WITHOUT ROWID",
-    # what was cleaned away, and a digest of its words: a file that still has it lags behind
+    # what was cleaned, and a digest of its words: a file that still has it is out of date
     "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
-    # every state in which a page was ever written: a file that is in an earlier one was put back, not edited
+    # every state in which a page was ever written: a file that is in an earlier one was restored, not edited
     """CREATE TABLE renderings (
         path TEXT NOT NULL, digest BLOB NOT NULL, mark BLOB NOT NULL, seq INTEGER NOT NULL, front TEXT NOT NULL,
         PRIMARY KEY (path, digest)
     ) WITHOUT ROWID""",
-    # the pages that say something else than the memory: they are looked at every time, until they do not
+    # the pages that contradict the memory: they are read every time, until they do not
     "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
-NAMES = ("entries_fts", "entries", "files", "versions", "waiting", "asked", "gone", "renderings", "unclear", "bookmark")
-
-
-# A page that is written is read next, if anything is: to compare is quicker.
+# A page that is written is usually read next: comparing is quicker.
 _last = b"", sha1(usedforsecurity=False).digest()[:16]
 
 
 def digest_of(data: bytes) -> bytes:
-    """What tells one state of a file from another. Nobody is kept out by it: what counts is that it is quick."""
+    """A digest that tells one state of a file from another. It guards against nobody: it has to be quick."""
     global _last
     known = _last
     if known[0] != data:

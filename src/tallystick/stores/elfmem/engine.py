@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, StaticPool
 
 from tallystick.projections.database import PATIENCE, run_patiently
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import NotFound, Refused
+from tallystick.stores.elfmem.models import metadata
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout={int(PATIENCE * 1000)}",  # first: the next one may have to wait

@@ -25,9 +25,9 @@ from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, Reflecte
 from sqlalchemy.exc import DBAPIError
 
 from tallystick.projections.database import PATIENCE
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import Busy, Damaged, NotWritable, NotWritten, Refused, TallystickError
 from tallystick.stores.elfmem.engine import url_of
+from tallystick.stores.elfmem.models import metadata
 
 SCRIPTS = "tallystick.stores.elfmem:migrations"
 

@@ -6,7 +6,7 @@ for a synchronous connection, and what each of them does, are in `rows`.
 
 from __future__ import annotations
 
-from tallystick.projections.index.hashing import content_hash
+from tallystick.projections.index.block_ids import content_hash
 from tallystick.stores.elfmem.embeddings import bytes_to_embedding, embedding_to_bytes
 from tallystick.stores.elfmem.lift import lift
 from tallystick.stores.elfmem.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags

@@ -1,13 +1,13 @@
-"""Whether a rewrite of a page keeps every fact: the check that ours and a model's must pass.
+"""The check that a rewrite of a page keeps every fact: ours and a model's must pass it.
 
 Entry by entry, the telling words stay as they are and where they are: every number, amount, date, name, negation, link
-and word, in its order, with the statement it belonged to. A rewrite may leave out words that tell nothing, write a
-number or a date otherwise, join repeats, set statements after each other, and fold what was superseded into a dated
-note of its successor. It may not say anything in other words: no rule can see that those mean the same.
+and word, in its order, with the statement it belonged to. A rewrite may leave out words that say nothing, write a
+number or a date otherwise, join repeats, put statements after each other, and compact what was superseded into a dated
+note of its successor. It may not use other words: no rule can see that those mean the same.
 
-What was superseded is never said of the present again, what was retracted stays as it is, what callers gave keys to
-keeps its entry, and every id is there or named by the entry that took its place. Thereby no noun phrase of the page is
-gone; where more than 5 % are, that is told as well, so that a person sees how much is missing.
+What was superseded never returns to the present, what was retracted stays as it is, what has a key keeps its entry, and
+every id is there or named by the entry that replaced it. Thereby no noun phrase of the page is lost; where more than
+5 % are, that is reported as well, so that a person sees how much is missing.
 
 What it cannot know: whether the page was true. The work grows with the length of the two pages and not faster.
 """
@@ -22,15 +22,14 @@ from itertools import pairwise
 from tallystick.projections.markdown.compact.losses import Loss, differences, loss
 from tallystick.projections.markdown.compact.notes import Statement
 from tallystick.projections.markdown.compact.pairs import Pairs
-from tallystick.projections.markdown.compact.texts import Key, Part, Spare, Texts, one_after_the_other
-from tallystick.projections.markdown.compact.words import is_same
+from tallystick.projections.markdown.compact.words import Key, Part, Spare, Texts, is_same, one_after_the_other
 
 FLOOR = 0.05  # of the noun phrases of a page: a rewrite that loses more is far off
-_TOLD = 20  # examples are enough for a person
+_EXAMPLES = 20  # are enough for a person
 
 
 def preserved(before: Sequence[Statement], after: Sequence[Statement]) -> list[Loss]:
-    """What the rewrite `after` of the page `before` loses or makes up. An empty list: it is accepted."""
+    """What the rewrite `after` of the page `before` loses or adds. An empty list: it is accepted."""
     return list(_Check(Pairs(before, after)).losses())
 
 
@@ -51,14 +50,15 @@ class _Check:
     @cached_property
     def known(self) -> set[str]:
         """Every word of the page as it was."""
-        return {told.word for each in self.pairs.before for part in self.texts.parts(each.text) for told in part.words}
+        parts = (part for each in self.pairs.before for part in self.texts.parts(each.text))
+        return {each.word for part in parts for each in part.words}
 
     # --- the entry itself
 
     def _kept(self, at: int, old: Statement) -> Iterator[Loss]:
         place = self.pairs.holders[at]
         if place is None:
-            yield loss("entry", old.id, old.text, "the entry is gone, and no other names it")
+            yield loss("entry", old.id, old.text, "the entry is missing, and no other names it")
             return
         new = self.pairs.after[place]
         if self.pairs.is_own[at]:
@@ -66,10 +66,10 @@ class _Check:
         else:
             yield from self._folded(at, old, new)
         if not set(old.tags) <= set(new.tags):
-            yield loss("tag", old.id, " ".join(sorted(set(old.tags) - set(new.tags))), "a tag is gone")
+            yield loss("tag", old.id, " ".join(sorted(set(old.tags) - set(new.tags))), "a tag is missing")
         for gone in old.supersedes:
             if not self.pairs.is_named(gone, place):
-                yield loss("entry", old.id, gone, "the entry no longer names one whose place it took")
+                yield loss("entry", old.id, gone, "the entry no longer names one that it replaced")
 
     def _folded(self, at: int, old: Statement, new: Statement) -> Iterator[Loss]:
         if old.has_key:
@@ -77,26 +77,31 @@ class _Check:
         if old.retracted:
             yield loss("entry", old.id, old.text, "what was retracted keeps its entry")
         elif old.superseded_by:
-            end = self.pairs.end_of(at)
+            end = self.pairs.ends[at]
             if end is None or self.pairs.holders[end] != self.pairs.holders[at]:
-                yield loss("moved", old.id, old.text, "its history stands with an entry that did not replace it")
+                yield loss("moved", old.id, old.text, "its history is in an entry that did not replace it")
         elif not new.is_current:
-            yield loss("struck", old.id, old.text, "what holds is struck")
+            yield loss("struck", old.id, old.text, "a current entry is struck")
         if new.at[:19] < old.at[:19]:
-            yield loss("time", old.id, new.at, "what takes its place is older than it")
+            yield loss("time", old.id, new.at, "its replacement is older than it")
 
     # --- what it says
 
     def _said(self, place: int, new: Statement) -> Iterator[Loss]:
         sources = [(self.pairs.before[at], self.pairs.is_own[at]) for at in self.pairs.sources[place]]
         if not sources:
-            yield self._from_nowhere(new)
+            struck = self._struck.get(self.texts.parts(new.text)[0].key)
+            if struck is None:
+                yield loss("invented", new.id, new.text, "this entry is new and replaces no other")
+            else:
+                yield loss("revived", new.id, new.text, f"this was said until {struck} was struck")
             return
         tags = {tag for old, _ in sources for tag in old.tags}
         if not set(new.tags) <= tags:
             yield loss("invented", new.id, " ".join(sorted(set(new.tags) - tags)), "a tag is new")
-        for name in self.pairs.invented_names(place):
-            yield loss("invented", new.id, name, "it names an entry that never was")
+        known = {name for old, _ in sources for name in (old.id, *old.supersedes)}
+        for name in (name for name in new.supersedes if name not in known):
+            yield loss("invented", new.id, name, "it names an entry that never existed")
         if len(sources) == 1 and sources[0][1] and sources[0][0].text == new.text:
             return
         present = [old for old, is_own in sources if is_own or old.is_current]
@@ -105,28 +110,22 @@ class _Check:
         missing = list(self._history(new, present, history, notes))
         yield from (each for each, _ in missing)
         homeless = {part.key: part for _, part in missing if part}
-        yield from self._present(new, present, now, list(homeless.values())[:_TOLD])
-
-    def _from_nowhere(self, new: Statement) -> Loss:
-        old = self._struck.get(self.texts.parts(new.text)[0].key)
-        if old is None:
-            return loss("invented", new.id, new.text, "an entry that takes no other's place is new")
-        return loss("revived", new.id, new.text, f"this was said until {old} was struck")
+        yield from self._present(new, present, now, list(homeless.values())[:_EXAMPLES])
 
     @cached_property
     def _struck(self) -> dict[Key, str]:
-        """What holds no longer, with the id of its entry."""
+        """The words of struck entries, with the id of each."""
         return {self.texts.parts(each.text)[0].key: each.id for each in self.pairs.before if not each.is_current}
 
     def _present(self, new: Statement, present: list[Statement], now: Part, homeless: list[Part]) -> Iterator[Loss]:
-        """The present is what the sources say, one after the other, each once."""
+        """Check the present: it is what the sources say, one after the other, each once."""
         firsts = {part.key: part for part in (self.texts.parts(old.text)[0] for old in present)}
         words = one_after_the_other(firsts.values())
         letters = tuple(each for part in firsts.values() for each in part.letters)
         if len(words) != len(now.words) or not all(map(is_same, words, now.words)):
             for part in homeless:
                 if part.is_within(now):
-                    yield loss("revived", new.id, part.text, "what was superseded is said of the present")
+                    yield loss("revived", new.id, part.text, "what was superseded is said as current")
             yield from differences(new.id, words, now.words, self.known)
         elif letters != now.letters:
             yield _misspelt(new, letters, now.letters)
@@ -134,11 +133,12 @@ class _Check:
     def _history(
         self, new: Statement, present: list[Statement], history: list[Statement], notes: list[Part]
     ) -> Iterator[tuple[Loss, Part | None]]:
-        """The notes are those of the sources, and one for each that was superseded."""
+        """Check the notes: they are those of the sources, and one for each that was superseded."""
         wanted = {note.key: note for old in (*present, *history) for note in self.texts.parts(old.text)[1:]}
         allowed = set(wanted)
         for old in history:
-            following = self.pairs.next_of(old)
+            after = self.pairs.by_name.get(old.superseded_by)
+            following = None if after is None else self.pairs.before[after]
             note = self.texts.parts(old.text)[0].until(following.day if following else "")
             allowed.add(note.key)
             if not (following and self.texts.say_the_same(old, following)):
@@ -149,17 +149,17 @@ class _Check:
             if note.key not in found:
                 yield from self._missing(new, note, extra)
         for note in extra.left():
-            yield loss("invented", new.id, note.text, "a note of what never held"), None
+            yield loss("invented", new.id, note.text, "a note of what was never said"), None
 
     def _missing(self, new: Statement, note: Part, extra: Spare) -> Iterator[tuple[Loss, Part | None]]:
-        """A note that is not there as it should be; one of the same words, or else of its day, is in its place."""
-        if same := extra.take_same(note):
-            yield loss("date", new.id, same.day, f"what held until {note.day or 'then'} has another date"), None
-        elif near := extra.take_of_day(note.day):
-            told = list(differences(new.id, note.words, near.words, self.known))
-            yield from ((each, note) for each in told or [_misspelt(new, note.letters, near.letters)])
+        """A missing note; one of the same words, or else of its day, is in its place."""
+        if same := extra.take(words=note.key):
+            yield loss("date", new.id, same.day, f"a note until {note.day or 'then'} has another date"), None
+        elif near := extra.take(day=note.day):
+            found = list(differences(new.id, note.words, near.words, self.known))
+            yield from ((each, note) for each in found or [_misspelt(new, note.letters, near.letters)])
         else:
-            yield loss("history", new.id, note.text, f"what held until {note.day or 'then'} is gone"), note
+            yield loss("history", new.id, note.text, f"a note until {note.day or 'then'} is missing"), note
 
     # --- the page as a whole
 
@@ -167,20 +167,20 @@ class _Check:
         before, after = (self.texts.phrases(page) for page in (self.pairs.before, self.pairs.after))
         gone = [each for each in before if each not in after]
         if len(gone) > FLOOR * len(before):
-            share = f"{len(gone)} of {len(before)} noun phrases are gone, more than {FLOOR:.0%}"
-            yield loss("floor", "", ", ".join(gone[:_TOLD]), share)
+            share = f"{len(gone)} of {len(before)} noun phrases are missing, more than {FLOOR:.0%}"
+            yield loss("floor", "", ", ".join(gone[:_EXAMPLES]), share)
 
 
 def _heading(old: Statement, new: Statement, successor: str) -> Iterator[Loss]:
-    """The entry under its own id: its time and what became of it."""
+    """Check the heading of an entry under its own id: its time and its marks."""
     if old.at != new.at and _moment(old.at) != _moment(new.at):
         yield loss("time", old.id, old.at, f"its time became {new.at}")
     if (old.superseded_by and not new.superseded_by) or (old.retracted and not new.retracted):
-        yield loss("revived", old.id, old.text, "what was struck holds again")
+        yield loss("revived", old.id, old.text, "a struck entry is current again")
     elif old.is_current and not new.is_current:
-        yield loss("struck", old.id, old.text, "what holds is struck")
+        yield loss("struck", old.id, old.text, "a current entry is struck")
     elif new.superseded_by not in (old.superseded_by, successor) or new.retracted != old.retracted:
-        yield loss("struck", old.id, new.superseded_by, "it was struck otherwise")
+        yield loss("struck", old.id, new.superseded_by, "its strike has changed")
 
 
 def _moment(text: str) -> datetime | str:
@@ -191,11 +191,13 @@ def _moment(text: str) -> datetime | str:
 
 
 def _order(pairs: Pairs) -> Iterator[Loss]:
-    for (earlier, at), (later, place) in pairwise(pairs.kept_order()):
+    places = {pairs.holders[at]: at for at, is_own in enumerate(pairs.is_own) if is_own}
+    kept = ((statement.id, places[place]) for place, statement in enumerate(pairs.after) if place in places)
+    for (earlier, at), (later, place) in pairwise(kept):
         if place < at:
-            yield loss("order", later, "", f"the entry stands after {earlier}, which came later")
+            yield loss("order", later, "", f"the entry is after {earlier}, which came later")
 
 
 def _misspelt(new: Statement, old_letters: Sequence[str], new_letters: Sequence[str]) -> Loss:
     lost = [each for each in old_letters if each not in set(new_letters)] or list(old_letters) or list(new_letters)
-    return loss("spelling", new.id, " ".join(lost), "a link, code or name is not written as it was")
+    return loss("spelling", new.id, " ".join(lost), "a link, code or name is spelled otherwise")

@@ -1,4 +1,4 @@
-"""What a rewrite lost or made up, told so that a person sees it at a glance."""
+"""Losses and additions of a rewrite, each in a line that a person understands."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONGEST = 120  # characters of what is quoted
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Why a rewrite is refused.
+    """A reason to refuse a rewrite.
 
     `code` is one of: entry, key, time, order, tag, revived, struck, moved, history, floor, invented for the entry as a
-    whole; number, amount, date, name, negation, link, code, word, spelling for what was said in it.
+    whole; number, amount, date, name, negation, link, code, word, spelling for its words.
     """
 
     code: str
@@ -37,8 +37,8 @@ def loss(code: str, entry: str, lost: str, why: str) -> Loss:
 
 
 def shortened(text: str) -> str:
-    """A text in one line that is not too long and that any terminal can show."""
-    line = "".join([sign if sign.isprintable() else " " for sign in text[: 4 * _LONGEST]])
+    """A text as one line of limited length without control characters."""
+    line = "".join([char if char.isprintable() else " " for char in text[: 4 * _LONGEST]])
     line = " ".join(line.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
@@ -46,25 +46,28 @@ def shortened(text: str) -> str:
 def differences(
     entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord], known: Collection[str]
 ) -> Iterator[Loss]:  # fmt: skip
-    """What the new words of an entry lack, and what they add; nothing where they are the same in the same order.
+    """The words that an entry lost, and those that it added; none where they are the same in the same order.
 
-    `known` are the words of the whole page: a word from there stands in the wrong place, any other was made up.
+    `known` are the words of the whole page: an added word from there is in the wrong place, any other was invented.
     """
     gone, added = _beyond(old, new), _beyond(new, old)
-    for code, lost in _by_code(old, gone):
-        yield loss(code, entry, lost, f"{_SAID[code]} is gone")
+    codes: dict[str, list[int]] = {}
+    for at in gone:
+        codes.setdefault(code_of(old, at), []).append(at)
+    for code, lost in codes.items():
+        yield loss(code, entry, _quoted(old, lost), f"{_SAID[code]} is missing")
     made_up = [at for at in added if new[at].word not in known]
     if made_up:
-        yield loss("invented", entry, _quoted(new, made_up), "nobody said this before")
+        yield loss("invented", entry, _quoted(new, made_up), "this is new")
     misplaced = [at for at in added if new[at].word in known]
     if misplaced:
-        yield loss("moved", entry, _quoted(new, misplaced), "this belongs elsewhere or was said less often")
+        yield loss("moved", entry, _quoted(new, misplaced), "this belongs elsewhere or occurs too often")
     if not gone and not added:
         yield from _reordered(entry, old, new)
 
 
 def code_of(words: Sequence[ContentWord], at: int) -> str:
-    """What a word is, for a loss."""
+    """The code of a loss of this word."""
     word, kind = words[at][:2]
     if word in NEGATIONS:
         return "negation"
@@ -81,26 +84,18 @@ def _is_unit(words: Sequence[ContentWord], at: int) -> bool:
 
 
 def _beyond(words: Sequence[ContentWord], others: Sequence[ContentWord]) -> list[int]:
-    """The places of those words that the others have not, or not as often."""
+    """The places of those words that the others do not have, or not as often."""
     left = Counter(each.word for each in others)
     found = []
-    for at, told in enumerate(words):
-        left[told.word] -= 1
-        if left[told.word] < 0:
+    for at, each in enumerate(words):
+        left[each.word] -= 1
+        if left[each.word] < 0:
             found.append(at)
     return found
 
 
-def _by_code(words: Sequence[ContentWord], places: Sequence[int]) -> Iterator[tuple[str, str]]:
-    codes: dict[str, list[int]] = {}
-    for at in places:
-        codes.setdefault(code_of(words, at), []).append(at)
-    for code, found in codes.items():
-        yield code, _quoted(words, found)
-
-
 def _quoted(words: Sequence[ContentWord], places: Iterable[int]) -> str:
-    """The words at these places. Letters of a script without spaces run on; a number has its unit beside it."""
+    """The words at these places. Characters of a script without spaces run on; a number has its unit."""
     wanted = set(places)
     wanted |= {at + 1 for at in wanted if words[at].kind == NUMBER and at + 1 < len(words) and _is_unit(words, at + 1)}
     said: list[str] = []
@@ -109,26 +104,22 @@ def _quoted(words: Sequence[ContentWord], places: Iterable[int]) -> str:
         if said and SPACELESS.match(word) and SPACELESS.match(said[-1]):
             said.append(word)
         else:
-            said += (" ", _shown(words, at))
+            is_name = words[at].kind == NAME and not _is_unit(words, at)
+            said += (" ", word.capitalize() if is_name else shown(word))
     return "".join(said).strip()
 
 
-def _shown(words: Sequence[ContentWord], at: int) -> str:
-    is_name = words[at].kind == NAME and not _is_unit(words, at)
-    return words[at].word.capitalize() if is_name else shown(words[at].word)
-
-
 def _reordered(entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord]) -> Iterator[Loss]:
-    """The first word that stands where another stood, that was a name and is none, or before which a sentence ends."""
+    """The first word in the place of another, that was a name and is none, or before which a sentence ends."""
     for at, (one, other) in enumerate(zip(old, new, strict=True)):
         if is_same(one, other):
             continue
         around = _quoted(old, range(max(0, at - 1), min(len(old), at + 3)))
         if one.word != other.word:
             code = "negation" if {one.word, other.word} & (NEGATIONS | {","}) else "order"
-            yield loss(code, entry, around, "the words stand in another order, which may turn their meaning")
+            yield loss(code, entry, around, "the words are in another order, which may change their meaning")
         elif abs(one.pause - other.pause) == 2:
-            yield loss("order", entry, around, "a sentence ends elsewhere, which may turn its meaning")
+            yield loss("order", entry, around, "a sentence ends elsewhere, which may change its meaning")
         else:
             yield loss("name", entry, one.word, "a name became a word, or a word a name")
         return
@@ -140,7 +131,7 @@ _CODES = {
 }  # fmt: skip
 _SAID = {
     "number": "a number", "amount": "an amount", "date": "a date or time", "name": "a name", "negation": "a negation",
-    "link": "a link", "code": "a code", "word": "what was said here",
+    "link": "a link", "code": "a code", "word": "a word",
 }  # fmt: skip
 _CURRENCIES = frozenset("$€£¥₹₽₩")
 _UNITS = _CURRENCIES | frozenset(

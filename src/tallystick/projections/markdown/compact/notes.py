@@ -1,10 +1,10 @@
-"""A statement of a page, and the notes of what held before it.
+"""Statements of a page, and the notes of what was current before them.
 
-A note stands at the end of a statement and says until when something held:
+A note is at the end of a statement and says until when something was current:
 
     User joined Acme Corp. (Until 2026-04-21: User works at Old Corp.)
 
-Several notes follow each other, the latest first. Whatever else a text holds is said of the present.
+Several notes follow each other, the latest first. All the rest of a text is about the present.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Statement:
     tags: tuple[str, ...] = ()
     superseded_by: str = ""  # the id of what replaced it
     retracted: bool = False
-    supersedes: tuple[str, ...] = ()  # the ids in whose place it stands
-    has_key: bool = False  # a caller gave it a name and may ask for it
+    supersedes: tuple[str, ...] = ()  # the ids that it replaces
+    has_key: bool = False  # a caller gave it a key and may ask for it
 
     @property
     def is_current(self) -> bool:
@@ -37,7 +37,7 @@ class Statement:
 
     @property
     def day(self) -> str:
-        """The day of its heading as 2026-04-21, or nothing where the heading tells none."""
+        """The day of its heading as 2026-04-21, or empty where the heading has none."""
         return self.at[:10] if is_day(self.at[:10]) else ""
 
 
@@ -57,13 +57,14 @@ def is_day(text: str) -> bool:
 
 
 def parted(text: str) -> tuple[str, list[Note]]:
-    """What is said of the present, and the notes after it. A text that is all notes is none: it is taken as it is."""
+    """The text about the present, and the notes after it. A text that is all notes has none: it is taken as it is."""
     opens = list(_OPENS.finditer(text)) if "(Until " in text else []
     notes: list[Note] = []
     end = _before_spaces(text, len(text))
     for found in reversed(opens):
-        until = _until(found[1])
-        if not until or found.end() >= end or text[end - 1] != ")":
+        read = words_of(found[1])  # "2026-04-21" and "21 April 2026" are days, "then" is none
+        until, kind = read[0] if len(read) == 1 else ("", "")
+        if kind != DATE or not is_day(until) or found.end() >= end or text[end - 1] != ")":
             break
         notes.append(Note(until, text[found.end() : end - 1].strip()))
         end = _before_spaces(text, found.start())
@@ -84,21 +85,12 @@ def joined(current: str, notes: Iterable[Note]) -> str:
 
 
 def words_in(statements: Sequence[Statement]) -> int:
-    """How many words a page of these takes, headings and marks with them."""
-    return sum(map(_length, statements))
-
-
-def _length(statement: Statement) -> int:
-    heading = 4 + len(statement.tags) + bool(statement.superseded_by) + statement.retracted
-    marks = 3 + len(statement.supersedes) if statement.supersedes else 0
-    return heading + marks + len(statement.text.split())
-
-
-def _until(words: str) -> str:
-    """The day that is said, or nothing: "2026-04-21" and "21 April 2026" are days, "then" is none."""
-    read = words_of(words)
-    word, kind = read[0] if len(read) == 1 else ("", "")
-    return word if kind == DATE and is_day(word) else ""
+    """The number of words of a page of these, with headings and marks."""
+    count = 0
+    for each in statements:
+        count += 4 + len(each.tags) + bool(each.superseded_by) + each.retracted + len(each.text.split())
+        count += 3 + len(each.supersedes) if each.supersedes else 0
+    return count
 
 
 _OPENS = re.compile(r"(?<=\s)\(Until ([^:()\n]{4,40}): ")

@@ -1,7 +1,7 @@
-"""Which entry of a rewritten page holds which entry of the page as it was.
+"""Pairing the entries of a rewritten page with those of the page before.
 
-An entry holds the one with its own id, and those it names in `supersedes` that are no longer there. Ids may repeat on
-a page that was edited by hand: the second of a kind is held by the second, and never folded.
+An entry has as sources the one with its own id, and those it names in `supersedes` that are no longer there. Ids may
+repeat on a page that was edited by hand: the second of a kind belongs to the second, and is never compacted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tallystick.projections.markdown.compact.notes import Statement
 
-_Name = tuple[str, int]  # an id, and how many of the same stand before it
+_Name = tuple[str, int]  # an id, and how many of the same come before it
 
 
 class Pairs:
@@ -41,47 +41,26 @@ class Pairs:
         return (name, 0) in self._own
 
     def name_now(self, name: str) -> str:
-        """The id of the entry that stands for this one."""
+        """The id of the entry that this one is in now."""
         place = self._heirs.get(name)
         return name if self.is_there(name) or place is None else self.after[place].id
 
     def is_named(self, name: str, place: int) -> bool:
-        """Whether an id is still there, or named by the entry at that place."""
+        """True if an id is still there, or named by the entry at that place."""
         if self.is_there(name):
             return True
         if place not in self._names:
             self._names[place] = frozenset((self.after[place].id, *self.after[place].supersedes))
         return name in self._names[place]
 
-    def invented_names(self, place: int) -> list[str]:
-        """The ids an entry names though neither it nor any that it holds is or named them."""
-        held = [self.before[at] for at in self.sources[place]]
-        known = {name for old in held for name in (old.id, *old.supersedes)}
-        return [name for name in self.after[place].supersedes if name not in known]
-
-    def next_of(self, old: Statement) -> Statement | None:
-        """What replaced it, if that is on the page."""
-        at = self.by_name.get(old.superseded_by)
-        return None if at is None else self.before[at]
-
-    def end_of(self, at: int) -> int | None:
-        """What holds now in the place of a superseded one; None where the chain leads nowhere."""
-        return self._ends[at]
-
     @cached_property
-    def _ends(self) -> list[int | None]:
+    def ends(self) -> list[int | None]:
+        """For each entry before, the place of what is current in its stead; None where the chain leads nowhere."""
         return ends(self.before)
-
-    def kept_order(self) -> Iterator[tuple[str, int]]:
-        """The ids that were kept, as they stand now, each with its place before."""
-        places = {self.holders[at]: at for at, is_own in enumerate(self.is_own) if is_own}
-        for place, statement in enumerate(self.after):
-            if place in places:
-                yield statement.id, places[place]
 
 
 def ends(page: Sequence[Statement]) -> list[int | None]:
-    """For each statement the place of the one that holds in its stead: its own where it was not superseded.
+    """For each statement the place of the one that is current in its stead: its own where it was not superseded.
 
     None where the chain leaves the page, runs in a circle, or ends at what was retracted.
     """
@@ -93,7 +72,7 @@ def ends(page: Sequence[Statement]) -> list[int | None]:
         trail: list[int] = []
         at: int | None = start
         while at is not None and at not in found:
-            found[at] = None  # for good, if the way leads back here
+            found[at] = None  # for good, if the chain leads back here
             trail.append(at)
             if not page[at].superseded_by:
                 found[at] = None if page[at].retracted else at

@@ -1,6 +1,6 @@
 """`elfmem.db.models`: the tables of the index."""
 
-from tallystick.projections.index.models import (
+from tallystick.stores.elfmem.models import (
     block_tags,
     blocks,
     contradictions,

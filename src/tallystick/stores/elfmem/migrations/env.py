@@ -6,9 +6,9 @@ from alembic import context
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from tallystick.projections.index.models import metadata as target_metadata
 from tallystick.records.errors import TallystickError
 from tallystick.stores.elfmem.migrate import opened
+from tallystick.stores.elfmem.models import metadata as target_metadata
 
 
 def is_ours(name: str | None, kind: str, _parents: object) -> bool:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Integer, Select, column, delete, exists, func, insert, or_, select, update
 
-from tallystick.projections.index.models import block_tags, blocks, contradictions, edges
 from tallystick.records.block import ArchiveReason, BlockStatus
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Refused
 from tallystick.stores.elfmem.embeddings import embedding_to_bytes
+from tallystick.stores.elfmem.models import block_tags, blocks, contradictions, edges
 from tallystick.stores.elfmem.rows.checks import count, label, labels, number, one_of, words
 from tallystick.stores.elfmem.rows.given import given
 from tallystick.stores.elfmem.rows.plain import fetch, fetch_one

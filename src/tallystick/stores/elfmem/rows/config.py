@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
-from tallystick.projections.index.models import system_config
 from tallystick.records.errors import Damaged, Refused
+from tallystick.stores.elfmem.models import system_config
 from tallystick.stores.elfmem.rows.checks import label, number, words
 
 _HOURS = "total_active_hours"

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, or_, select, update
 
-from tallystick.projections.index.models import contradictions
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.models import contradictions
 from tallystick.stores.elfmem.rows.checks import label, labels, number, words
 from tallystick.stores.elfmem.rows.given import given_once
 from tallystick.stores.elfmem.rows.plain import fetch

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
-from tallystick.projections.index.models import frames
 from tallystick.records.clock import stamp, system_clock
+from tallystick.stores.elfmem.models import frames
 from tallystick.stores.elfmem.rows.checks import count, json_list, json_object, label, words
 from tallystick.stores.elfmem.rows.plain import fetch, fetch_one
 

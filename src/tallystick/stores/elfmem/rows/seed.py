@@ -6,8 +6,8 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects.sqlite import insert
 
 from tallystick.projections.index.builtin import CONFIG, FRAMES
-from tallystick.projections.index.models import frames, system_config
 from tallystick.records.clock import stamp, system_clock
+from tallystick.stores.elfmem.models import frames, system_config
 
 
 def seed_builtin_data(conn: Connection) -> None:

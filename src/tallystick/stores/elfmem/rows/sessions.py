@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, column, insert, select, update
 
-from tallystick.projections.index.models import sessions
 from tallystick.records.clock import stamp, system_clock
+from tallystick.stores.elfmem.models import sessions
 from tallystick.stores.elfmem.rows.checks import label, number, words
 from tallystick.stores.elfmem.rows.plain import fetch_one
 

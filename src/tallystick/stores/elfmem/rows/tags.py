@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from tallystick.projections.index.models import block_tags
 from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.models import block_tags
 from tallystick.stores.elfmem.rows.checks import label, labels, words
 from tallystick.stores.elfmem.rows.given import given
 
