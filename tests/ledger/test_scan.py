@@ -48,7 +48,7 @@ def only_look(monkeypatch):
     def both(tmp_path, content, start=START):
         fast = scanned(tmp_path, content, start)
         with monkeypatch.context() as patch:
-            patch.setattr(Walk, "_glance", lambda self, lines: False)
+            patch.setattr(Walk, "_take_block", lambda self, lines: False)
             return fast, scanned(tmp_path, content, start)
 
     return both
@@ -58,7 +58,7 @@ def only_look(monkeypatch):
 @pytest.mark.parametrize("single_batch", [False, True])
 def test_good_lines_need_no_look(tmp_path, monkeypatch, groups, single_batch):
     lines = chain(groups, single_batch=single_batch)
-    monkeypatch.setattr(Walk, "_look", lambda self, lines: pytest.fail("a good block was looked at"))
+    monkeypatch.setattr(Walk, "_take_lines", lambda self, lines: pytest.fail("a good block was looked at"))
 
     found = scanned(tmp_path, b"".join(lines))
 
@@ -113,7 +113,7 @@ def test_a_glance_and_a_look_never_disagree(tmp_path_factory, mutation):
     tmp_path, content = tmp_path_factory.mktemp("scan"), mutated(mutation)
     fast = scanned(tmp_path, content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Walk, "_glance", lambda self, lines: False)
+        patch.setattr(Walk, "_take_block", lambda self, lines: False)
         slow = scanned(tmp_path, content)
 
     assert fast == slow

@@ -1,7 +1,7 @@
-"""Old events in today's shape.
+"""Converting old events to today's shape.
 
-`op` carries a version. When an event's shape changes, the old one stays in the file for ever and a small named function
-here lifts it by one version as it is read. A ledger is never rewritten for that.
+`op` carries a version. When an event's shape changes, the old one stays in the file forever and a small function here
+converts it by one version as it is read. A ledger is never rewritten for that.
 
     LIFTS["belief.put/1"] = name_of_a_function   # (body) -> ("belief.put/2", body)
 """
@@ -19,7 +19,7 @@ LIFTS: dict[str, Lift] = {}
 
 
 def lift(event: Event) -> Event:
-    """`event` as it would be written today."""
+    """Convert `event` to today's shape."""
     op, body = event.op, event.body
     while body is not None and op in LIFTS:
         op, body = LIFTS[op](body)

@@ -27,7 +27,7 @@ from tallystick.ledger.reader import Pins
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import NotWritable, Refused
 from tallystick.records.event import Draft
-from tallystick.repair import check, content, files, fix_references as settle, lines as surgery
+from tallystick.repair import check, content, files, lines as surgery, references as settle
 from tallystick.repair.check import Look
 from tallystick.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
 from tallystick.repair.plan import Cure, Operation, operation

@@ -28,7 +28,7 @@ from tallystick.records.errors import Damaged
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
-from tallystick.repair.snapshot import says_the_same
+from tallystick.state.beliefs import Beliefs
 from tallystick.state.state import State
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
@@ -389,3 +389,23 @@ def _tell_of_itself(seen: Survey, line: fmt.Line) -> None:
 def _files_in(kept: object) -> list[str]:
     names = kept if isinstance(kept, list) else [kept]
     return [Path(name).name for name in names if isinstance(name, str)]
+
+
+# -- whether a snapshot says what the events up to it say --------------------------------------------------------------
+
+
+def says_the_same(told: Snapshot, state: Beliefs) -> bool:
+    """Whether a snapshot holds the beliefs that `state` holds. It counts what is told of them, not how it is put."""
+    lines = told.state.partition(b"[\n")[2].rpartition(b"\n],")[0].split(b",\n")
+    if set(lines) == {held.line for held in state.held.values()}:
+        return True
+    other = State()
+    try:
+        other.load(told.state)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+    return _bodies(state) == _bodies(other)
+
+
+def _bodies(state: Beliefs) -> dict[str, object]:
+    return {ref: held.body() for ref, held in state.held.items()}
