@@ -20,7 +20,7 @@ import pytest
 from tallystick.ledger import format as fmt, snapshot
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
-from tallystick.repair import compare, derived as pages
+from tallystick.repair import derived
 from tallystick.repair.findings import CODES, Finding
 from tests.refusals import refuses
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
@@ -196,7 +196,7 @@ def test_tables_that_lag_behind_or_are_not_there_are_no_finding(root):
 
 
 @pytest.mark.parametrize("left", ["nothing", "its journal"])
-@pytest.mark.parametrize("moment", ["_looks", "looking_at"])
+@pytest.mark.parametrize("moment", ["_file_state", "readonly"])
 @pytest.mark.parametrize("name", ["pages.db", "index.db"])
 def test_a_file_that_somebody_removes_to_make_it_anew_is_no_finding(root, monkeypatch, name, moment, left):
     """Whoever removed it may take as long as they like to go on."""
@@ -212,9 +212,7 @@ def test_a_file_that_somebody_removes_to_make_it_anew_is_no_finding(root, monkey
 
         return call
 
-    for module in (compare, pages):
-        if hasattr(module, moment):
-            monkeypatch.setattr(module, moment, removing(getattr(module, moment)))
+    monkeypatch.setattr(derived, moment, removing(getattr(derived, moment)))
 
     assert [finding.code for finding in care.check(root)] == []
     assert not (root / name).exists()

@@ -651,7 +651,7 @@ def test_what_only_a_person_can_set_right_is_refused_with_the_remedy(root):
 def test_a_code_that_is_none_is_refused_with_the_list(root):
     fill(root, 3)
 
-    refused(root, "line-broken", "no such code: 'line-broken'.*line-damaged")
+    refused(root, "line-broken", "unknown code 'line-broken'.*line-damaged")
 
 
 def test_a_folder_that_may_only_be_read_is_planned_and_not_mended(root):

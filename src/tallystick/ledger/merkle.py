@@ -110,7 +110,7 @@ class Range:
         return {"begin": self.begin, "end": self.end, "hashes": [node.hex() for node in self.hashes]}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Range:
+    def from_json(cls, data: object) -> Range:
         """The range that `to_json` wrote; ValueError for anything it could not have written."""
         if not isinstance(data, dict) or data.keys() != {"begin", "end", "hashes"}:
             raise ValueError("a range is written as begin, end and hashes")
