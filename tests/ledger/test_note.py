@@ -9,14 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import assume, given, strategies as st
 
 from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
-from tallystick.ledger.signed_note import (
-    Checkpoint,
-    InclusionNote,
-    NoteError,
-    Signer,
-    Verifier,
-    key_id,
-)
+from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Signer, Verifier, key_id
 
 SEED = bytes(range(32))
 HEAD = "ab" * 32

@@ -269,7 +269,7 @@ def test_an_event_about_the_ledger_that_makes_no_sense_is_bad_and_not_a_crash(tm
         line = fmt.encode(2, ts, fmt.ERASE, "0" * 26, "a:b", 2, 0, prev, data)[0]
         fast, slow = only_look(tmp_path, b"".join([*lines, line]))
         assert fast == slow
-        assert (fast.bad.seq, fast.bad.why) == (2, "its data is not what the format says")
+        assert (fast.bad.seq, fast.bad.why) == (2, "its data is not in the ledger's format")
     for body in ({"lines": 7}, {"lines": {}}, {}, {"lines": [1, None, []]}, {"of": []}):
         line = fmt.encode(2, ts, fmt.ERASE, "0" * 26, "a:b", 2, 0, prev, fmt.data_of(body, ""))[0]
         assert scanned(tmp_path, b"".join([*lines, line])).settle() is None

@@ -14,13 +14,13 @@ from tallystick import Memory
 from tallystick.ledger import format as fmt
 from tallystick.ledger.backup import back_up, restore_from
 from tallystick.ledger.disk import Disk
+from tallystick.ledger.format import LineEncoder
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
 from tallystick.repair.check import check
 from tallystick.repair.findings import CODES, SHOWN, Finding, found
-from tallystick.repair.lines import Scribe
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,
@@ -77,10 +77,10 @@ def root(tmp_path: Path) -> Path:
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
     with opened(root) as open_folder:
-        scribe = Scribe(open_folder.ledger.end)
-    scribe.tell("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
+        encoder = LineEncoder(open_folder.ledger.end.seq, open_folder.ledger.end.hash)
+    encoder.add("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
     with wal(root).open("ab") as file:
-        file.write(scribe.take())
+        file.write(encoder.take())
 
 
 def one(findings: list[Finding]) -> Finding:

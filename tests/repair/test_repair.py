@@ -114,7 +114,7 @@ def test_planning_changes_nothing_and_says_what_would_be_done(root):
     steps = plan(root, [LINE])
 
     assert everything(root) == before
-    assert steps[0].text == "give up the words of event 3 (belief.put/1); its line stays in the chain, empty"
+    assert steps[0].text == "give up the data of event 3 (belief.put/1); its line stays in the chain, empty"
     assert not any(step.refused for step in steps)
     assert steps == apply(root, [LINE])
 
@@ -581,7 +581,7 @@ def test_a_chain_that_a_checkpoint_has_seen_is_not_recorded_anew(root):
     pin(root)
     damage_header(wal(root), line_of(wal(root), "the words of later1"))
 
-    refused(root, LINE, f"only a restore sets a checkpoint anew: tallystick restore {copied.name}", keyring=ring(root))
+    refused(root, LINE, f"only a restore replaces a checkpoint: tallystick restore {copied.name}", keyring=ring(root))
 
 
 def test_damaged_words_are_mended_under_a_checkpoint(root):

@@ -40,7 +40,6 @@ from tallystick.ledger.erase_everywhere import PER_EVENT, erased_in_copy, hollow
 from tallystick.ledger.layout import Folder, free_name
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
-from tallystick.records import ids
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 from tallystick.records.event import Draft
@@ -300,29 +299,17 @@ def _lay_out(
     if source.folder.checkpoint.exists():
         copy(disk, source.folder.checkpoint, target.checkpoint)
     hollow_out(disk, target, erased)
-    seq, hashed, lines = _last_lines(source, sorted(set(erased) - source.named), left, ts, by)
-    append(disk, target.wal, lines)
+    abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
+    body = {"from": source.folder.root.name, "abandoned": abandoned} | ({"earlier": earlier} if earlier else {})
+    fresh, encoder = sorted(set(erased) - source.named), fmt.LineEncoder(source.end.seq, source.end.hash)
+    parts = [fresh[at : at + PER_EVENT] for at in range(0, max(len(fresh), 1), PER_EVENT)]
+    encoder.add(fmt.RESTORE, [{**body, "lines": part} for part in parts], ts, by)
+    append(disk, target.wal, encoder.take())
     disk.sync_folder(target.sealed)
     name = free_name(folder.backups, _compact_time(ts) + "-before-restore").name
-    plan = _Plan(name, target.checkpoint.exists(), seq, hashed, target.wal.stat().st_size)
+    plan = _Plan(name, target.checkpoint.exists(), encoder.seq, encoder.hash, target.wal.stat().st_size)
     disk.sync_folder(folder.root)
     replace(disk, folder.restore_ready, orjson.dumps(plan))
-
-
-def _last_lines(
-    source: Copy, erased: list[str], left: list[tuple[int, str]], ts: str, by: str
-) -> tuple[int, str, bytes]:
-    """The group of events that records what was left behind: the new head (seq, hash), and the lines."""
-    seq, prev, lines = source.end.seq, source.end.hash, []
-    abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
-    for start in range(0, max(len(erased), 1), PER_EVENT):
-        body = {"from": source.folder.root.name, "abandoned": abandoned, "lines": erased[start : start + PER_EVENT]}
-        data = fmt.data_of(body | ({"earlier": earlier} if earlier else {}))
-        seq, more = seq + 1, max(len(erased) - 1 - start, 0) // PER_EVENT
-        event_id, batch = ids.event_id(ts), source.end.seq + 1
-        line, _, prev = fmt.encode(seq, ts, fmt.RESTORE, event_id, by, batch, more, prev, data)
-        lines.append(line)
-    return seq, prev, b"".join(lines)
 
 
 def _discard(disk: Disk, folder: Folder) -> None:

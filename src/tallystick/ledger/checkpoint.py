@@ -110,17 +110,12 @@ class Keyring:
 
     def ledger_at(self, root: Path) -> str:
         """The id of the ledger that was last pinned at a folder; empty if none was."""
-        try:
-            return self._place(root).read_text().strip()
-        except (FileNotFoundError, NotADirectoryError):
-            return ""
+        return _read(self._place(root)).decode().strip()
 
     def home(self, ledger: str) -> Path | None:
         """The folder at which a ledger was last pinned."""
-        try:
-            return Path(os.fsdecode((self._pins / f"{safe_name(ledger)}.home").read_bytes()))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        home = _read(self._pins / f"{safe_name(ledger)}.home")
+        return Path(os.fsdecode(home)) if home else None
 
     def _place(self, root: Path) -> Path:
         name = sha256(os.fsencode(root.resolve())).hexdigest()[:32]
@@ -128,10 +123,7 @@ class Keyring:
 
     def erased(self, ledger: str) -> set[str]:
         """The erased lines of a ledger, as far as the pin knows."""
-        try:
-            return set((self._pins / f"{safe_name(ledger)}.erased").read_text().split())
-        except (FileNotFoundError, NotADirectoryError):
-            return set()
+        return set(_read(self._pins / f"{safe_name(ledger)}.erased").decode().split())
 
     def add_erased(self, ledger: str, lines: Iterable[str]) -> None:
         """Keep the hashes of erased lines. Adding one twice is the same as adding it once."""
@@ -140,6 +132,14 @@ class Keyring:
             if fresh := set(lines) - known:
                 content = "".join(f"{line}\n" for line in sorted(known | fresh))
                 replace(self._disk, self._pins / f"{safe_name(ledger)}.erased", content.encode())
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file; empty if there is none."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
 
 
 def origin(ledger: str) -> str:

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
 
+from tallystick.records import ids
 from tallystick.records.errors import Refused
 from tallystick.records.event import TIME as TIME, Event, as_told
 
@@ -131,6 +133,30 @@ def encode(
     if len(line) > MAX_LINE:
         raise Refused(f"too long: a line of {len(line):,} bytes (limit {MAX_LINE:,}); write it in parts", "size")
     return line, head, hashed
+
+
+class LineEncoder:
+    """Encodes groups of lines that follow event `seq`, all of one sync."""
+
+    def __init__(self, seq: int, hashed: str) -> None:
+        self.seq, self.hash, self._batch = seq, hashed, seq + 1
+        self._lines: list[bytes] = []
+
+    def take(self) -> bytes:
+        """The lines since the last call."""
+        lines, self._lines = self._lines, []
+        return b"".join(lines)
+
+    def add(self, op: str, bodies: Sequence[dict[str, Any]], ts: str, by: str) -> None:
+        """Add new events, as one group."""
+        self.add_group([(op, ids.event_id(ts), by, ts, data_of(body)) for body in bodies])
+
+    def add_group(self, events: Sequence[tuple[str, str, str, str, bytes]]) -> None:
+        """Add one group of events: op, id, by, ts and data."""
+        for left, (op, event_id, by, ts, data) in zip(range(len(events) - 1, -1, -1), events, strict=True):
+            self.seq += 1
+            line, _, self.hash = encode(self.seq, ts, op, event_id, by, self._batch, left, self.hash, data)
+            self._lines.append(line)
 
 
 def check_op(op: str) -> str:

@@ -18,14 +18,15 @@ from tallystick.ledger.chain import first_line as first_line_of, last_line
 from tallystick.ledger.disk import Disk, write_new
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
-from tallystick.records import ids
 from tallystick.records.errors import Damaged, RolledBack
 
 
 def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> bytes:
     """Encode the line that names a new ledger."""
     body = {"ledger": os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
-    return fmt.encode(0, ts, fmt.BEGIN, ids.event_id(ts), by, 0, 0, fmt.ZERO, fmt.data_of(body))[0]
+    encoder = fmt.LineEncoder(-1, fmt.ZERO)
+    encoder.add(fmt.BEGIN, [body], ts, by)
+    return encoder.take()
 
 
 def ledger_id(folder: Folder) -> str:

@@ -139,9 +139,6 @@ class Ledger(LedgerReader):
     def _first_line(self) -> bytes:
         return begin.first_line(self.now(), self.by, self._begin_with)
 
-    def _before_loading(self) -> None:
-        backup.finish(self._disk, self.folder, self._lock)
-
     def _fix(self, verdict: recover.Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
         name = f"torn-{verdict.end.seq + 1:012d}"
@@ -482,7 +479,13 @@ class Ledger(LedgerReader):
         content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.state.dump())
         try:
             digest = snapshot.write_fresh(self._disk, self.folder, content)
-            line, head, hashed, ts = self._seal_line(first, digest)
+            body = {
+                "ledger": self.standing.ledger,
+                "stretch": {"first": self._segment, "last": last.seq, "head": last.hash},
+                "events": first - self._segment, "root": self.tree().root().hex(), "snapshot": digest,
+            }  # fmt: skip
+            _, event_id, ts, by, data = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
+            line, head, hashed = fmt.encode(first, ts, fmt.SEAL, event_id, by, first, 0, last.hash, data)
             write_new(self._disk, self.folder.new_wal, line)
             self._disk.make_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
@@ -505,18 +508,6 @@ class Ledger(LedgerReader):
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
         self.standing.times.take(first, ts)
         self._lock.leave(first, hashed, len(line))
-
-    def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
-        body = {
-            "ledger": self.standing.ledger,
-            "stretch": {"first": self._segment, "last": self._end.seq, "head": self._end.hash},
-            "events": self._end.seq - self._segment + 1, "root": self.tree().root().hex(), "snapshot": digest,
-        }  # fmt: skip
-        pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
-        line, head, hashed = fmt.encode(
-            seq, pending.ts, fmt.SEAL, pending.id, pending.by, seq, 0, self._end.hash, pending.data
-        )
-        return line, head, hashed, pending.ts
 
     def prune(self, to: Path) -> list[Path]:
         """Move the sealed segments to the folder `to`, and return their new paths. The state does not need them."""

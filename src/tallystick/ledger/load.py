@@ -6,9 +6,9 @@ applies what the verdict allows. Reading changes nothing on disk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tallystick.ledger import format as fmt, recover, snapshot
 from tallystick.ledger.chain import file_lines, first_line, missing, raw_lines
@@ -19,7 +19,6 @@ from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.metadata import LedgerMetadata
 from tallystick.ledger.recover import Verdict
 from tallystick.ledger.scan import START, Bad, Place, Scan, scan, scan_path
-from tallystick.ledger.upgrade import lift
 from tallystick.records.errors import Damaged, TallystickError
 from tallystick.records.event import Event
 
@@ -150,3 +149,16 @@ def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
     except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None
     return event
+
+
+# By op: a function that converts a body to the next version, like belief.put/1 to ("belief.put/2", body). The old event
+# stays in the file forever; a ledger is never rewritten for a new shape.
+LIFTS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {}
+
+
+def lift(event: Event) -> Event:
+    """Convert `event` to today's shape."""
+    op, body = event.op, event.body
+    while body is not None and op in LIFTS:
+        op, body = LIFTS[op](body)
+    return event if op is event.op else event._replace(op=op, body=body)

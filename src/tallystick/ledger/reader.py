@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tallystick.ledger import format as fmt, genesis as begin, recover
-from tallystick.ledger.backup import left_in
+from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.checkpoint import PIN
 from tallystick.ledger.disk import Disk, ensure_folder
@@ -154,9 +154,6 @@ class LedgerReader:
             self._reload()
 
     # -- what the writer does on opening; see ledger.py --------------------------------------------------------------
-
-    def _before_loading(self) -> None:
-        """Finish what prevents reading."""
 
     def _after_loading(self) -> None:
         """Finish what a crash cut short."""
@@ -299,8 +296,8 @@ class LedgerReader:
             self._after_loading()
 
     def _restart(self) -> None:
-        """Under the exclusive lock: finish what prevents reading, read everything again, and recover from a crash."""
-        self._before_loading()
+        """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
+        finish(self._disk, self.folder, self._lock)
         begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
         torn = self._reload()
         if self.trouble is None:

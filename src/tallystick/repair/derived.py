@@ -29,7 +29,7 @@ import orjson
 
 from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.upgrade import lift
+from tallystick.ledger.load import lift
 from tallystick.projections.index import compare as index_rows, file as index_file
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.fold import Stale

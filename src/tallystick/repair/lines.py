@@ -16,7 +16,7 @@ import os
 import re
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tallystick.ledger import format as fmt, genesis as begin, snapshot
 from tallystick.ledger.chain import first_line
@@ -26,7 +26,6 @@ from tallystick.ledger.layout import free_name
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import Place, scan_path
-from tallystick.records import ids
 from tallystick.records.errors import Damaged
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.repair.check import Look
@@ -34,56 +33,6 @@ from tallystick.repair.plan import Cure, Operation
 
 _LEDGER = re.compile(rb'"ledger":"([0-9a-f]{32})"')
 _MOST_RANGES = 2000  # of lost events, in one event
-
-
-class SalvagedEvent(NamedTuple):
-    """An event without a place."""
-
-    op: str
-    id: str
-    by: str
-    ts: str
-    data: bytes
-
-
-class Scribe:
-    """Encodes lines that follow `place`, all of one sync."""
-
-    def __init__(self, place: Place) -> None:
-        self._batch = place.seq + 1
-        self._seq, self._hash = place.seq, place.hash
-        self._moved: dict[int, int] = {}  # old seq → new seq
-        self._lines: list[bytes] = []
-
-    def take(self) -> bytes:
-        """The lines since the last call."""
-        lines, self._lines = self._lines, []
-        return b"".join(lines)
-
-    def again(self, group: list[fmt.Line]) -> None:
-        """Record a group again. The end of an erasure names the erasure by seq, so that has to be translated."""
-        events = [SalvagedEvent(line.op, line.id, line.by, line.ts, self._data(line)) for line in group]
-        for number, line in enumerate(group, self._seq + 1):
-            self._moved[line.seq] = number
-        self.say(events)
-
-    def _data(self, line: fmt.Line) -> bytes:
-        if line.op != fmt.ERASED:
-            return line.data
-        body = fmt.body_of(line.data)
-        return fmt.data_of({**body, "of": self._moved.get(body["of"], body["of"])})
-
-    def tell(self, op: str, bodies: list[dict[str, Any]], ts: str, by: str) -> None:
-        """Record new events, as one group."""
-        self.say([SalvagedEvent(op, ids.event_id(ts), by, ts, fmt.data_of(body)) for body in bodies])
-
-    def say(self, group: list[SalvagedEvent]) -> None:
-        for left, event in zip(range(len(group) - 1, -1, -1), group, strict=True):
-            self._seq += 1
-            line, _, self._hash = fmt.encode(
-                self._seq, event.ts, event.op, event.id, event.by, self._batch, left, self._hash, event.data
-            )
-            self._lines.append(line)
 
 
 def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
@@ -123,25 +72,37 @@ def _keep(found: Operation, disk: Disk, ts: str) -> list[str]:
 
 def _write_live(found: Operation, disk: Disk, kept: list[str], ts: str, by: str) -> Place:
     """Write the new live segment, whole, under its `.new` name; return its end."""
-    live, fresh, scribe = found.live, found.look.folder.new_wal, Scribe(found.live.place)
+    live, fresh = found.live, found.look.folder.new_wal
+    encoder = fmt.LineEncoder(live.place.seq, live.place.hash)
     again = live.behind.again
     at = again[0].ts if again else ts
     if live.place.seq < 0:  # nothing stays, so the line that opens the segment is written again
-        scribe.tell(fmt.BEGIN, [{"ledger": _identity(found.look), "format": fmt.FORMAT, "begun": at}], at, by)
+        encoder.add(fmt.BEGIN, [{"ledger": _identity(found.look), "format": fmt.FORMAT, "begun": at}], at, by)
     elif live.loses_first_line:
-        scribe.tell(fmt.SEAL, [_seal(found)], at, by)
+        encoder.add(fmt.SEAL, [_seal(found)], at, by)
+    moved: dict[int, int] = {}  # old seq → new seq
     for _, group in groupby(again, key=lambda line: line.seq + line.left):  # a group ends at one event
-        scribe.again(list(group))
+        lines = list(group)
+        encoder.add_group([(line.op, line.id, line.by, line.ts, _data(line, moved)) for line in lines])
+        moved |= {line.seq: encoder.seq - len(lines) + at for at, line in enumerate(lines, 1)}
     if found.saved:
-        scribe.tell(BELIEF_SUPERSEDE, found.saved, ts, by)
-    _write_pieces(disk, live, fresh, scribe.take())
+        encoder.add(BELIEF_SUPERSEDE, found.saved, ts, by)
+    _write_pieces(disk, live, fresh, encoder.take())
     hollow_out_file(disk, fresh, found.look.survey.named.union(flaw.hash for flaw in found.emptied))
-    scribe.tell(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)
-    append(disk, fresh, scribe.take())
+    encoder.add(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)
+    append(disk, fresh, encoder.take())
     repaired = scan_path(fresh)
     if bad := repaired.first_bad(_named_in_sealed(found)):  # nothing damaged is ever put in place
         raise Damaged(f"the repaired file would be damaged at event {bad.seq} ({bad.why}); nothing was changed")
     return repaired.end
+
+
+def _data(line: fmt.Line, moved: dict[int, int]) -> bytes:
+    """The data of a line that is recorded again. The end of an erasure names the erasure by its seq."""
+    if line.op != fmt.ERASED:
+        return line.data
+    body = fmt.body_of(line.data)
+    return fmt.data_of({**body, "of": moved.get(body["of"], body["of"])})
 
 
 def _seal(found: Operation) -> dict[str, Any]:

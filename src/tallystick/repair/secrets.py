@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
+from tallystick.ledger.load import lift
 from tallystick.ledger.settings_file import read_toml
-from tallystick.ledger.upgrade import lift
 from tallystick.records.event import Event
 from tallystick.records.secret_count import told
 from tallystick.repair.findings import Finding, found
