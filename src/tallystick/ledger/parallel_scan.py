@@ -99,11 +99,6 @@ class Roots:
         """The root of the first `size` events, if the tree ends there."""
         return self.range.root() if self.any and self.range.begin == 0 and self.range.end == size else None
 
-    def copy(self) -> Roots:
-        other = Roots(0, self.wanted, all=self.all, base=self.range, snapshot=self.snapshot)
-        other.wanted, other.marks = list(self.wanted), dict(self.marks)
-        return other
-
 
 def scan_file(
     path: Path, start: Place, size: int, roots: Roots, processes: int = 1, on_progress: Progress | None = None
@@ -111,12 +106,9 @@ def scan_file(
     """Scan a file up to `size`; its leaves go to `roots`."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if processes > 1 and size >= SMALLEST:
-            before = roots.copy()
-            if found := _in_parallel(fd, start, size, roots, processes, on_progress):
-                return found
-            roots.range, roots.marks = before.range, before.marks
-        return Walk(start, roots if roots.any else None).through(fd, size, on_progress)
+        is_worth_it = processes > 1 and size >= SMALLEST
+        found = _in_parallel(fd, start, size, roots, processes, on_progress) if is_worth_it else None
+        return found or Walk(start, roots if roots.any else None).through(fd, size, on_progress)
     finally:
         os.close(fd)
 
@@ -129,11 +121,11 @@ class _Part(NamedTuple):
     batch: bytes
     end: int
 
-    def scan(self, before: Roots) -> tuple[Scan, Roots]:
-        roots = before.behind(self.start.seq + 1)
-        walk = Walk(self.start, roots if roots.any else None)
+    def scan(self, roots: Roots) -> tuple[Scan, Roots]:
+        own = roots.behind(self.start.seq + 1)
+        walk = Walk(self.start, own if own.any else None)
         walk.batch = self.batch
-        return walk.through(self.fd, self.end), roots
+        return walk.through(self.fd, self.end), own
 
 
 _Done = dict[int, tuple[Scan, Roots]]
@@ -144,17 +136,18 @@ def _in_parallel(
 ) -> Scan | None:
     """Scan a file in parts; None if one is bad or they do not fit together, so that one process has to scan it."""
     parts = [*_parts(fd, start, size)]
-    before = roots.copy()
-    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, before) as helpers:
-        done = _work(parts, queue, before, on_progress)
+    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, roots) as helpers:
+        done = _work(parts, queue, roots, on_progress)
         for helper in helpers:
             done |= helper.handed_in()
-    whole = Scan(start)
+    whole, every = Scan(start), list[Roots]()
     for number, part in enumerate(parts):
-        found, leaves = done.get(number) or part.scan(before)
+        found, leaves = done.get(number) or part.scan(roots)
         if found.bad or whole.end != part.start:
             return None
         _add(whole, found)
+        every.append(leaves)
+    for leaves in every:
         roots.merge(leaves)
     return whole
 
@@ -191,12 +184,12 @@ def _add(whole: Scan, part: Scan) -> None:
     whole.snapshot = part.snapshot or whole.snapshot
 
 
-def _work(parts: Sequence[_Part], queue: int, before: Roots, on_progress: Progress | None = None) -> _Done:
+def _work(parts: Sequence[_Part], queue: int, roots: Roots, on_progress: Progress | None = None) -> _Done:
     """Scan the next part until none is left. Those in between were taken by others, which are as fast."""
     done, reported = _Done(), 0
     while number := os.read(queue, _NUMBER):
         at = int.from_bytes(number)
-        done[at] = parts[at].scan(before)
+        done[at] = parts[at].scan(roots)
         if on_progress:
             on_progress(sum(part.end - part.start.offset for part in parts[reported : at + 1]))
             reported = at + 1
@@ -241,13 +234,13 @@ class _Helper:
 
 
 @contextmanager
-def _helpers(count: int, parts: Sequence[_Part], queue: int, before: Roots) -> Iterator[list[_Helper]]:
+def _helpers(count: int, parts: Sequence[_Part], queue: int, roots: Roots) -> Iterator[list[_Helper]]:
     """Helpers that work on the queue, at most until the block ends."""
     helpers, begin = list[_Helper](), _fork if _may_fork() else _begin_afresh
     try:
         for _ in range(count):
             with suppress(OSError):
-                helpers.append(begin(parts, queue, before))
+                helpers.append(begin(parts, queue, roots))
         yield helpers
     finally:
         for helper in helpers:
@@ -259,7 +252,7 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
 
 
-def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+def _fork(parts: Sequence[_Part], queue: int, roots: Roots) -> _Helper:
     import pickle
 
     reader, writer = os.pipe()
@@ -268,12 +261,12 @@ def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
         return _Helper(reader, pid)
     try:
         with open(writer, "wb") as file:
-            pickle.dump(_work(parts, queue, before), file)
+            pickle.dump(_work(parts, queue, roots), file)
     finally:
         os._exit(0)
 
 
-def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+def _begin_afresh(parts: Sequence[_Part], queue: int, roots: Roots) -> _Helper:
     import pickle
     import subprocess
 
@@ -289,7 +282,7 @@ def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
     finally:
         os.close(writer)
     with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
-        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, before)))
+        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, roots)))
     return _Helper(reader, process.pid, process)
 
 
@@ -297,5 +290,5 @@ def help_out() -> None:
     """The main function of a helper that is a new process."""
     import pickle
 
-    parts, queue, before = pickle.load(sys.stdin.buffer)
-    pickle.dump(_work(parts, queue, before), sys.stdout.buffer)
+    parts, queue, roots = pickle.load(sys.stdin.buffer)
+    pickle.dump(_work(parts, queue, roots), sys.stdout.buffer)

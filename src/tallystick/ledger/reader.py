@@ -379,7 +379,7 @@ class LedgerReader:
         return None
 
     def _contradiction(self, witness: Witness) -> str:
-        """What `witness` saw that is different now; empty if nothing is."""
+        """The difference from what `witness` has seen; empty if there is none."""
         if witness.name == _SELF and any(seq >= witness.seq for seq, _ in self.standing.abandoned):
             return ""  # a restore left behind what this process knew
         if witness.seq > self._end.seq:

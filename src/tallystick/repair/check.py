@@ -90,7 +90,7 @@ def _is_broken(findings: list[Finding]) -> bool:
 
 
 def derived_findings(look: Look) -> list[Finding]:
-    """What is wrong with the derived files. Nobody is kept from writing meanwhile."""
+    """The findings in the derived files. Others may write meanwhile."""
     findings = derived.index_findings(look.folder, look.survey)
     if not any(other.name == look.folder.pages_index.name for other, _ in ahead(look)):
         findings += derived.page_findings(look.folder)
@@ -98,7 +98,7 @@ def derived_findings(look: Look) -> list[Finding]:
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
-    """What `tallystick ledger verify` finds."""
+    """The finding of `tallystick ledger verify`, if any."""
     report = verify(look.folder.root, checkpoints=checkpoint.check(look.folder.root, keyring) if keyring else ())
     if report.bad is None:
         return []
@@ -218,7 +218,7 @@ def ahead(look: Look) -> list[tuple[Witness, str]]:
 
 
 def contradictions(look: Look) -> Iterator[str]:
-    """What a witness saw that is different now. An event that can be read is here, even if the chain is broken."""
+    """Differences from what witnesses have seen. An event that can be read is here, even if the chain is broken."""
     mine = look.survey.trusted_witness
     return _contradicted(look, [*look.witnesses, *([mine] if mine else [])])
 

@@ -67,9 +67,9 @@ _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with 
 
 
 def steadily(path: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What is found in a file that nobody wrote to meanwhile, nor right after; nothing if it changes all the time.
+    """The findings in a file that nobody wrote to meanwhile, nor right after; none if it changes all the time.
 
-    Nothing either if it is missing: whoever rebuilds it has removed it, and may take a while.
+    None either if it is missing: whoever rebuilds it has removed it, and may take a while.
     """
     for attempt in range(1, _TRIES + 1):
         before = _file_state(path)
@@ -240,7 +240,7 @@ def _in_file(page: Path, place: str, file: File, live: PagesFile, *, is_sound: b
 
 
 def _wrong_in(data: bytes, file: File, live: PagesFile) -> str:
-    """What a page says that the memory does not, and a sync does not import."""
+    """The first difference between a page and the memory that a sync does not import."""
     if why := unreadable(data):
         return why
     page, rows = parse(data, zone_named(file.zone) or UTC), live.entries(file.path)

@@ -81,7 +81,7 @@ class Behind:
 
 @dataclass(slots=True)
 class Cure:
-    """What will be done to one file."""
+    """The repair of one file."""
 
     reading: Reading
     graft: Graft | None
@@ -130,7 +130,7 @@ class Cure:
 
 @dataclass(slots=True)
 class Operation:
-    """What will be done to the ledger, or why nothing can be."""
+    """The repair of the ledger, or the reason why none is possible."""
 
     look: Look
     cures: list[Cure]

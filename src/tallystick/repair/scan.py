@@ -188,9 +188,10 @@ def _live_first(folder: Folder) -> int:
         return 1 + (sealed[-1].last or 0)
     last = -1  # of the segments that the live one says were moved away
     for _, raw in file_lines(folder.wal):
-        with suppress(fmt.BadLine):
-            if _PRUNED in raw and (line := fmt.parse(raw)).op == fmt.PRUNE and line.sound:
-                last = max(last, int(fmt.body_of(line.data).get("last", -1)))
+        moved = fmt.try_parse(raw) if _PRUNED in raw else None
+        if moved and moved.op == fmt.PRUNE and moved.sound:
+            with suppress(fmt.BadLine):
+                last = max(last, int(fmt.body_of(moved.data).get("last", -1)))
     return 1 + last
 
 
@@ -215,7 +216,7 @@ def _read_one(survey: Survey, segment: Segment, on_progress: Progress | None) ->
 
 
 def _start(survey: Survey, segment: Segment) -> Place:
-    """What the first line has to follow: the segment before, if that is here and whole; else what it says itself."""
+    """The place that the first line has to follow: the end of the segment before, if that is here and whole."""
     before = survey.readings[-1] if survey.readings else None
     if before and before.whole and before.found.end.seq == segment.first - 1:
         return before.found.end._replace(offset=0)

@@ -24,7 +24,7 @@ _HEAD = re.compile(r"([0-9a-f]{24})\.json\Z")
 
 
 def findings(folder: Path, index: IndexFile) -> Iterator[Finding]:
-    """What is wrong with the vectors, given an index that has read everything."""
+    """The findings in the vectors, given an index that has read everything."""
     users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
     for path in sorted(folder.glob("*/*.json")):
         match = _HEAD.match(path.name)
