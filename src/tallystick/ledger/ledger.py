@@ -455,10 +455,13 @@ class Ledger(LedgerReader):
 
     def _take_snapshot(self) -> None:
         """Write a snapshot. A crash leaves the old one, or the new one under its `.new` name."""
-        content = snapshot.compose(self._end, self._segment, self.tree(), self.standing.dump(), self.state.dump())
-        digest = snapshot.write_fresh(self._disk, self.folder, content)
+        digest = self._write_snapshot(self._end, self._segment)
         self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
         snapshot.install(self._disk, self.folder)
+
+    def _write_snapshot(self, place: Place, segment: int) -> str:
+        state, standing = self.state.dump(), self.standing.dump()
+        return snapshot.write_fresh(self._disk, self.folder, place, segment, self.tree(), standing, state)
 
     def compact(self) -> int:
         """Close the live segment and go on in a new file of one line; return how many events of callers it holds.
@@ -475,10 +478,8 @@ class Ledger(LedgerReader):
     def _seal(self) -> None:
         """Prepare the new segment, then rename twice. In between there is none: see genesis.py."""
         last, first = self._end, self._end.seq + 1
-        after = Place(0, last.seq, last.hash, last.ts)
-        content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.state.dump())
         try:
-            digest = snapshot.write_fresh(self._disk, self.folder, content)
+            digest = self._write_snapshot(last._replace(offset=0), first)
             body = {
                 "ledger": self.standing.ledger,
                 "stretch": {"first": self._segment, "last": last.seq, "head": last.hash},

@@ -45,17 +45,18 @@ def due(events_since: int, records: int) -> bool:
     return events_since >= max(SMALLEST_GAP, records // 10)
 
 
-def compose(place: Place, segment: int, tree: Range, standing: dict[str, Any], state: bytes) -> bytes:
-    """Encode a snapshot. The nonce keeps its recorded digest from being a hash of texts alone."""
+def write_fresh(
+    disk: Disk, folder: Folder, place: Place, segment: int, tree: Range, standing: dict[str, Any], state: bytes
+) -> str:
+    """Write a snapshot under the `.new` name, synced, and return its digest.
+
+    The nonce keeps the recorded digest from being a hash of texts alone.
+    """
     head = {
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
         "stretch": segment, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
-    return orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
-
-
-def write_fresh(disk: Disk, folder: Folder, content: bytes) -> str:
-    """Write `content` under the `.new` name, synced, and return its digest."""
+    content = orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
     write_new(disk, folder.new_snapshot, content)
     disk.sync_folder(folder.root)
     return sha256(content).hexdigest()

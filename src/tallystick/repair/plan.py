@@ -38,6 +38,8 @@ from tallystick.repair.check import Look, contradictions
 from tallystick.repair.scan import Flaw, Item, Reading, items
 from tallystick.state.state import State
 
+Piece = tuple[Path, int, int]  # bytes of a file, from and to
+
 _STILL_NEEDED = frozenset({fmt.ERASE, fmt.ERASED, fmt.COPY, fmt.PRUNE})
 
 
@@ -45,22 +47,12 @@ _STILL_NEEDED = frozenset({fmt.ERASE, fmt.ERASED, fmt.COPY, fmt.PRUNE})
 class Graft:
     """The backup's file up to `end`, then ours from the offset `resume`."""
 
-    copied: Folder
     source: Path
     end: Place
     resume: int
 
     def heals(self, flaw: Flaw) -> bool:
         return flaw.offset < self.resume
-
-
-@dataclass(frozen=True, slots=True)
-class Spare:
-    """Another copy of a line, from `start` to `end` of a file."""
-
-    path: Path
-    start: int
-    end: int
 
 
 @dataclass(slots=True)
@@ -88,7 +80,7 @@ class Cure:
     place: Place  # up to where the file will be good, in its own bytes
     broken: bool  # the chain breaks there
     behind: Behind = field(default_factory=Behind)
-    spares: dict[str, Spare] = field(default_factory=dict)  # copies of lines that lost their data here, by hash
+    spares: dict[str, Piece] = field(default_factory=dict)  # copies of lines that lost their data here, by hash
 
     @property
     def healed(self) -> list[Flaw]:
@@ -109,8 +101,8 @@ class Cure:
     def loses_first_line(self) -> bool:
         return self.place.seq == self.reading.start.seq
 
-    def pieces(self) -> Iterator[tuple[Path, int, int]]:
-        """The parts of the repaired file: path, from, to."""
+    def pieces(self) -> Iterator[Piece]:
+        """The parts of the repaired file."""
         at, path = 0, self.reading.path
         if self.graft:
             at = self.graft.resume
@@ -118,7 +110,7 @@ class Cure:
         for flaw in self._without_data():
             if spare := self.spares.get(flaw.hash):
                 yield path, at, flaw.offset
-                yield spare.path, spare.start, spare.end
+                yield spare
                 at = flaw.offset + len(flaw.read())
         yield path, at, self.place.offset
 
@@ -170,9 +162,9 @@ def operation(look: Look) -> Operation:
     return found
 
 
-def _spares(paths: Iterable[Path], wanted: Collection[str]) -> dict[str, Spare]:
+def _spares(paths: Iterable[Path], wanted: Collection[str]) -> dict[str, Piece]:
     """Whole copies of the lines with those hashes."""
-    found: dict[str, Spare] = {}
+    found: dict[str, Piece] = {}
     for path in paths if wanted else ():
         with suppress(OSError):
             for offset, raw in file_lines(path):
@@ -180,7 +172,7 @@ def _spares(paths: Iterable[Path], wanted: Collection[str]) -> dict[str, Spare]:
                 if header and (hashed := header[fmt.HASH_GROUP].decode()) in wanted:
                     line = fmt.try_parse(raw)
                     if line and line.sound:
-                        found[hashed] = Spare(path, offset, offset + len(raw))
+                        found[hashed] = (path, offset, offset + len(raw))
     return found
 
 
@@ -220,7 +212,7 @@ def _graft_from(copied: Folder, reading: Reading) -> Graft | None:
         if line.seq == reading.start.seq + 1:
             end = scan_path(source, Place.before(line)).end
             resume = _where_ours_goes_on(reading, end, same_start=line.prev == reading.start.hash)
-            return None if resume is None else Graft(copied, source, end, resume)
+            return None if resume is None else Graft(source, end, resume)
     return None
 
 

@@ -127,7 +127,7 @@ def _describe(found: Operation) -> Iterator[Step]:
 
 
 def _sources(cure: Cure) -> str:
-    spares = [cure.spares[flaw.hash].path for flaw in cure.healed if flaw.hash in cure.spares]
+    spares = [cure.spares[flaw.hash][0] for flaw in cure.healed if flaw.hash in cure.spares]
     grafted = [cure.graft.source] if cure.graft else []
     return ", ".join(sorted({f"{path.parent.name}/{path.name}" for path in spares + grafted}))
 
