@@ -25,11 +25,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import orjson
 
@@ -44,14 +44,27 @@ from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 from tallystick.records.event import Draft
 
-if TYPE_CHECKING:
-    from tallystick.ledger.ledger import Ledger
-
-
 # -- making a backup ---------------------------------------------------------------------------------------------------
 
 
-def back_up(ledger: Ledger, to: Path | None = None) -> Path:
+class OpenLedger(Protocol):
+    """The calls of a ledger that a backup needs."""
+
+    folder: Folder
+    writable: bool
+    trouble: TallystickError | None
+
+    @property
+    def disk(self) -> Disk: ...
+    @property
+    def end(self) -> Place: ...
+    def now(self) -> str: ...
+    def refresh(self) -> None: ...
+    def hold(self) -> AbstractContextManager[None]: ...
+    def append(self, drafts: Sequence[Draft], /) -> object: ...
+
+
+def back_up(ledger: OpenLedger, to: Path | None = None) -> Path:
     """Make a consistent copy under `backup/`, or under `to`, and return its place."""
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
         raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
@@ -73,7 +86,7 @@ def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     return target
 
 
-def _fill(ledger: Ledger, target: Folder) -> None:
+def _fill(ledger: OpenLedger, target: Folder) -> None:
     disk, source = ledger.disk, ledger.folder
     for path in (source.checkpoint, source.settings):
         if path.exists():

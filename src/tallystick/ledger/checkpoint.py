@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tallystick.ledger.disk import Disk, ensure_folder, replace
 from tallystick.ledger.genesis import ledger_id
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.lock import Lock, Witness
+from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.signed_note import Checkpoint, Signer, Verifier
 
-PIN = "the pin outside the folder"
 IN_FOLDER = "the checkpoint in the folder"
 _LEDGER = re.compile(r"[0-9a-f]{32}")
 

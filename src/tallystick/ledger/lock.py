@@ -31,6 +31,7 @@ from tallystick.records.errors import Busy
 
 _WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
 _ROOM = 128
+PIN = "the pin outside the folder"  # the name of a witness
 
 
 class Witness(NamedTuple):
