@@ -446,7 +446,7 @@ def test_a_line_that_a_backup_has_is_put_back_and_nothing_is_lost(root, damage):
     damage(wal(root), 3)
     damage(wal(root), 5)
 
-    assert plan(root, [LINE])[0].text == f"put back 2 lines from {copied.name}/events.wal"
+    assert plan(root, [LINE])[0].text == f"restore 2 lines from {copied.name}/events.wal"
     repaired(root, LINE)
 
     assert wal(root).read_bytes().startswith(before)
@@ -665,7 +665,7 @@ def test_a_folder_that_may_only_be_read_is_planned_and_not_mended(root):
             return super().open(path, flags, mode)
 
     assert plan(root, [LINE])
-    refused(root, LINE, "may only be read", disk=ReadOnly())
+    refused(root, LINE, "is read-only here", disk=ReadOnly())
 
 
 # -- the rest --------------------------------------------------------------------------------------------------------
