@@ -257,7 +257,7 @@ def test_the_tree_of_a_scan_is_the_tree_of_the_ledger(tmp_path):
     tree.extend(wanted.leaves)
 
     assert tree.root() == root
-    assert found.settle() is None
+    assert found.first_bad() is None
     assert len(found.hollow) == 1
 
 
@@ -272,7 +272,7 @@ def test_an_event_about_the_ledger_that_makes_no_sense_is_bad_and_not_a_crash(tm
         assert (fast.bad.seq, fast.bad.why) == (2, "its data is not in the ledger's format")
     for body in ({"lines": 7}, {"lines": {}}, {}, {"lines": [1, None, []]}, {"of": []}):
         line = fmt.encode(2, ts, fmt.ERASE, "0" * 26, "a:b", 2, 0, prev, fmt.data_of(body, ""))[0]
-        assert scanned(tmp_path, b"".join([*lines, line])).settle() is None
+        assert scanned(tmp_path, b"".join([*lines, line])).first_bad() is None
 
 
 def test_progress_tells_every_byte(tmp_path):

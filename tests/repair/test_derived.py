@@ -231,8 +231,8 @@ def put_back(path: Path) -> None:
 
 PAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "edited": (edit, "it was edited"),
-    "removed": (Path.unlink, "it is not there"),
-    "put back": (put_back, "it is an earlier state"),
+    "removed": (Path.unlink, "it is missing"),
+    "put back": (put_back, "it is an earlier version"),
 }
 
 
@@ -398,7 +398,7 @@ def again(old: list[fmt.Line], digest: str) -> list[bytes]:
 def test_a_lock_file_that_says_nothing_is_a_note(root):
     (root / "lock").write_bytes(b"junk")
 
-    assert [(each.code, each.text) for each in checked(root)] == [("lock-missing", "it says nothing")]
+    assert [(each.code, each.text) for each in checked(root)] == [("lock-missing", "it is empty")]
     is_mended(root, "lock-missing")
 
 
@@ -435,7 +435,7 @@ def test_a_link_is_told_of_and_not_followed(root, tmp_path, name):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (root / name).symlink_to(tmp_path / "elsewhere")
 
-    assert ("foreign-file", name) in [(each.code, each.place) for each in checked(root) if "a link" in each.text]
+    assert ("foreign-file", name) in [(each.code, each.place) for each in checked(root) if "a symlink" in each.text]
 
 
 def test_bytes_that_were_set_aside_and_no_event_speaks_of_are_a_note(root):

@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tallystick.ledger import format as fmt, parallel_scan as parts, recover, snapshot
+from tallystick.ledger import format as fmt, parallel_scan as parts, recover
 from tallystick.ledger.chain import file_lines, first_line, offset_of
 from tallystick.ledger.checkpoint import IN_FOLDER, CheckpointWitness, witness_of
 from tallystick.ledger.erase_everywhere import erased_in_copy
@@ -193,6 +193,8 @@ def _segments(folder: Folder) -> list[Segment]:
 
 def _from_snapshot(folder: Folder, live: Segment, roots: Roots) -> Roots:
     """The roots from the newest snapshot on, if the first events were moved away: it has the tree up to there."""
+    from tallystick.ledger import snapshot  # only if events were moved away
+
     for candidate in snapshot.candidates(folder):
         if candidate.segment == live.first:
             return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)

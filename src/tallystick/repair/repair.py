@@ -86,7 +86,7 @@ def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
         missing = finding.code == "stretch-missing" and not check.has_snapshot(look)
         ahead = finding.code == "index-ahead" and not codes & {finding.code, LINE}  # repairing lines removes the index
         if finding.code in _BLOCKING or missing or ahead:
-            return f"{finding.place}: {finding.text}; {finding.remedy}"
+            return f"blocked by {finding.code}, {finding.place}: {finding.text}; {finding.remedy}"
     if look.survey.flaws and LINE not in codes:
         return f"repair the damaged lines first: tallystick repair {LINE}"
     if look.survey.whole:  # try the events that would fix references
