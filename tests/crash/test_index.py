@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Hit, Memory
-from tallystick.ledger import backup as backup_module, writer as append
+from tallystick.ledger import backup as backup_module, ledger as append
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index.compare import differences, text_trouble
 from tallystick.projections.index.file import IndexFile

@@ -20,11 +20,11 @@ pytestmark = pytest.mark.soak
 # What is taken out of the ledger's code (what stands there, what is put in its place), and the test that must notice.
 SABOTAGE = {
     "lines need not follow one another": (
-        [(r"if prev != self\.hash:", "if False:"), (r"and seen\.prevs == .*", "")],
+        [(r"if prev != self\.hash:", "if False:"), (r"and block\.prevs == .*", "")],
         "test_tampered.py::test_a_line_rewritten_with_a_right_hash_is_noticed_by_the_line_below",
     ),
     "data need not fit its digest": (
-        [(r"if sha256\(data\).* != digest:", "if False:"), (r"and _digests\(seen\.datas\) == .*", "")],
+        [(r"if sha256\(data\).* != digest:", "if False:"), (r"and _digests\(block\.datas\) == .*", "")],
         "test_flipped.py::test_a_flipped_bit_is_noticed_by_a_reader_too",
     ),
     "a write returns before its sync": (
@@ -56,7 +56,7 @@ SABOTAGE = {
         "test_snapshot.py::test_an_edited_snapshot_is_never_served_and_never_an_exception",
     ),
     "what is held is not taken back with the write": (
-        [(r"self\.book\.rollback\(\)", "pass")],
+        [(r"self\.state\.rollback\(\)", "pass")],
         "test_failing_disk.py::test_a_failed_sync_in_a_batch_takes_the_whole_batch_back",
     ),
     "a failed sync is tried again": (

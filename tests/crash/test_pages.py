@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger import backup as ledger_backup, writer as ledger_append
+from tallystick.ledger import backup as ledger_backup, ledger as ledger_append
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages.open_database import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child

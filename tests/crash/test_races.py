@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.backup import back_up, check_copy, restore_from
 from tallystick.ledger.ledger import Ledger
-from tallystick.ledger.restore import check_copy
 from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
 from tallystick.records.event import Draft
 from tests.conftest import ROOT

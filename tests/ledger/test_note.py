@@ -9,15 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import assume, given, strategies as st
 
 from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
-from tallystick.ledger.signed_note import (
-    Checkpoint,
-    InclusionNote,
-    NoteError,
-    Signer,
-    Verifier,
-    inclusion_note,
-    key_id,
-)
+from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Signer, Verifier, key_id
 
 SEED = bytes(range(32))
 HEAD = "ab" * 32
@@ -318,7 +310,7 @@ def proof_of(index, lines=LINES, signer=SIGNER):
     tree = Range()
     tree.extend(leaves)
     note = signer.sign(Checkpoint(signer.name, len(lines), tree.root(), HEAD))
-    return inclusion_note(index, inclusion_proof(leaves, index), note, lines[index])
+    return InclusionNote(index, tuple(inclusion_proof(leaves, index)), note, lines[index]).text()
 
 
 @pytest.mark.parametrize("index", range(len(LINES)))
@@ -333,7 +325,7 @@ def test_anyone_with_the_key_can_verify_one_line_offline(index):
 def test_a_proof_is_written_as_the_format_says():
     note = SIGNER.sign(CHECKPOINT)
 
-    assert inclusion_note(7, [bytes(32), EMPTY_ROOT], note, b"a line") == (
+    assert InclusionNote(7, (bytes(32), EMPTY_ROOT), note, b"a line").text() == (
         "c2sp.org/tlog-proof@v1\n"
         "extra YSBsaW5l\n"
         "index 7\n"
@@ -401,13 +393,13 @@ def test_a_malformed_proof_is_refused(old, new):
 
 def test_a_proof_without_its_line_or_without_a_note_cannot_be_made():
     with pytest.raises(NoteError, match="does not carry the line"):
-        inclusion_note(0, [], NOTE, b"")
+        InclusionNote(0, (), NOTE, b"").text()
     with pytest.raises(NoteError, match="signature lines"):
-        inclusion_note(0, [], "not a note", b"a line")
+        InclusionNote(0, (), "not a note", b"a line").text()
     with pytest.raises(NoteError, match="32 bytes"):
-        inclusion_note(0, [b"short"], NOTE, b"a line")
+        InclusionNote(0, (b"short",), NOTE, b"a line").text()
     with pytest.raises(NoteError, match="no index can be -1"):
-        inclusion_note(-1, [], NOTE, b"a line")
+        InclusionNote(-1, (), NOTE, b"a line").text()
 
 
 # Start-up

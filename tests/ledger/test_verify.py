@@ -7,11 +7,11 @@ from itertools import combinations
 
 import pytest
 
-from tallystick.ledger import checkpoint, format as fmt, genesis as begin, parallel_scan as parts
+from tallystick.ledger import checkpoint, format as fmt, parallel_scan as parts
 from tallystick.ledger.backup import back_up
+from tallystick.ledger.checkpoint import CheckpointWitness
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
-from tallystick.ledger.kept_checkpoint import CheckpointWitness
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.ledger.verify import NO_WITNESS, verify
@@ -188,8 +188,8 @@ def test_the_first_bad_line_is_named(root):
     bad = verify(root).bad
 
     assert (bad.file, bad.line, bad.byte, bad.seq) == ("events.wal", 3, len(whole[0] + whole[1]), 2)
-    assert bad.why == "its data does not fit its digest"
-    assert str(bad) == f"events.wal, line 3 (event 2, byte {bad.byte}): its data does not fit its digest"
+    assert bad.why == "its data does not match its digest"
+    assert str(bad) == f"events.wal, line 3 (event 2, byte {bad.byte}): its data does not match its digest"
 
 
 def test_the_joins_between_stretches_are_checked(sealed):
@@ -204,13 +204,13 @@ def test_the_joins_between_stretches_are_checked(sealed):
         path.write_bytes(kept)
     kept = first.read_bytes()
     first.write_bytes(b"".join(lines(first)[:-1]))
-    assert verify(sealed).bad.why == "the stretch ends too soon"
+    assert verify(sealed).bad.why == "the segment ends too soon"
     first.write_bytes(kept)
     assert verify(sealed).ok
 
 
 def test_a_missing_stretch_is_noticed_wherever_it_is_missing(sealed, tmp_path):
-    for path, why in zip(files(sealed), ("no event says", "are missing", "it is gone"), strict=True):
+    for path, why in zip(files(sealed), ("no event says", "are missing", "it is missing"), strict=True):
         broken = copy_of(sealed, tmp_path / "broken")
         (broken / path.relative_to(sealed)).unlink()
         report = verify(without_lock(broken))
@@ -257,7 +257,7 @@ def test_a_stretch_that_does_not_begin_with_a_seal_is_noticed(sealed):
         fixed.append(again)
     wal(sealed).write_bytes(b"".join(fixed))
 
-    assert verify(without_lock(sealed)).bad.why == "it does not say what it closes"
+    assert verify(without_lock(sealed)).bad.why == "it does not describe the segment before it"
 
 
 # What a crash leaves
@@ -314,13 +314,13 @@ def test_what_the_lock_file_has_seen_and_is_gone_is_a_rollback(root):
 
     assert not report.ok
     assert (report.bad.line, report.bad.seq) == (7, 6)
-    assert "it ends at event 5, and the lock file has seen event 6" in report.bad.why
+    assert "it ends at event 5, but the lock file has seen event 6" in report.bad.why
 
 
 def test_a_compaction_between_its_two_renames_is_a_note(sealed):
     living = wal(sealed)
     first = fmt.parse(lines(living)[0]).seq
-    fresh = begin.fresh_wal(type("Folder", (), {"wal": living}))
+    fresh = living.with_name("events.wal.new")
     fresh.write_bytes(lines(living)[0])
     living.unlink()
 
@@ -330,7 +330,7 @@ def test_a_compaction_between_its_two_renames_is_a_note(sealed):
     assert report.last == first - 1
     assert "a compaction was interrupted" in report.notes[0]
     fresh.write_bytes(fresh.read_bytes().replace(b'"seq":', b'"seq":1', 1))
-    assert verify(sealed).bad.why == "it is gone"
+    assert verify(sealed).bad.why == "it is missing"
 
 
 # Erasure
@@ -354,7 +354,7 @@ def test_a_line_emptied_without_an_event_is_damage(root):
 
     bad = verify(root).bad
 
-    assert (bad.seq, bad.why) == (2, "its data does not fit its digest")
+    assert (bad.seq, bad.why) == (2, "its data does not match its digest")
 
 
 def test_a_flipped_bit_in_an_erased_line_is_noticed(root):
@@ -545,7 +545,7 @@ def test_a_cut_tail_is_caught_by_a_checkpoint_and_by_nothing_else(root, tmp_path
     assert NO_WITNESS in unaware.notes
     aware = verify(root, checkpoints=checkpoint.check(root, ring))
     assert not aware.ok
-    assert "it ends at event 5, and the pin outside the folder has seen event 6" in aware.bad.why
+    assert "it ends at event 5, but the pin outside the folder has seen event 6" in aware.bad.why
 
 
 def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
@@ -561,7 +561,7 @@ def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
         ledger.append([put("younger")])
     younger = verify(root, checkpoints=checkpoint.check(root, ring))
     assert younger.outside
-    assert younger.notes == ("no witness outside the folder has seen what came after event 6",)
+    assert younger.notes == ("no witness outside the folder has seen the events after 6",)
 
 
 def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, tmp_path):
@@ -574,8 +574,8 @@ def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, tmp_path):
 
     assert report.ok
     assert not report.outside
-    assert "vouches for the events up to 6" in report.notes[0]
-    assert "was not asked" in verify(root).notes[0]
+    assert "covers the events up to 6" in report.notes[0]
+    assert "was not checked" in verify(root).notes[0]
 
 
 def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
@@ -633,7 +633,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
 
     assert report.ok
     assert not report.outside
-    assert any("could not be asked" in note for note in report.notes)
+    assert any("could not be compared" in note for note in report.notes)
 
 
 # Side by side

@@ -14,13 +14,13 @@ from tallystick import Memory
 from tallystick.ledger import format as fmt
 from tallystick.ledger.backup import back_up, restore_from
 from tallystick.ledger.disk import Disk
+from tallystick.ledger.format import LineEncoder
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
 from tallystick.repair.check import check
 from tallystick.repair.findings import CODES, SHOWN, Finding, found
-from tallystick.repair.salvage import Scribe
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,
@@ -77,10 +77,10 @@ def root(tmp_path: Path) -> Path:
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
     with opened(root) as open_folder:
-        scribe = Scribe(open_folder.ledger.end)
-    scribe.tell("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
+        encoder = LineEncoder(open_folder.ledger.end.seq, open_folder.ledger.end.hash)
+    encoder.add("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
     with wal(root).open("ab") as file:
-        file.write(scribe.take())
+        file.write(encoder.take())
 
 
 def one(findings: list[Finding]) -> Finding:
@@ -168,7 +168,7 @@ def test_damaged_words_are_named_by_file_line_byte_and_event(root):
     offset = sum(map(len, lines(wal(root))[:where]))
     assert (finding.code, finding.severity) == (LINE, "error")
     assert finding.place == f"events.wal, line {where + 1}, byte {offset}"
-    assert finding.text == f"event {where}: its data does not fit its digest; the rest of the chain holds"
+    assert finding.text == f"event {where}: its data does not match its digest; the rest of the chain is valid"
     assert finding.remedy == "tallystick repair line-damaged"
 
 
@@ -258,7 +258,7 @@ def test_a_line_that_is_whole_and_says_nothing_is_damaged(root):
     fill(root, 3)
     say_nothing(root)
 
-    assert one(checked(root)).text.startswith("event 4: its words are not what belief.put/1 should be")
+    assert one(checked(root)).text.startswith("event 4: its data is not a valid belief.put/1")
 
 
 def test_an_erased_line_that_no_longer_looks_erased_is_damaged(root):
@@ -296,7 +296,7 @@ def test_a_torn_end_is_no_damage(root):
     finding = one(checked(root))
 
     assert (finding.code, finding.severity) == ("torn-end", "warning")
-    assert "all up to event 3 is whole" in finding.text
+    assert "everything up to event 3 is whole" in finding.text
 
 
 def test_damage_and_a_torn_end_are_told_apart(root):
@@ -338,7 +338,7 @@ def test_a_snapshot_that_only_waits_for_its_name_is_noted(root):
     finding = one(checked(root))
 
     assert finding.code == "snapshot-stale"
-    assert finding.text == "the one that the ledger records is written and not in its place"
+    assert finding.text == "the one that the ledger records is written, but not in place"
 
 
 def test_an_interrupted_restore_is_told(root):
@@ -416,7 +416,7 @@ def test_a_cut_tail_is_noticed_by_the_lock_file(root):
     finding = one(checked(root))
 
     assert finding.code == "rolled-back"
-    assert finding.text == "it ends at event 5, and the lock file has seen event 8"
+    assert finding.text == "it ends at event 5, but the lock file has seen event 8"
     assert finding.remedy == f"tallystick restore {copied.name}"
 
 
@@ -427,7 +427,7 @@ def test_a_missing_living_stretch_is_not_a_new_beginning(root):
     finding = one(checked(root))
 
     assert finding.code == "rolled-back"
-    assert "no good one in this folder" in finding.remedy
+    assert "no good one is in this folder" in finding.remedy
 
 
 def test_a_cut_tail_is_noticed_by_a_pin_when_the_lock_file_is_gone_too(root):
@@ -505,7 +505,7 @@ def test_a_line_that_lies_about_the_ledger_is_noticed(root):
     (root / "lock").unlink()
     (root / "snapshot.json").unlink()
 
-    assert "the root it claims is not the tree's" in checked(root)[0].text
+    assert "its root is not the tree's" in checked(root)[0].text
 
 
 # -- stretches -------------------------------------------------------------------------------------------------------
@@ -712,7 +712,7 @@ def test_a_backup_whose_stretches_changed_places_is_no_good_one(root):
     finding = one(checked(root))
 
     assert finding.code == "backup-damaged"
-    assert "is not the beginning of what follows" in finding.text
+    assert "is not followed by the next file" in finding.text
 
 
 def test_a_backup_that_lost_a_stretch_is_no_good_one_unless_the_stretch_was_moved_away_before(root, tmp_path):

@@ -114,7 +114,7 @@ def test_planning_changes_nothing_and_says_what_would_be_done(root):
     steps = plan(root, [LINE])
 
     assert everything(root) == before
-    assert steps[0].text == "give up the words of event 3 (belief.put/1); its line stays in the chain, empty"
+    assert steps[0].text == "give up the data of event 3 (belief.put/1); its line stays in the chain, empty"
     assert not any(step.refused for step in steps)
     assert steps == apply(root, [LINE])
 
@@ -446,7 +446,7 @@ def test_a_line_that_a_backup_has_is_put_back_and_nothing_is_lost(root, damage):
     damage(wal(root), 3)
     damage(wal(root), 5)
 
-    assert plan(root, [LINE])[0].text == f"put back 2 lines from {copied.name}/events.wal"
+    assert plan(root, [LINE])[0].text == f"restore 2 lines from {copied.name}/events.wal"
     repaired(root, LINE)
 
     assert wal(root).read_bytes().startswith(before)
@@ -581,7 +581,7 @@ def test_a_chain_that_a_checkpoint_has_seen_is_not_recorded_anew(root):
     pin(root)
     damage_header(wal(root), line_of(wal(root), "the words of later1"))
 
-    refused(root, LINE, f"only a restore sets a checkpoint anew: tallystick restore {copied.name}", keyring=ring(root))
+    refused(root, LINE, f"only a restore replaces a checkpoint: tallystick restore {copied.name}", keyring=ring(root))
 
 
 def test_damaged_words_are_mended_under_a_checkpoint(root):
@@ -651,7 +651,7 @@ def test_what_only_a_person_can_set_right_is_refused_with_the_remedy(root):
 def test_a_code_that_is_none_is_refused_with_the_list(root):
     fill(root, 3)
 
-    refused(root, "line-broken", "no such code: 'line-broken'.*line-damaged")
+    refused(root, "line-broken", "unknown code 'line-broken'.*line-damaged")
 
 
 def test_a_folder_that_may_only_be_read_is_planned_and_not_mended(root):
@@ -665,7 +665,7 @@ def test_a_folder_that_may_only_be_read_is_planned_and_not_mended(root):
             return super().open(path, flags, mode)
 
     assert plan(root, [LINE])
-    refused(root, LINE, "may only be read", disk=ReadOnly())
+    refused(root, LINE, "is read-only here", disk=ReadOnly())
 
 
 # -- the rest --------------------------------------------------------------------------------------------------------

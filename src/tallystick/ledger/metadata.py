@@ -1,5 +1,4 @@
-"""What the ledger knows of itself, folded from its own events: who it is, what was erased, where copies went, and
-which of its times are doubted.
+"""Metadata of a ledger, from its own events: its id, erasures, the places of copies, and which times are in doubt.
 
 It is part of every snapshot, so that an erasure that a crash cut short is finished even if a snapshot came between.
 """
@@ -10,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tallystick.ledger import format as fmt
-from tallystick.records.event import TIME, Event
+from tallystick.records.event import Event
 from tallystick.records.times import Times
 
 
 @dataclass(slots=True)
 class LedgerMetadata:
-    """Applying the same events in the same order always gives the same standing."""
+    """Metadata of a ledger. Applying the same events in the same order always gives the same metadata."""
 
     ledger: str = ""
     version: int = fmt.FORMAT
@@ -27,18 +26,48 @@ class LedgerMetadata:
     abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore or a repair left behind
     snapshot_seq: int = -1
     epoch: int = 0  # how often the ledger was compacted
-    callers: int = 0  # events that callers wrote, in the living stretch
-    strange: str = ""  # an event this program does not know: it may read, and must not write
+    callers: int = 0  # events that callers wrote, in the live segment
+    strange: str = ""  # an unknown kind of event: the ledger is read-only for this program
     times: Times = field(default_factory=Times)
 
     def apply(self, event: Event, ts: str) -> None:
-        """Take in an event. `ts` is what its line is dated, also if it was recorded elsewhere before."""
+        """Apply an event. `ts` is the time of its line, also if it was first recorded elsewhere."""
         self.times.take(event.seq, ts)
-        act = _ACTS.get(event.op)
-        if act is None:
+        if event.op not in fmt.HOUSEKEEPING:
             self.callers += 1
         elif event.body is not None:
-            act(self, event, event.body)
+            self._apply_own(event, event.body)
+
+    def _apply_own(self, event: Event, body: dict[str, Any]) -> None:
+        """Apply an event that the ledger wrote about itself."""
+        match event.op:
+            case fmt.BEGIN:
+                self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
+                if self.version > fmt.FORMAT:
+                    self.strange = f"ledger format {self.version}"
+            case fmt.SEAL:
+                self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
+            case fmt.SNAPSHOT:
+                self.snapshot_seq = event.seq
+            case fmt.ERASE:
+                self.erasing[event.seq] = list(body["lines"])
+                self.erasures += 1
+            case fmt.ERASED:
+                self.erasing.pop(body["of"], None)
+            case fmt.COPY | fmt.PRUNE:
+                if body["place"] not in self.copies:
+                    self.copies.append(body["place"])
+            case fmt.RESTORE:
+                self._leave_behind(body)
+            case fmt.REPAIR:
+                self.ledger = self.ledger or str(body.get("ledger", ""))
+                if "abandoned" in body:
+                    self._leave_behind(body)
+            case fmt.TIME:
+                self.times.note(event.seq, event.ts, body)
+
+    def _leave_behind(self, body: dict[str, Any]) -> None:
+        self.abandoned += [(head["seq"], head["hash"]) for head in (body["abandoned"], *body.get("earlier", ()))]
 
     def dump(self) -> dict[str, Any]:
         return {
@@ -50,7 +79,7 @@ class LedgerMetadata:
 
     @classmethod
     def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> LedgerMetadata:
-        """What was dumped at an event that is dated `ts`."""
+        """Load what `dump` wrote at an event of the time `ts`."""
         return cls(
             ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
@@ -58,57 +87,3 @@ class LedgerMetadata:
             epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"], snapshot_seq=snapshot_seq,
             times=Times.load(raw.get("times", {}), ts),
         )  # fmt: skip
-
-
-def _begin(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
-    self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
-    if self.version > fmt.FORMAT:
-        self.strange = f"ledger format {self.version}"
-
-
-def _seal(self: LedgerMetadata, event: Event, _: dict[str, Any]) -> None:
-    self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
-
-
-def _snapshot(self: LedgerMetadata, event: Event, _: dict[str, Any]) -> None:
-    self.snapshot_seq = event.seq
-
-
-def _erase(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
-    self.erasing[event.seq] = list(body["lines"])
-    self.erasures += 1
-
-
-def _erased(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
-    self.erasing.pop(body["of"], None)
-
-
-def _copy(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
-    if body["place"] not in self.copies:
-        self.copies.append(body["place"])
-
-
-def _restore(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
-    self.abandoned += [(left["seq"], left["hash"]) for left in (body["abandoned"], *body.get("earlier", ()))]
-
-
-def _repair(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
-    """A repair that gave events other places left a head behind, as a restore does. It knows who the ledger is."""
-    self.ledger = self.ledger or str(body.get("ledger", ""))
-    if "abandoned" in body:
-        _restore(self, event, body)
-
-
-def _time(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
-    self.times.note(event.seq, event.ts, body)
-
-
-def _nothing(_: LedgerMetadata, __: Event, ___: dict[str, Any]) -> None:
-    """The event is for the reader of the log."""
-
-
-_ACTS = {
-    fmt.BEGIN: _begin, fmt.SEAL: _seal, fmt.SNAPSHOT: _snapshot, fmt.ERASE: _erase, fmt.ERASED: _erased,
-    fmt.COPY: _copy, fmt.PRUNE: _copy, fmt.RESTORE: _restore, fmt.TORN: _nothing, fmt.REPAIR: _repair,
-    TIME: _time,
-}  # fmt: skip

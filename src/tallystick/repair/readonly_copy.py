@@ -1,7 +1,7 @@
-"""A look into a database of SQLite's that changes nothing, not even what SQLite keeps beside it.
+"""Reading an SQLite database without changing anything, not even SQLite's own files for it.
 
-A file without a journal is all there is, and is read as it stands. Reading one with a journal, SQLite writes down
-beside it who reads where; so the two are copied, and the copy is read. It has lost its name before anything is asked.
+A file without a journal is complete, and is read as it is. To read one with a journal, SQLite would write; so the two
+are copied, and the copy, which has no name any more, is read.
 """
 
 from __future__ import annotations
@@ -15,25 +15,18 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 
 
 @contextmanager
-def looking_at(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to what stands in the database at `path`. Raises sqlite3.Error or OSError."""
-    with closing(_as_it_stands(path) if not _journal(path) else _copied(path)) as connection:
+def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the content of the database at `path`. Raises sqlite3.Error or OSError."""
+    journal = 0
+    with suppress(FileNotFoundError):
+        journal = os.stat(f"{path}-wal").st_size
+    as_it_is = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+    with closing(_copied(path) if journal else _connect(as_it_is)) as connection:
         yield connection
-
-
-def _journal(path: Path) -> int:
-    try:
-        return os.stat(f"{path}-wal").st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _as_it_stands(path: Path) -> sqlite3.Connection:
-    return _connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1")
 
 
 def _copied(path: Path) -> sqlite3.Connection:
@@ -43,11 +36,11 @@ def _copied(path: Path) -> sqlite3.Connection:
             shutil.copyfile(path, home / "copy")
         except FileNotFoundError as gone:  # since its journal was seen
             raise sqlite3.OperationalError("unable to open database file") from gone
-        with suppress(FileNotFoundError):  # whoever wrote it may just have closed the file
+        with suppress(FileNotFoundError):  # its writer may just have closed the file
             shutil.copyfile(f"{path}-wal", home / "copy-wal")
         connection = _connect(f"file:{quote(str(home / 'copy'))}")
         try:
-            connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all it needs open
+            connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all its files open
         except sqlite3.Error:
             connection.close()
             raise
@@ -57,4 +50,4 @@ def _copied(path: Path) -> sqlite3.Connection:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    return sqlite3.connect(name, uri=True, timeout=_PATIENCE, isolation_level=None)
+    return sqlite3.connect(name, uri=True, timeout=_TIMEOUT, isolation_level=None)

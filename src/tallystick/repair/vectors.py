@@ -1,8 +1,8 @@
-"""Whether every vector belongs to something that is remembered.
+"""Checking that every vector belongs to something that is remembered.
 
-Vectors are made from the index, and made again where they are missing; so a few too few are no finding. One too many
-may be: words can be guessed from the vector of what was erased. Those of an embedder that is not used any more stay
-for the day it is used again, and count like the others.
+Vectors are computed from the index, and again if they are missing; so missing ones are not a finding. One too many is:
+an erased text can be guessed from its vector. Those of an embedder that is not used any more are kept for its next use,
+and count like the others.
 """
 
 from __future__ import annotations
@@ -20,30 +20,27 @@ from tallystick.projections.vectors.names import file_name, read_head
 from tallystick.projections.vectors.rows import ROW
 from tallystick.repair.findings import Finding, found
 
-_SMALL = re.compile(r"([0-9a-f]{24})\.json\Z")
+_HEAD = re.compile(r"([0-9a-f]{24})\.json\Z")
 
 
 def findings(folder: Path, index: IndexFile) -> Iterator[Finding]:
-    """What is wrong with the vectors, given an index that has read everything."""
+    """The findings in the vectors, given an index that has read everything."""
     users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
-    for small in sorted(folder.glob("*/*.json")):
-        if match := _SMALL.match(small.name):
-            yield from _in(small, index, users.get(match[1]))
-
-
-def _in(small: Path, index: IndexFile, user: str | None) -> Iterator[Finding]:
-    place, head = f"vectors/{small.parent.name}/{small.name}", read_head(small)
-    if head is None:
-        yield found("vectors-damaged", place, "it does not say which vectors count")
-        return
-    rows = small.with_name(f"{small.stem}-{head['generation']}.rows")
-    try:
-        whole = rows.stat().st_size // ROW.itemsize
-        blocks = np.fromfile(rows, dtype=ROW, count=whole)["block"]
-    except (OSError, ValueError):
-        yield found("vectors-damaged", place, "the vectors that it names are not there")
-        return
-    known = np.zeros(0, dtype=np.uint64) if user is None else blocks_of(index, user)
-    loose = np.unique(blocks[~np.isin(blocks, known)])
-    if len(loose):
-        yield found("vectors-loose", place, f"vectors of {len(loose)} blocks that the index does not have")
+    for path in sorted(folder.glob("*/*.json")):
+        match = _HEAD.match(path.name)
+        if not match:
+            continue
+        place, head, user = f"vectors/{path.parent.name}/{path.name}", read_head(path), users.get(match[1])
+        if head is None:
+            yield found("vectors-damaged", place, "it does not say which vectors count")
+            continue
+        rows = path.with_name(f"{path.stem}-{head['generation']}.rows")
+        try:
+            blocks = np.fromfile(rows, dtype=ROW, count=rows.stat().st_size // ROW.itemsize)["block"]
+        except (OSError, ValueError):
+            yield found("vectors-damaged", place, "the vectors that it names are missing")
+            continue
+        known = np.zeros(0, dtype=np.uint64) if user is None else blocks_of(index, user)
+        loose = np.unique(blocks[~np.isin(blocks, known)])
+        if len(loose):
+            yield found("vectors-loose", place, f"vectors of {len(loose)} blocks that the index does not have")

@@ -289,7 +289,7 @@ def test_where_nothing_may_be_written_it_is_refused_in_a_line_and_looking_goes_o
     with Memory(memory.folder, read_only=True) as looking:
         with pytest.raises(NotWritable) as refusal:
             looking.consolidate(ALL)
-        assert "may only be read" in str(refusal.value)
+        assert "read-only" in str(refusal.value)
         assert "\n" not in str(refusal.value)
         assert [episode.id for episode in looking.episodes.recent(limit=3)] == ["e1"]
         assert len(looking.episodes.consolidate(ALL)) == 1

@@ -322,7 +322,7 @@ def test_an_import_that_the_disk_refuses_leaves_nothing(memory, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tallystick.ledger.writer.write_all", full_disk)
+    monkeypatch.setattr("tallystick.ledger.ledger.write_all", full_disk)
     with pytest.raises(NotWritten, match=r"events\.wal"):
         memory.graph.import_envelope(GraphEnvelope(nodes=[node(f"n{number}") for number in range(5000)]))
     monkeypatch.undo()

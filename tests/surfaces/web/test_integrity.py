@@ -55,7 +55,7 @@ def test_verify_says_which_witnesses_it_had(web: Web) -> None:
     assert "Intact. 2 events, each as it was written" in alone.text
     assert "the lock file" in alone.text
     assert "none outside the folder" in alone.text
-    assert "nobody outside this folder has seen it" in alone.text
+    assert "no witness outside this folder" in alone.text
 
     web.say("/integrity/checkpoint")
     seen = Page(web.say("/integrity/verify").text)

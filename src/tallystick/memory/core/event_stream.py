@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tallystick.ledger.ledger import Ledger
-from tallystick.ledger.upgrade import lift
+from tallystick.ledger.load import lift
 from tallystick.records.event import Event
 
 

@@ -19,8 +19,7 @@ from tallystick.records.errors import Refused
 from tallystick.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
-    from tallystick.ledger.checkpoint import Keyring
-    from tallystick.ledger.kept_checkpoint import CheckpointWitness
+    from tallystick.ledger.checkpoint import CheckpointWitness, Keyring
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.verify import Report
@@ -61,9 +60,8 @@ def is_old(folder: Path) -> bool:
 
 def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
-    from tallystick.ledger.checkpoint import verifier_of
+    from tallystick.ledger.checkpoint import CheckpointWitness, verifier_of
     from tallystick.ledger.genesis import ledger_id
-    from tallystick.ledger.kept_checkpoint import CheckpointWitness
     from tallystick.ledger.layout import Folder
     from tallystick.ledger.signed_note import NoteError, Verifier
 

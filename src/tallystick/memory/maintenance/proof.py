@@ -18,8 +18,7 @@ from tallystick.records.clock import stamp
 from tallystick.records.proof import ChainFile, Kept
 
 if TYPE_CHECKING:
-    from tallystick.ledger.checkpoint import Keyring
-    from tallystick.ledger.kept_checkpoint import CheckpointWitness
+    from tallystick.ledger.checkpoint import CheckpointWitness, Keyring
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.proof import Tree
 
