@@ -67,9 +67,6 @@ class AuditLine(Displayable):
     user: str = ""  # whose it is; empty: the ledger's own, or its words are gone
     schema_version: int = field(default=SCHEMA_VERSION)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"subject": list(self.subject)}
-
     def to_line(self) -> bytes:
         """The act as one line of the file, newline included, in ASCII: nothing in a name can turn or hide the rest."""
         line = orjson.dumps(self.to_dict(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from tallystick.records.display import Displayable
+from tallystick.records.display import Displayable, fields_of
 from tallystick.records.errors import Refused
 from tallystick.records.remember_result import RememberResult
 
@@ -99,9 +99,8 @@ class Belief(Displayable):
         return belief
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in ("answer", "withheld")}
-        return shown if self.withheld is None else {**shown, "withheld": self.withheld}
+        """All fields but `answer`, for printing or sending; `withheld` only where it is known."""
+        return {name: value for name, value in fields_of(self).items() if name != "answer"}
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"
@@ -225,7 +224,3 @@ def texts(values: Iterable[str], name: str) -> tuple[str, ...]:
     if isinstance(values, str):
         raise Refused(f"{name} is a list of texts; write [{values!r}]")
     return tuple(values)
-
-
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value

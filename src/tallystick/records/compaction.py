@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
@@ -41,10 +40,6 @@ class Compaction(Displayable):
     def is_acceptable(self) -> bool:
         """Whether nothing is lost by it."""
         return not self.losses
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {**asdict(self), "losses": list(self.losses), "changes": [list(pair) for pair in self.changes]}
 
     def __repr__(self) -> str:
         return f"<Compaction {self.path} {self.entries_before} entries into {self.entries_after}, {self.why}>"

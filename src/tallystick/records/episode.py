@@ -7,7 +7,7 @@ for one another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -76,13 +76,6 @@ class Episode(Displayable):
         return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts,
                    source=event.id)  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self)} | {"timestamp": stamp(self.timestamp)}
-        if self.withheld is None:
-            del shown["withheld"]
-        return shown
-
     def __repr__(self) -> str:
         text = self.content if len(self.content) <= 60 else self.content[:57] + "…"
         scope = "/".join(filter(None, (self.user, self.session, self.agent)))
@@ -102,10 +95,3 @@ class Retraction(Displayable):
     resting: tuple[Fact, ...]  # on it alone
     shared: tuple[Fact, ...]  # on it and on others, which stand
     withdrawn: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "episodes": [each.to_dict() for each in self.episodes],
-            "resting": [each.to_dict() for each in self.resting],
-            "shared": [each.to_dict() for each in self.shared], "withdrawn": self.withdrawn,
-        }  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from tallystick.records.display import Displayable
 
@@ -19,9 +18,6 @@ class Exported(Displayable):
     format: str
     user: str
     counts: Mapping[str, int] = field(default_factory=dict)  # of each kind of record; of files, where it is a folder
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "counts": dict(self.counts)}
 
     def __repr__(self) -> str:
         told = ", ".join(f"{number} {kind}" for kind, number in self.counts.items()) or "nothing"
@@ -47,9 +43,6 @@ class TakenIn(Displayable):
     quarantined: int = 0  # of these beliefs and episodes: kept out of recall until a person approves them
     kept: tuple[tuple[str, str], ...] = ()
     left: tuple[tuple[str, str], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "kept": [list(pair) for pair in self.kept], "left": [list(pair) for pair in self.left]}
 
     def __repr__(self) -> str:
         how = "whole" if self.is_whole else "joined"

@@ -6,7 +6,7 @@ when, an entry for each promotion. A fact that was replaced is closed, not remov
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -60,13 +60,6 @@ class Fact(Displayable):
     def episodes(self) -> list[str]:
         """The ids of the episodes that it comes from, oldest first, each once."""
         return list(dict.fromkeys(name for step in self.lineage for name in step.get("source_episode_ids", ())))
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = asdict(self) | {"pinned_at": stamp(self.pinned_at)}
-        if self.withheld is None:
-            del shown["withheld"]
-        return shown
 
     def __repr__(self) -> str:
         said = " ".join(self.triple) or str(self.payload.get("text") or self.payload)

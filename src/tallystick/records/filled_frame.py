@@ -6,8 +6,7 @@ that was guaranteed, and of the rest the best; how many more there were is said.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
@@ -15,7 +14,7 @@ from tallystick.records.hit import Hit
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Displayable):
     """A memory that was found and is not shown by itself."""
 
     id: str
@@ -25,10 +24,6 @@ class Dropped:
     tokens: int = 0  # what its line would have taken
     said_by: str = ""  # the hit that says the same in its stead
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return asdict(self)
-
     def __repr__(self) -> str:
         return f"<Dropped {self.id} {self.text!r}: {self.why}>"
 
@@ -36,6 +31,8 @@ class Dropped:
 @dataclass(frozen=True, slots=True)
 class FilledFrame(Displayable):
     """What an agent puts into its prompt. Nothing to show is an empty text, without a heading."""
+
+    derived = ("is_whole",)
 
     frame: str
     question: str
@@ -55,15 +52,6 @@ class FilledFrame(Displayable):
     def is_whole(self) -> bool:
         """Whether all that is guaranteed is said, by itself or by another guaranteed one that says the same."""
         return not any(each.guaranteed and not each.said_by for each in self.dropped)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "frame": self.frame, "question": self.question, "text": self.text,
-            "hits": [hit.to_dict() for hit in self.hits], "dropped": [each.to_dict() for each in self.dropped],
-            "used": self.used, "budget": self.budget, "is_whole": self.is_whole, "receipt": self.receipt,
-            "more": self.more,
-        }  # fmt: skip
 
     def __str__(self) -> str:
         return self.text

@@ -65,12 +65,6 @@ class Frame(Displayable):
             None if cache is None else orjson.loads(cache), body.get("source", "user"),
         )  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "weights": self.weights, "filters": self.filters, "guarantees": list(self.guarantees),
-            "template": self.template, "token_budget": self.token_budget, "cache": self.cache, "source": self.source,
-        }  # fmt: skip
-
 
 def _check_weights(weights: Mapping[str, float]) -> None:
     if unknown := weights.keys() - set(SIGNALS):

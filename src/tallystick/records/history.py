@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -23,13 +22,12 @@ class Version(Displayable):
     by: str
     belief: Belief
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"seq": self.seq, "at": self.at, "op": self.op, "by": self.by, "belief": self.belief.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
 class Change(Displayable):
     """What one belief was at two moments; None where it was not held."""
+
+    derived = ("what",)
 
     key: str
     before: Belief | None
@@ -40,10 +38,6 @@ class Change(Displayable):
         if self.before is None:
             return "added"
         return "gone" if self.after is None else "changed"
-
-    def to_dict(self) -> dict[str, Any]:
-        before, after = (b.to_dict() if b else None for b in (self.before, self.after))
-        return {"key": self.key, "what": self.what, "before": before, "after": after}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +58,6 @@ class Why(Displayable):
         for below in self.rests_on:
             found += [f"{indent}  rests on", *below.lines(depth + 2)]
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        below = [why.to_dict() for why in self.rests_on]
-        return {"belief": self.belief.to_dict(), "because": list(self.because), "rests_on": below}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.display import Displayable
 from tallystick.records.transfer import FOREIGN, IMPORT
@@ -40,11 +39,6 @@ class Hit(Displayable):
     def source_kind(self) -> str:
         """What kind of source it comes from: its trust; `import`, where another memory's words were approved."""
         return "import" if self.by.startswith(IMPORT) and self.trust == FOREIGN else self.trust
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        lists = {name: list(getattr(self, name)) for name in ("sources", "tags", "triple")}
-        return asdict(self) | lists
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"

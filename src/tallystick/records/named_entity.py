@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -29,9 +29,6 @@ class NamedEntity(Displayable):
         for said in self.observations:
             must_say_something(said)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "observations": list(self.observations)}
-
 
 @dataclass(frozen=True, slots=True)
 class Relation(Displayable):
@@ -49,9 +46,6 @@ class Relation(Displayable):
     @property
     def triple(self) -> tuple[str, str, str]:
         return self.source, self.kind, self.target
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def is_name(said: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from tallystick.records.display import Displayable
@@ -30,10 +30,6 @@ class PageEntry(Displayable):
         """Neither replaced nor taken back."""
         return not (self.superseded_by or self.is_retracted)
 
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return {**plain, **{name: list(plain[name]) for name in ("tags", "supersedes", "chain")}}
-
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"
         mark = "" if self.is_current else " struck"
@@ -55,9 +51,6 @@ class PageInfo(Displayable):
     entry_count: int
     needs_compact: bool
     tokens: int  # about so many, of what stands on it
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "tags": list(self.tags)}
 
     def __repr__(self) -> str:
         return f"<PageInfo {self.path} {self.entry_count} entries {self.status}>"
@@ -100,7 +93,3 @@ class Synced(Displayable):
     @property
     def is_clean(self) -> bool:
         return not (self.problems or self.reviews)
-
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return {**plain, **{name: list(plain[name]) for name in ("adopted", "written", "problems", "reviews")}}

@@ -100,11 +100,6 @@ class MemoryPath(Displayable):
                 raise Refused(f"no path: {name} is a list of names")
         return cls(**told)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, as JSON has them."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**told, "event_ids": list(self.event_ids), "merged_from": list(self.merged_from)}
-
     def __repr__(self) -> str:
         return f"<MemoryPath {self.path_id} {self.state}, {len(self.event_ids)} events>"
 
@@ -126,13 +121,6 @@ class Tree(Displayable):
     beliefs: int  # held on this very path
     episodes: int
     branches: tuple[Tree, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "name": self.name, "path": self.path.to_dict() if self.path else None, "beliefs": self.beliefs,
-            "episodes": self.episodes, "branches": [branch.to_dict() for branch in self.branches],
-        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Tree {self.name}: {len(self.branches)} branches>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -27,13 +26,6 @@ class Conflict(Displayable):
     theirs: Belief
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "key": self.key, "base": self.base, "ours": self.ours.to_dict(), "theirs": self.theirs.to_dict(),
-            "why": self.why,
-        }  # fmt: skip
-
     def __repr__(self) -> str:
         return f"<Conflict {self.key}: {_short(self.ours)} here, {_short(self.theirs)} on {self.theirs.path}>"
 
@@ -47,13 +39,6 @@ class Merged(Displayable):
     brought: tuple[Belief, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     reviews: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "path": self.path, "into": self.into, "brought": [belief.to_dict() for belief in self.brought],
-            "conflicts": [conflict.to_dict() for conflict in self.conflicts], "reviews": list(self.reviews),
-        }  # fmt: skip
 
     def __repr__(self) -> str:
         return (

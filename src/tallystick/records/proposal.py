@@ -6,9 +6,8 @@ shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
@@ -32,6 +31,8 @@ _SHORT = 6  # digits by which a proposal is called
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Displayable):
     """What may be done about a few memories."""
+
+    derived = ("id",)
 
     kind: str
     ids: tuple[str, ...]
@@ -58,11 +59,6 @@ class Proposal(Displayable):
     def goes(self) -> tuple[str, ...]:
         """What would leave sight."""
         return self.ids[1:] if self.action in (MERGE, CHOOSE) else self.ids
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"id": self.id, **plain, "ids": list(self.ids), "texts": list(self.texts)}
 
 
 def in_short(text: str) -> str:

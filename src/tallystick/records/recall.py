@@ -17,9 +17,6 @@ class NearMiss(Displayable):
     hit: Hit
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"hit": self.hit.to_dict(), "why": self.why}
-
 
 class RecallResult(list[Hit]):
     """The hits of one recall, as a list. If nothing fits it is empty, and `nearest` says what came closest."""

@@ -92,12 +92,6 @@ class Receipt(Displayable):
         head, hits = tuple(known["head"]), tuple((str(name), score) for name, score in known["hits"])
         return cls(**{**known, "head": head, "hits": hits})
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "head": list(self.head), "hits": [list(hit) for hit in self.hits],
-        }  # fmt: skip
-
     def __repr__(self) -> str:
         return f"<Receipt {self.id} of {len(self.hits)} hits at event {self.head[0]}>"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tallystick.records.display import Displayable
 
@@ -19,13 +18,6 @@ class RememberResult(Displayable):
     why: tuple[str, ...] = ()  # for each of these: "said and denied: drink tea"
     near: tuple[str, ...] = ()  # ids of beliefs that say the same in other words
     page: str = ""  # the file on which it stands
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "what": self.what, "contradicts": list(self.contradicts), "why": list(self.why), "near": list(self.near),
-            "page": self.page,
-        }  # fmt: skip
 
     def __str__(self) -> str:
         against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]

@@ -115,11 +115,6 @@ class Action(Displayable):
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
         return cls(**{**known, **{name: tuple(known.get(name, ())) for name in ("target", "merged")}})
 
-    def to_dict(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "target": list(self.target), "merged": list(self.merged)
-        }  # fmt: skip
-
 
 _NAMING = frozenset({"page.compact", *(kind for kind in ACTIONS if kind != "remember")})  # what names versions
 
@@ -148,9 +143,6 @@ class Approval(Displayable):
     def covers(self, action: Action) -> bool:
         return self.action_digest == action.digest
 
-    def to_dict(self) -> dict[str, str]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Approval:
         """The approval that `to_dict` gave. Refused, with the reason."""
@@ -165,6 +157,8 @@ class Approval(Displayable):
 class Applied(Displayable):
     """An action that was carried out: the events that say so, and the review whose yes it had, if it needed one."""
 
+    derived = ("ids",)
+
     action: Action
     events: tuple[Event, ...] = ()  # none, if it was so already
     review: str = ""
@@ -174,10 +168,6 @@ class Applied(Displayable):
         """The versions that were stated by it."""
         bodies = (event.body for event in self.events if event.body)
         return tuple(body["belief"]["id"] for body in bodies if "belief" in body)
-
-    def to_dict(self) -> dict[str, Any]:
-        events = [event.to_dict() for event in self.events]
-        return {"action": self.action.to_dict(), "events": events, "review": self.review, "ids": list(self.ids)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +190,8 @@ class Answered(Displayable):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review(Displayable):
     """One question, and what became of it."""
+
+    derived = ("digest",)
 
     id: str
     action: Action
@@ -249,11 +241,6 @@ class Review(Displayable):
         if self.status != "approved":
             return None
         return Approval(self.id, self.digest, self.answered_by, self.answered_at, self.expires, self.marker)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**plain, "action": self.action.to_dict(), "digest": self.digest}
 
     def to_body(self) -> dict[str, Any]:
         return {**{f.name: getattr(self, f.name) for f in fields(self)}, "action": self.action.to_body()}

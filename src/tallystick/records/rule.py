@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.records.belief import OWNER
@@ -50,9 +50,6 @@ class ConsolidationRule(Displayable):
             raise ConsolidationRuleError(f"a rule has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}")
         return cls(**{"id": "", **given})
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 class Finding(NamedTuple):
     """An episode that a rule could make nothing of. It is set aside; the others go on."""
@@ -82,12 +79,6 @@ class RuleStatus(Displayable):
     is_due: bool
     runs: int
     considered: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule.to_dict(), "user": self.user, "waiting": self.waiting, "last": self.last,
-            "next": self.next, "is_due": self.is_due, "runs": self.runs, "considered": self.considered,
-        }  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -46,9 +45,6 @@ class Status(Displayable):
     size: int = 0  # bytes of the folder, backups and all
     times: str = ""  # what is wrong with the times of events, in a line; empty if nothing is
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"reviews": [asdict(each) for each in self.reviews]}
-
 
 @dataclass(frozen=True, slots=True)
 class Erasure(Displayable):
@@ -60,10 +56,3 @@ class Erasure(Displayable):
     elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
     episodes: tuple[Episode, ...] = ()
     things: tuple[str, ...] = ()  # what else loses its words, such as page:person-bob
-
-    def to_dict(self) -> dict[str, Any]:
-        found = [belief.to_dict() for belief in self.beliefs]
-        return {
-            "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
-            "backups": list(self.backups), "elsewhere": list(self.elsewhere), "things": list(self.things),
-        }  # fmt: skip

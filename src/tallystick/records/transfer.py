@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tallystick.records.display import Displayable
 
@@ -47,17 +46,6 @@ class Imported(Displayable):
     def is_nothing(self) -> bool:
         """Whether nothing new came in."""
         return not (self.episodes or self.beliefs or self.paths)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "files": self.files, "formats": list(self.formats), "conversations": self.conversations,
-            "episodes": self.episodes, "beliefs": self.beliefs, "quarantined": self.quarantined, "known": self.known,
-            "paths": list(self.paths), "masked": dict(self.masked),
-            "sources": list(self.sources),
-            "skipped": [{"place": each.place, "reason": each.reason} for each in self.skipped],
-            "more_skipped": self.more_skipped, "dry_run": self.dry_run,
-        }  # fmt: skip
 
     def __add__(self, other: Imported) -> Imported:
         """Two imports as one."""

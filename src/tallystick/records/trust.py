@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.display import Displayable
@@ -46,10 +45,6 @@ class Distrust(Displayable):
         since = f" since {self.since}" if self.since else ""
         return f"{self.source} is not trusted{since}" + (f": {self.reason}" if self.reason else "")
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Displayable):
@@ -63,9 +58,6 @@ class SourceStatus(Displayable):
     first: str = ""  # when it first said something that is still there
     last: str = ""
     withheld: Distrust | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def checked_source(source: object) -> str:
