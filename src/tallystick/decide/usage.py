@@ -139,7 +139,7 @@ def _episodes(known: State, name: str, user: str) -> list[str]:
 
 
 def _nothing(name: str) -> list[str]:
-    raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+    raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
 
 
 def _named(names: Sequence[str]) -> list[str]:

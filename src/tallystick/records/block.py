@@ -1,4 +1,4 @@
-"""The words for how a block of the index stands: its status, why it was archived, how fast it fades."""
+"""States of a block of the index: its status, why it was archived, how fast it fades."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class BlockStatus(StrEnum):
-    """Where a block is in its life: inbox → active → archived."""
+    """The status of a block: inbox → active → archived."""
 
     INBOX = "inbox"
     ACTIVE = "active"
@@ -14,7 +14,7 @@ class BlockStatus(StrEnum):
 
 
 class ArchiveReason(StrEnum):
-    """Why a block was archived."""
+    """The reason why a block was archived."""
 
     DECAYED = "decayed"
     SUPERSEDED = "superseded"
@@ -22,7 +22,7 @@ class ArchiveReason(StrEnum):
 
 
 class DecayTier(StrEnum):
-    """How fast a block fades, the slowest first."""
+    """The speed at which a block fades, the slowest first."""
 
     PERMANENT = "permanent"
     DURABLE = "durable"

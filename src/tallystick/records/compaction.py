@@ -1,4 +1,4 @@
-"""A folding: a page in fewer words, as it is proposed or as it was carried out."""
+"""A compaction: a shorter page, proposed or applied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tallystick.records.errors import Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(Displayable):
-    """What a page becomes if what was superseded goes into a note and repeats are joined."""
+    """A page with superseded entries summed up in a note and repeats joined."""
 
     path: str
     why: str
@@ -20,25 +20,25 @@ class Compaction(Displayable):
     tokens_before: int  # about so many
     tokens_after: int
     text: str  # the whole page, as it would be
-    diff: str  # from the page as it is, in the unified format; empty, if nothing changes
-    losses: tuple[str, ...] = ()  # what would be lost by it, a line each; empty: it is accepted
-    changes: tuple[tuple[str, str], ...] = ()  # (an entry that leaves the page, the one that tells it then)
+    diff: str  # unified; empty, if nothing changes
+    losses: tuple[str, ...] = ()  # what would be lost, a line each; empty: it is acceptable
+    changes: tuple[tuple[str, str], ...] = ()  # (removed entry, the entry that has its content)
     user: str = OWNER
 
     def __post_init__(self) -> None:
         if not self.path or not self.path.endswith(".md"):
-            raise Refused(f"a folding is of a page like person-ana.md, not {self.path!r}", "name")
+            raise Refused(f"a compaction needs a page like person-ana.md, not {self.path!r}", "name")
         if min(self.entries_before, self.entries_after, self.tokens_before, self.tokens_after) < 0:
-            raise Refused(f"{self.path}: a page has no less than nothing on it")
+            raise Refused(f"{self.path}: counts must not be negative")
 
     @property
     def is_any(self) -> bool:
-        """Whether anything changes."""
+        """True if anything changes."""
         return bool(self.diff)
 
     @property
     def is_acceptable(self) -> bool:
-        """Whether nothing is lost by it."""
+        """True if nothing is lost."""
         return not self.losses
 
     def __repr__(self) -> str:

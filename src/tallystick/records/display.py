@@ -146,6 +146,11 @@ def _short(value: object) -> str:
     return _cut("" if value is None else str(value)[: LONGEST + 1])
 
 
+def short(text: str, limit: int = 60) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= limit else text[: limit - 3] + "…"
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 

@@ -1,4 +1,4 @@
-"""An edge: that two blocks belong together. It has no direction, so it is written in one order only."""
+"""An edge between two related blocks. It has no direction, so it is written in one order only."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Edge(_Pair):
 
     def __new__(cls, from_id: str, to_id: str) -> Edge:
         if from_id == to_id:
-            raise Refused(f"an edge joins two blocks, and {from_id!r} is one", "self")
+            raise Refused(f"an edge needs two blocks, not {from_id!r} twice", "self")
         if from_id > to_id:
-            raise Refused(f"an edge is written with the smaller id first: {to_id!r}, {from_id!r}; see Edge.canonical")
+            raise Refused(f"an edge needs the smaller id first: {to_id!r}, {from_id!r}; use Edge.canonical")
         return super().__new__(cls, from_id, to_id)
 
     @classmethod
     def canonical(cls, id_a: str, id_b: str) -> Edge:
-        """The edge between two blocks, whichever is named first."""
+        """The edge between two blocks, in either order."""
         return cls(min(id_a, id_b), max(id_a, id_b))

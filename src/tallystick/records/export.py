@@ -1,4 +1,4 @@
-"""What was taken out of a memory, and what was taken in from a file."""
+"""Results of an export, and of importing one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from tallystick.records.display import Displayable
 
-MARK = "<!-- a memory, exported by tallystick -->\n"  # with which the index of a folder of Markdown begins
+MARK = "<!-- a memory, exported by tallystick -->\n"  # the first line of the index of a Markdown export
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported(Displayable):
-    """A memory, written down: where, in which form, and how much of what."""
+    """An export: its place, its format and its counts."""
 
     place: str
     format: str
@@ -26,21 +26,21 @@ class Exported(Displayable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn(Displayable):
-    """What became of an export that was taken in.
+    """The result of importing an export.
 
-    `is_whole` says that this memory is that one now, history and all. Else it was joined to what is here: `kept` names
-    what came in under another key than it had, `left` what was not taken, each with the reason. `source` is what that
-    memory is called here: `tallystick trust --none SOURCE` takes all of it out of recall.
+    `is_whole`: this memory continues that one, history and all. Else it was merged into what is here: `kept` names what
+    was imported under another key than it had, `left` what was not imported, each with the reason. `source` is the name
+    of that memory here: `tallystick trust --none SOURCE` takes all of it out of recall.
     """
 
     user: str
     is_whole: bool
-    events: int = 0  # that were recorded for it
+    events: int = 0  # recorded for it
     beliefs: int = 0
     episodes: int = 0
     known: int = 0  # beliefs and episodes that were here already
-    source: str = ""  # empty, where this memory goes on from that one
-    quarantined: int = 0  # of these beliefs and episodes: kept out of recall until a person approves them
+    source: str = ""  # empty, where this memory continues that one
+    quarantined: int = 0  # of these beliefs and episodes: not recalled until approved
     kept: tuple[tuple[str, str], ...] = ()
     left: tuple[tuple[str, str], ...] = ()
 

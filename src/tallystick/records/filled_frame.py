@@ -1,7 +1,7 @@
-"""A frame that was filled: the text for a prompt, what it shows, and what was left out and why.
+"""A filled frame: the text for a prompt, the hits in it, and what was left out and why.
 
-The text is within the budget, or empty. Whatever was found and is not in it stands in `dropped` with the reason: all
-that was guaranteed, and of the rest the best; how many more there were is said.
+The text is within the budget, or empty. Whatever was found and is not in it is in `dropped` with the reason: all that
+was guaranteed, and the best of the rest; `more` counts the others.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tallystick.records.hit import Hit
 
 @dataclass(frozen=True, slots=True)
 class Dropped(Displayable):
-    """A memory that was found and is not shown by itself."""
+    """A memory that was found and is not in the text by itself."""
 
     id: str
     text: str  # shortened
     why: str
     guaranteed: bool = False
-    tokens: int = 0  # what its line would have taken
-    said_by: str = ""  # the hit that says the same in its stead
+    tokens: int = 0  # of its line
+    said_by: str = ""  # the hit that states the same
 
     def __repr__(self) -> str:
         return f"<Dropped {self.id} {self.text!r}: {self.why}>"
@@ -30,27 +30,27 @@ class Dropped(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class FilledFrame(Displayable):
-    """What an agent puts into its prompt. Nothing to show is an empty text, without a heading."""
+    """The text for an agent's prompt. Without hits it is empty, without a heading."""
 
     derived = ("is_whole",)
 
     frame: str
     question: str
     text: str
-    hits: tuple[Hit, ...] = ()  # what is shown, in order
+    hits: tuple[Hit, ...] = ()  # in order
     dropped: tuple[Dropped, ...] = ()
     used: int = 0
     budget: int = 0
-    receipt: str = ""  # the receipt that was left, if one was
-    more: int = 0  # what would be shown too, and is neither here nor named in `dropped`, because it is so much
+    receipt: str = ""  # its receipt, if one was recorded
+    more: int = 0  # the number of those that are neither in `hits` nor in `dropped`
 
     def __post_init__(self) -> None:
         if self.text and self.used > self.budget:
-            raise Refused(f"a frame of {self.used} tokens is over its budget of {self.budget}")
+            raise Refused(f"the frame has {self.used} tokens, over its budget of {self.budget}")
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that is guaranteed is said, by itself or by another guaranteed one that says the same."""
+        """True if everything guaranteed is in the text, by itself or in another hit that states the same."""
         return not any(each.guaranteed and not each.said_by for each in self.dropped)
 
     def __str__(self) -> str:

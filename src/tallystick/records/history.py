@@ -1,4 +1,4 @@
-"""What is told of a belief's past: its versions, what changed between two moments, and why it is believed."""
+"""A belief's past: its versions, the changes between two moments, and why it is believed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from tallystick.records.display import Displayable
 Moment = int | str | datetime
 
 
-
 @dataclass(frozen=True, slots=True)
 class Version(Displayable):
-    """One step in a belief's life."""
+    """One version of a belief."""
 
     seq: int
     at: str
@@ -25,7 +24,7 @@ class Version(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Change(Displayable):
-    """What one belief was at two moments; None where it was not held."""
+    """One belief at two moments; None where it was not active."""
 
     derived = ("what",)
 
@@ -42,10 +41,10 @@ class Change(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Why(Displayable):
-    """One belief and the reasons for its standing."""
+    """One belief and the reasons for its status."""
 
     belief: Belief
-    because: tuple[str, ...]  # why its confidence fell, or why it is no longer held
+    because: tuple[str, ...]  # why its confidence fell, or why it was withdrawn
     rests_on: tuple[Why, ...]
 
     def lines(self, depth: int = 0) -> list[str]:

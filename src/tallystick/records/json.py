@@ -173,7 +173,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     seen: set[str] = set()
     twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-    raise ValueError(f"the key {_quoted(twice)} stands twice")
+    raise ValueError(f"the key {_quoted(twice)} is used twice")
 
 
 def _integer(digits: str) -> int:

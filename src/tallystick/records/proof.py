@@ -1,4 +1,4 @@
-"""What a ledger consists of, the checkpoints of it, and the proof that an event is in it."""
+"""The files of a ledger, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class ChainFile(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Kept(Displayable):
-    """A checkpoint that is kept, and where. One that cannot be trusted says why in `trouble`, and has no size."""
+    """A checkpoint and its place. One that cannot be trusted says why in `trouble`, and has no size."""
 
     place: str  # the file
-    name: str  # as whose witness it counts
-    outside: bool  # whether it lies outside the memory's folder
+    name: str  # the witness
+    outside: bool  # True: outside the memory's folder
     at: str  # when it was written there
     note: str = ""
     size: int = 0  # events that it covers
-    ledger: str = ""  # the id of the one that it speaks of
+    ledger: str = ""  # the ledger's id
     head: str = ""
     root: str = ""
     trouble: str = ""

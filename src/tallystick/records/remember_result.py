@@ -1,4 +1,4 @@
-"""What `remember` answers beside the belief: whether it is new, and what stands against it or near it."""
+"""The answer of `remember`: whether the belief is new, and what contradicts it or is near it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 
 @dataclass(frozen=True, slots=True)
 class RememberResult(Displayable):
-    """How a statement stands to what was held before. It is not kept: the same question later has another answer."""
+    """The relation of a statement to the other beliefs. It is not recorded: later it may be different."""
 
-    what: str  # new, known (it was held already), corrected (it took the place of another), revised (a version more)
-    contradicts: tuple[str, ...] = ()  # ids of beliefs that are held and cannot both hold with it
+    what: str  # new, known (already believed), corrected (it replaced another), revised (a new version)
+    contradicts: tuple[str, ...] = ()  # ids of active beliefs that cannot be true with it
     why: tuple[str, ...] = ()  # for each of these: "said and denied: drink tea"
-    near: tuple[str, ...] = ()  # ids of beliefs that say the same in other words
-    page: str = ""  # the file on which it stands
+    near: tuple[str, ...] = ()  # ids of beliefs that state the same in other words
+    page: str = ""  # the file of its page
 
     def __str__(self) -> str:
         against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]

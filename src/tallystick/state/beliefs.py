@@ -278,7 +278,7 @@ class Beliefs(BranchLinks):
         """The same, or NotFound."""
         held = self.find(name, user=user, path=path)
         if held is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return held
 
     def read_before(self, name: str, held: CurrentVersion) -> bool:

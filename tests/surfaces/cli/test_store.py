@@ -113,7 +113,7 @@ BAD_FILES = [
     (b'{"nodes": [', "not JSON"), (b'{"nodes":[]}', "says its schema_version"),
     (b'{"schema_version":2,"nodes":[]}', "schema version 2 is not known"),
     (b'{"id":"x","kind":"fact"}', "put a single record into an envelope"),
-    (b'{"id":"","label":"x"}', "id"), (b'{"id":"x","id":"y"}', "stands twice"),
+    (b'{"id":"","label":"x"}', "id"), (b'{"id":"x","id":"y"}', "is used twice"),
     (b'{"schema_version":1,"nodes":[{"id":"a","kind":"k","weight":-1}]}', "nodes[0]"),
     (b'{"schema_version":1,"metadata":{"a":NaN}}', "neither envelope"),
     (b'{"schema_version":1,"nodes":[],"metadata":{"a":NaN}}', "not a finite number"),

@@ -301,7 +301,7 @@ class EpisodeStore:
         """The same, but a name that names nothing is an error."""
         episode = self.find(name, user=user)
         if episode is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return episode
 
     def since(self, seq: int, *, user: str) -> Iterator[Episode]:

@@ -125,4 +125,4 @@ class _HiddenName(Exception):
         """The error that a name gets which names nothing."""
         if self._noun == "path":
             return not_found(self._name)
-        return NotFound(f"nothing is known as {self._name!r}; `tallystick log` shows what is")
+        return NotFound(f"no belief named {self._name!r}; run `tallystick log` to list them")

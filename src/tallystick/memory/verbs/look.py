@@ -40,7 +40,7 @@ class LookVerbs(MemoryBase):
         """The same, but a name that names nothing is an error."""
         belief = self.get(name, believed_at=believed_at, user=user, path=path)
         if belief is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return belief
 
     def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
