@@ -275,7 +275,7 @@ def what_goes(
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     told = [each for name in episodes for each in known.episodes.named(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
-    kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
+    kin = dict.fromkeys(ref for held in found for ref in known.links.kin_of(held.ref))
     return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 

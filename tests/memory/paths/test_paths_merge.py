@@ -163,7 +163,7 @@ def test_what_proved_wrong_on_a_branch_takes_its_consequences_along(memory: Memo
     memory.paths.merge("b")
 
     assert memory.show("cold").confidence == 0.4
-    assert "weakened: sensor is no longer held (merged from a path: broken)" in str(memory.why("cold"))
+    assert "weakened: sensor is no longer believed (merged from a path: broken)" in str(memory.why("cold"))
 
 
 def conflicting(memory: Memory) -> None:

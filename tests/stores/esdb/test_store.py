@@ -239,7 +239,7 @@ def test_the_chain_of_reasons_can_be_read(tower: ChronoStore) -> None:
 
     assert [r.id for r in tower.dependents("ground")] == ["left", "right", "attic", "roof"]
     reasons = str(tower.why("roof"))
-    assert "weakened: ground is no longer held (the scale was off by 2 g), through left" in reasons
+    assert "weakened: ground is no longer believed (the scale was off by 2 g), through left" in reasons
     assert "the scale was calibrated (invalidated, 1)" in reasons
 
 
