@@ -163,7 +163,7 @@ BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "
         ("receipt.put/1", {"receipts": []}, "no list"),
         ("receipt.put/1", {"receipts": [{"id": ID, "at": AT, "head": [1, ""], "hits": [], "k": 1, "user": "bob"}]},
          "another user"),
-        ("review.ask/1", {"review": "r", "why": "w", "action": {"kind": "forget"}}, "names what it acts on"),
+        ("review.ask/1", {"review": "r", "why": "w", "action": {"kind": "forget"}}, "name what to act on"),
         ("review.ask/1", {"review": "r", "why": "w", "user": "me",
                           "action": {"kind": "forget", "target": ["x"], "user": "bob"}}, "another user"),
         ("review.answer/1", {"review": "r", "answer": "maybe"}, "not known"),

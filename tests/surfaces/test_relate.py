@@ -31,7 +31,7 @@ def test_two_memories_are_related_shown_and_parted_again(tallystick):
 def test_what_cannot_be_related_is_refused_in_a_line(tallystick):
     two(tallystick)
     for given, status, says in (
-        (("museum", "museum", "is"), 1, "are one memory; nothing is related to itself"),
+        (("museum", "museum", "is"), 1, "are the same memory; name two"),
         (("museum", "nobody", "is"), 1, "no belief named 'nobody'"),
         (("museum", "parser", "x" * 201), 1, "a relation is a few words"),
         (("museum", "parser"), 2, "RELATION"),

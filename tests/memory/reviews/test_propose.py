@@ -168,7 +168,7 @@ def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> 
     ("kind", "names", "said", "says"),
     [
         ("bless", ["k"], {}, "action 'bless' is not known"), ("archive", ["nobody"], {}, "nothing is known"),
-        ("archive", [], {}, "names what it acts on"), ("archive", ["k", "j"], {}, "about one belief"),
+        ("archive", [], {}, "name what to act on"), ("archive", ["k", "j"], {}, "about one belief"),
         ("archive", ["k"], {"text": "x"}, "changes no 'text'"), ("promote", ["k"], {"text": "x"}, "changes no 'text'"),
         ("merge", ["k"], {}, "two beliefs or more"), ("merge", ["k", "gone"], {}, "is not held"),
         ("merge", ["k", "k"], {}, "two beliefs or more"), ("promote", ["gone"], {}, "is not held"),
@@ -494,7 +494,7 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tallystick.decide.refusals.MOST", 3)
+    monkeypatch.setattr("tallystick.decide.review_request.MOST", 3)
     yes = memory.reviews.grant(asked[1].id)
     names = [memory.remember(f"belief {number}").id for number in range(6)]
     before = memory.status().events

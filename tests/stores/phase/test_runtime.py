@@ -337,7 +337,7 @@ def test_an_action_on_a_path_stands_on_it(runtime):
         ("compact", ["nowhere"], {}, "nowhere"), ("compact", ["main"], {"summary_ids": ["gone"]}, "gone"),
         ("compact", ["main"], {"summary_ids": 7}, "list of names"), ("compact", ["main", "n"], {}, "one path"),
         ("archive", ["n"], {"status": "active"}, "no 'status' to change"), ("erase", ["n"], {}, "not known"),
-        ("archive", [], {}, "names what it acts on"), ("archive", "n", {}, "list of names"),
+        ("archive", [], {}, "needs subject_ids"), ("archive", "n", {}, "list of names"),
         ("archive", ["n", "n"], {}, "each thing once"),
         ("reinforce", ["n"], {"amount": float("nan")}, "cannot be written"),
     ],

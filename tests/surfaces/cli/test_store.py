@@ -120,7 +120,7 @@ BAD_FILES = [
     (b'{"id":"x","label":"\\ud800"}', "lone surrogate"), (b"\xff\xfe{}", "not UTF-8"),
     (b"[" * 100_000, "nested deeper"), (b'{"id":"p","x":' + b"[" * 40 + b"]" * 40 + b"}", "nested deeper"),
     (b'{"kind":"custom","at":"2026-05-18T09:00:00Z"}\n{"kind":"odd","at":"2026-05-18T09:00:00Z"}\n',
-     "bad, line 2, byte 46: no memory event: kind 'odd' is not known"),
+     "bad, line 2, byte 46: not a memory event: unknown kind 'odd'"),
     (b'{"kind":"custom","at":"2026-05-18T09:00:00Z"}\n\x00\n', "bad, line 2, byte 46: not JSON"),
     (b'{"kind":"custom","at":"noon"}\n{}\n', "bad, line 1, byte 0: not a time"),
     (b'{"kind":"custom"}\n{"kind":"custom"}\n', "at is missing"),

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tallystick.decide import refusals as refusal, trust as worth
+from tallystick.decide import review_request as refusal, trust as worth
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.quarantine import quarantine
+from tallystick.decide.review_request import quarantine
 from tallystick.decide.reviews import KEPT_OUT
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.policy_file import PolicyFile
