@@ -150,7 +150,7 @@ BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "
     [
         ("belief.put/1", {}, "belief is missing"),
         ("belief.put/1", {"belief": []}, "belief.put/1 should be"),
-        ("belief.put/1", {"belief": {**BELIEF, "confidence": "high"}}, "confidence is a number"),
+        ("belief.put/1", {"belief": {**BELIEF, "confidence": "high"}}, "confidence must be a number"),
         ("belief.put/1", {"belief": {**BELIEF, "tags": "abc"}}, "of another kind|texts|not known|should be"),
         ("belief.put/1", {"belief": {**BELIEF, "approved": True}}, "not known"),
         ("belief.put/1", {"belief": BELIEF, "replaces": "abc"}, "no list"),

@@ -16,7 +16,7 @@ from tallystick.decide import path_merge as merging, paths as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.records.errors import Moved, Refused
 from tallystick.records.event import Draft
-from tallystick.records.path_merge import REVIEW
+from tallystick.records.path import REVIEW
 from tallystick.records.policy import Policy
 from tallystick.records.review import Action
 from tallystick.state.state import State

@@ -24,8 +24,17 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.fields import must_be_one_of
 from tallystick.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
-from tallystick.records.path import ABANDONED, MERGED, shown
-from tallystick.records.path_merge import BRANCH, BY_MERGE, NEWEST, REVIEW as ASKED, RULES, Conflict
+from tallystick.records.path import (
+    ABANDONED,
+    BRANCH,
+    BY_MERGE,
+    MERGED,
+    NEWEST,
+    REVIEW as ASKED,
+    RULES,
+    Conflict,
+    shown,
+)
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from tallystick.records.review import Action
 from tallystick.records.schema import WRITER_TRUST

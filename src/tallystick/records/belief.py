@@ -26,7 +26,6 @@ from tallystick.records.fields import (
     must_be_share,
     must_be_text,
 )
-from tallystick.records.remember_result import RememberResult
 
 Check = Callable[[str, object], None]
 
@@ -34,6 +33,7 @@ OWNER = "me"
 # `hypothesis`: not believed, but not given up either. `unknown`: another system's status; its view has it verbatim.
 STATUSES = ("active", "deprecated", "hypothesis", "invalidated", "superseded", "tombstone", "unknown")
 TRUST = ("human", "agent", "tool", "web", "import")
+NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,3 +191,21 @@ def texts(values: Iterable[str], name: str) -> tuple[str, ...]:
     if isinstance(values, str):
         raise Refused(f"{name} must be a list of strings; write [{values!r}]")
     return tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberResult(Displayable):
+    """The relation of a statement to the other beliefs. It is not recorded: later it may be different."""
+
+    what: str  # new, known (already believed), corrected (it replaced another), revised (a new version)
+    contradicts: tuple[str, ...] = ()  # ids of active beliefs that cannot be true with it
+    why: tuple[str, ...] = ()  # for each of these: "said and denied: drink tea"
+    near: tuple[str, ...] = ()  # ids of beliefs that state the same in other words
+    page: str = ""  # the file of its page
+
+    def __str__(self) -> str:
+        against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]
+        return "; ".join([self.what, *against, *(f"near to {name}" for name in self.near)])
+
+    def __repr__(self) -> str:
+        return f"<RememberResult {self}>"

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from tallystick.records.display import Displayable
+from tallystick.records.belief import Belief
+from tallystick.records.display import Displayable, short
 from tallystick.records.errors import Refused
 from tallystick.records.fields import (
     moment,
@@ -33,6 +34,13 @@ OPEN = "open"
 MERGED = "merged"
 ABANDONED = "abandoned"
 CLOSED = "closed"
+
+PARENT = "parent"  # what is there stays
+BRANCH = "branch"  # the branch's version replaces it
+NEWEST = "newest"  # whichever was recorded later
+REVIEW = "review"  # what is there stays, and a person decides
+BY_MERGE = "merged from a path"  # the reason of merged beliefs, without the path's name, which can be erased
+RULES = (REVIEW, PARENT, BRANCH, NEWEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +130,43 @@ class Tree(Displayable):
 
     def __repr__(self) -> str:
         return f"<Tree {self.name}: {len(self.branches)} branches>"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict(Displayable):
+    """A belief that differs on both sides. `ours` is the one on the path that is merged into."""
+
+    key: str
+    base: str  # the version that the branch's was made from; empty if it was made from none
+    ours: Belief
+    theirs: Belief
+    why: str
+
+    def __repr__(self) -> str:
+        return f"<Conflict {self.key}: {_short(self.ours)} here, {_short(self.theirs)} on {self.theirs.path}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Displayable):
+    """The result of a merge: the beliefs that were brought over, the conflicts, and their reviews."""
+
+    path: str
+    into: str
+    brought: tuple[Belief, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    reviews: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Merged {self.path} into {shown(self.into)}: {len(self.brought)} brought, "
+            f"{len(self.conflicts)} conflicts, {len(self.reviews)} to review>"
+        )
+
+
+def without_quote(reason: str) -> str:
+    """The reason of a merged belief without the words that it quotes from the branch; any other as it is."""
+    return BY_MERGE if reason.startswith(BY_MERGE) else reason
+
+
+def _short(belief: Belief) -> str:
+    return repr(short(belief.text, 40)) if belief.is_held else belief.status

@@ -1,4 +1,4 @@
-"""The status of a memory, and the reach of an erasure."""
+"""The status of a memory, the reach of an erasure, the files of the ledger and its checkpoints."""
 
 from __future__ import annotations
 
@@ -56,3 +56,29 @@ class Erasure(Displayable):
     elsewhere: tuple[str, ...]  # copies elsewhere, which it does not reach
     episodes: tuple[Episode, ...] = ()
     things: tuple[str, ...] = ()  # what else is erased, such as page:person-bob
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFile(Displayable):
+    """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
+
+    name: str  # within the memory's folder
+    first: int
+    last: int | None
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Displayable):
+    """A checkpoint and its place. One that cannot be trusted says why in `trouble`, and has no size."""
+
+    place: str  # the file
+    name: str  # the witness
+    outside: bool  # True: outside the memory's folder
+    at: str  # when it was written there
+    note: str = ""
+    size: int = 0  # events that it covers
+    ledger: str = ""  # the ledger's id
+    head: str = ""
+    root: str = ""
+    trouble: str = ""

@@ -9,7 +9,7 @@ import pytest
 from tallystick import Memory
 from tallystick.records.belief import Belief
 from tallystick.records.errors import NeedsApproval
-from tallystick.records.path_merge import Merged
+from tallystick.records.path import Merged
 from tests.refusals import refuses
 
 Door = Callable[..., Memory]

@@ -26,8 +26,8 @@ from tallystick.projections.pages import render
 from tallystick.projections.pages.rows import File
 from tallystick.records.episode import Episode
 from tallystick.records.event import Event
-from tallystick.records.export import MARK
 from tallystick.records.operations import EPISODE_PUT
+from tallystick.records.transfer import MARK
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 

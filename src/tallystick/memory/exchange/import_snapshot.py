@@ -18,8 +18,8 @@ from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.event import Event
-from tallystick.records.export import TakenIn
 from tallystick.records.policy import lower
+from tallystick.records.transfer import TakenIn
 
 BRANCHED = "it was said on a branch of that memory; its main line alone comes in"
 _BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer", "withheld"}

@@ -21,7 +21,6 @@ from typing import Any
 from tallystick.exchange.ndjson import Reader
 from tallystick.memory.exchange.export_reader import ExportReader
 from tallystick.records.event import Draft, Event
-from tallystick.records.export import TakenIn
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -42,7 +41,7 @@ from tallystick.records.operations import (
     PATH_REOPEN,
     RELATION_PUT,
 )
-from tallystick.records.transfer import FOREIGN
+from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.episodes import gist_of
 
 _WHY = {

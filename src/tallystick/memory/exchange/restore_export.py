@@ -32,9 +32,9 @@ from tallystick.memory.exchange.merge_export import ExportMerger
 from tallystick.memory.settings import place_of
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.export import TakenIn
 from tallystick.records.operations import BELIEF_PUT, EPISODE_PUT
 from tallystick.records.policy import ALLOW
+from tallystick.records.transfer import TakenIn
 
 
 class _NotReally(Exception):

@@ -14,19 +14,17 @@ from tallystick.ledger.proof import Proof
 from tallystick.ledger.verify import Report
 from tallystick.records import (
     audit,
-    compaction as compaction,
     evaluation,
-    export as exported,
+    event as log,
     filled_frame as framed,
     frame,
     health,
     history,
-    log,
     named_entity as named,
     page,
+    page as compaction,
     path,
-    path_merge as merged,
-    proof,
+    path as merged,
     proposal,
     recall,
     receipt,
@@ -35,11 +33,13 @@ from tallystick.records import (
     rule,
     schema,
     status,
+    status as proof,
     times,
     transfer,
+    transfer as exported,
     trust,
 )
-from tallystick.records.belief import Belief
+from tallystick.records.belief import Belief, RememberResult
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.extraction import Malformed
 from tallystick.records.fact import Fact
@@ -48,7 +48,6 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.hit import Hit
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import Policy
-from tallystick.records.remember_result import RememberResult
 from tallystick.records.rule import Consolidated
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tallystick.memory.verbs.graph import GraphVerbs
 from tallystick.records.errors import NotApproved, Refused
-from tallystick.records.export import MARK, Exported, TakenIn
 from tallystick.records.scope import checked
+from tallystick.records.transfer import MARK, Exported, TakenIn
 
 if TYPE_CHECKING:
     from tallystick.memory.exchange.export import Lines

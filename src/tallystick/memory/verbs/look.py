@@ -17,8 +17,8 @@ from tallystick.records.relation import Neighbour
 if TYPE_CHECKING:
     from tallystick.ledger.checkpoint import Keyring
     from tallystick.records.episode import Episode
+    from tallystick.records.event import LogPage
     from tallystick.records.history import Change, Moment, Version, Why
-    from tallystick.records.log import LogPage
     from tallystick.records.status import Status
 
 

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from tallystick.memory.beliefs.corrections import corrected
 from tallystick.memory.verbs.maintain import MaintainVerbs
 from tallystick.memory.verbs.trust import TrustVerbs
-from tallystick.records.belief import Belief
+from tallystick.records.belief import CORRECTED, KNOWN, NEW, REVISED, Belief, RememberResult
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
-from tallystick.records.remember_result import CORRECTED, KNOWN, NEW, REVISED, RememberResult
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:

@@ -20,14 +20,7 @@ import orjson
 
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
-from tallystick.records.fields import (
-    moment,
-    must_be_json,
-    must_be_known_version,
-    must_be_name,
-    must_be_text,
-    names,
-)
+from tallystick.records.fields import moment, must_be_json, must_be_known_version, must_be_name, must_be_text, names
 from tallystick.records.json import to_keep
 
 SCHEMA_VERSION = 1

@@ -15,7 +15,7 @@ from tallystick.surfaces.web.timeline import EventLine, line_of
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.proof import ChainFile, Kept
+    from tallystick.records.status import ChainFile, Kept
 
 _REACH = 20_000  # events that are looked through for what the ledger did to itself
 _NAMED = 8
