@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.decide.gate import Verdict, gate, refuse_claims
+from tallystick.decide.gate import gate, refuse_claims
 from tallystick.records.belief import TRUST
 from tallystick.records.policy import DEFAULT, Policy, Rule, Subject
 from tallystick.records.review import Action
@@ -107,8 +107,8 @@ def test_a_rule_goes_before_the_table_and_says_its_number() -> None:
 
     assert (said.kind, said.rule) == ("review", 2)
     assert said.why == "human may not archive without a person's approval, by rule 2 of the policy"
-    assert gate(policy, action, [Subject("human", tags=("x",))]) == Verdict("allow", "", 1)
-    assert gate(policy, Action(kind="erase", target=("v",)), [Subject("human")]) == Verdict("allow", "", 0)
+    assert gate(policy, action, [Subject("human", tags=("x",))]) == ("allow", "", 1)
+    assert gate(policy, Action(kind="erase", target=("v",)), [Subject("human")]) == ("allow", "", 0)
 
 
 def test_of_several_beliefs_the_strictest_answer_counts() -> None:

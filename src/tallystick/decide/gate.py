@@ -13,11 +13,10 @@ or, where there is none, of the current one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallystick.records.belief import TRUST
-from tallystick.records.display import Displayable
+from tallystick.records.display import html_of
 from tallystick.records.errors import Refused
 from tallystick.records.policy import (
     ALLOW,
@@ -38,13 +37,19 @@ from tallystick.records.policy import (
 from tallystick.records.review import Action
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict(Displayable):
+class Verdict(NamedTuple):
     """`kind` is allow, quarantine, review or refuse; `rule` is the number of the rule that decided, 0 for none."""
 
     kind: str
     why: str = ""
     rule: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return self._asdict()
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
 
 def gate(policy: Policy, action: Action, subjects: Iterable[Subject]) -> Verdict:

@@ -261,7 +261,7 @@ def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_pat
         ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "a second document"),
         ("- ? [a]\n  : b", 1, "a name is a text"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
         ("\t- ask: x", 1, "not YAML"),
-        ("- ask: tea\n  find: {a: b}", 2, "find is"), ("- ask: tea\n  find: [[a]]", 2, "find is"),
+        ("- ask: tea\n  find: {a: b}", 2, "find must"), ("- ask: tea\n  find: [[a]]", 2, "find must"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(
