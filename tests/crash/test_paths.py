@@ -114,7 +114,7 @@ def test_two_who_merge_the_same_path_at_once_bring_it_over_once(tmp_path):
     both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     told = sorted(each.communicate()[0].strip() for each in both)
 
-    assert told == ["5", "path 'p' is merged; it cannot be merged any more"]
+    assert told == ["5", "path 'p' is merged; it cannot be merged"]
     with Memory(root) as memory:
         assert len(held(memory)) == 5
         assert len(list(memory.log(op="path.merge"))) == 1

@@ -84,7 +84,7 @@ def test_a_merge_of_what_does_not_stand_for_itself_is_refused():
     one, other, gone = {"id": "a"}, {"id": "b"}, {"id": "c", "merged": {"into": "d"}}
     told = {"score": 0.5, "reasons": ["x"]}
     for act in (merge, lambda user, node, into, **told: propose(user, node, into, [], **told)):
-        for pair, says in (((one, one), "itself already"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
+        for pair, says in (((one, one), "into itself"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
             with pytest.raises(Refused, match=says):
                 act("me", *pair, **told)
     [draft] = merge("me", {"id": "a", "label": "A", "aliases": ["B", "A", ""]}, other, **told)

@@ -201,7 +201,7 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line():
         (b"{}\n", "lacks hash, op, prev_hash, record, record_id, recursion_depth, seq, ts"),
         (GOLDEN[1].replace("tombstone", "active").encode() + b"\n", "its hash does not fit what it says"),
         (GOLDEN[1].replace(", ", ",  ", 1).encode() + b"\n", "its bytes are not as chronomemory writes them"),
-        (GOLDEN[1].replace("{", '{"seq": 1, ', 1).encode() + b"\n", "the key 'seq' stands twice"),
+        (GOLDEN[1].replace("{", '{"seq": 1, ', 1).encode() + b"\n", "the key 'seq' is used twice"),
         (rehashed(GOLDEN[1].encode(), prev_hash=""), "its prev_hash is not the hash of the line above"),
         (rehashed(GOLDEN[1].encode(), op="compact", prev_hash=""), "its prev_hash is not the hash of the line above"),
         (rehashed(GOLDEN[1].encode(), seq=3), "its seq is 3, and 2 was due"),

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tallystick import ConsolidationRule, Memory
-from tallystick.memory.async_memory import NOUNS
+from tallystick.decide.erasure import NOUNS
 from tallystick.records.belief import Belief
 from tallystick.records.delta import AddDelta, DeltaScope
 from tallystick.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html

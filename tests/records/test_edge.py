@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.edge import Edge
+from tallystick.records.block import Edge
 from tests.refusals import refuses
 from tests.strategies import names
 

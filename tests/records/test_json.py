@@ -118,12 +118,12 @@ def test_a_key_that_stands_twice_is_refused_at_any_depth(key, one, other):
     name = json.dumps(key)
     doubled = f"{{{name}: {json.dumps(one)}, {name}: {json.dumps(other)}}}"
 
-    assert "stands twice" in refusal(loads, doubled)
-    assert "stands twice" in refusal(parse, f'{{"a": [{doubled}]}}')
+    assert "is used twice" in refusal(loads, doubled)
+    assert "is used twice" in refusal(parse, f'{{"a": [{doubled}]}}')
 
 
 def test_a_key_spelled_in_two_ways_is_still_the_same_key():
-    assert refusal(loads, r'{"a": 1, "\u0061": 2}') == "the key 'a' stands twice"
+    assert refusal(loads, r'{"a": 1, "\u0061": 2}') == "the key 'a' is used twice"
 
 
 @pytest.mark.parametrize("text", [r'"\ud800"', r'"\udc00\ud800"', r'{"\udfff": 1}', r'["a\ud83d b"]'])

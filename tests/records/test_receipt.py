@@ -74,7 +74,7 @@ def test_a_newer_receipt_is_read_without_what_is_not_known_here():
     ],
 )  # fmt: skip
 def test_a_receipt_that_is_made_is_valid(wrong):
-    with pytest.raises(Refused, match="a receipt"):
+    with pytest.raises(Refused, match=f"a receipt|{next(iter(wrong))}"):
         replace(PLAIN, **wrong)
 
 

@@ -181,7 +181,7 @@ class World:
         if done.exit_code == 0:
             return ""
         assert done.exit_code == 1, (args, done.stderr)
-        if "needs a person's yes" in done.stderr:
+        if "needs approval" in done.stderr:
             raise NeedsApproval(done.stderr)
         if "may not" in done.stderr or "it would change" in done.stderr:
             raise NotApproved(done.stderr)

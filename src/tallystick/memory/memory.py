@@ -52,11 +52,10 @@ if TYPE_CHECKING:
     from tallystick.memory.paths.paths import PathService
     from tallystick.memory.paths.view import PathView
     from tallystick.records.embedder import Embedder
-    from tallystick.records.export import Exported, TakenIn
     from tallystick.records.extraction import Extractor
     from tallystick.records.rule import Consolidated, ConsolidationRule
     from tallystick.records.status import Erasure
-    from tallystick.records.transfer import Imported
+    from tallystick.records.transfer import Exported, Imported, TakenIn
 
 NDJSON = "ndjson"
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from tallystick.memory.facts.store import FactService
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.evaluation import Verdicts
+    from tallystick.records.event import LogPage
     from tallystick.records.filled_frame import FilledFrame
     from tallystick.records.history import Change, Version, Why
-    from tallystick.records.log import LogPage
     from tallystick.records.recall import RecallResult, Replayed
     from tallystick.records.status import Status
 

@@ -1,19 +1,19 @@
-"""Entities: who or what a belief is about, and how people speak of them."""
+"""Entities: who or what a belief is about, and their names."""
 
 from __future__ import annotations
 
 import unicodedata
 
 PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
-THING = "thing"  # what is spoken of, and has no page
+THING = "thing"  # an entity without a page
 
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_LONGEST = 300  # characters of a name; nothing is called by more
-_LEAST = 3  # letters of a part of a name that names someone by itself
+_LONGEST = 300  # characters of a name
+_LEAST = 3  # characters of a part of a name that is enough by itself
 
 
 def called(as_written: str, what: str) -> set[str]:
-    """Every way in which a question may name somebody: whole, and someone who speaks also by a part of the name."""
+    """The names that a question may use: the whole one, and for an agent also its parts."""
     whole = spoken(as_written)
     if what != "agent":
         return {whole}
@@ -21,21 +21,21 @@ def called(as_written: str, what: str) -> set[str]:
 
 
 def spoken(about: str) -> str:
-    """How a question names an entity: `person-ana-maria` is "ana maria"."""
+    """The name of an entity in a question: `person-ana-maria` is "ana maria"."""
     prefix, found, rest = about.partition("-")
     name = rest if found and prefix in PREFIXES and rest else about
     return " ".join(name.replace("-", " ").replace("_", " ").casefold().split())
 
 
 def kind_of(entity: str) -> str:
-    """What kind of thing an entity is, by the name of its page: `person-ana` is a person; what names none, a topic."""
+    """The kind of an entity, by the name of its page: `person-ana` is a person; without a prefix, a topic."""
     prefix, found, rest = entity.partition("-")
     return prefix if found and rest and prefix in PREFIXES else "topic"
 
 
 def name_key(name: str) -> str:
-    """A name as it is compared: without case, punctuation, marks that nobody sees, and ways of writing a letter."""
-    if name.isascii():  # most are, and it is all that is left of the rest
+    """A name as it is compared: without case, punctuation, invisible characters and compatibility variants."""
+    if name.isascii():  # most are
         return " ".join(name.translate(_PLAIN).split())
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = (each for each in plain if unicodedata.category(each) != "Cf")
@@ -43,5 +43,5 @@ def name_key(name: str) -> str:
 
 
 def thing_key(name: str) -> str:
-    """By what a name is found, and what a plain thing of that name is known as; empty, if nothing can be called so."""
+    """The key of a name, also the id of a thing of that name; empty, if it cannot be a name."""
     return (name_key(name) or name.strip()) if len(name) <= _LONGEST else ""

@@ -2,24 +2,24 @@
 
 TallystickError
 ├── Refused          change the request; nothing was changed
-│   ├── NotFound       no such belief, event, backup or stretch
+│   ├── NotFound       no such belief, event, backup or segment
 │   ├── KeyReused      an idempotency key, or an episode's id, that stood for other words
-│   ├── NeedsApproval  a person must say yes first; only the question was recorded
-│   ├── NotApproved    the policy says no, or the yes does not count; only the attempt was recorded
-│   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
-│   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
-│   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
-│   ├── UnportableCypherError   a query over a graph that writes, or is more Cypher than is understood
+│   ├── NeedsApproval  a person must approve it first; only the request was recorded
+│   ├── NotApproved    the policy refuses it, or the approval is not valid; only the attempt was recorded
+│   ├── MemoryScopeError        an invalid user, session or agent, or one that contradicts the record's own
+│   ├── ConsolidationRuleError  a rule that cannot be read, with the place of the mistake in a filter
+│   ├── MigrationNotSupported   a change of a store's schema other than a new nullable column
+│   ├── UnportableCypherError   a query over a graph that writes, or uses unsupported Cypher
 │   ├── NotWritable    this folder, disk or program version may only read
 │   ├── UnknownVersion a record, file or envelope of a schema version that only a newer program knows
 │   └── Closed         open the memory again (it was closed, or forked)
 ├── Moved            read again and decide again; nothing was changed
 ├── Busy             try again; nothing was changed
 │   └── NotWritten     the disk refused (full, failing); what was there before is whole
-├── Unfinished       make room; what is recorded stays, and the message says what is still to be done
+├── Unfinished       make room; what is recorded stays, and the message says what is left to do
 └── Damaged          stop and run `tallystick check`; the disk contradicts itself
-    ├── RolledBack     the ledger is shorter than, or other than, a witness says
-    └── Missing        a stretch of the ledger that is needed is not in the folder
+    ├── RolledBack     the ledger is shorter than, or different from, a witness of it
+    └── Missing        a needed segment of the ledger is not in the folder
 
 A message is one line: what is wrong, where, and the way out. It may be worded better in any version; programs
 go by the class, and of what is `Refused` by its `code`.
@@ -34,15 +34,15 @@ Code = Literal[
     "conflict",  # two arguments contradict each other
     "duplicate",  # something is named twice
     "exists",  # the name, key or file is taken
-    "field",  # a field or change that there is not
+    "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
     "incomplete",  # some of what was asked for could not be done; the rest was
     "json",  # not JSON, or nothing that JSON can hold
     "mismatch",  # it belongs to another user, ledger, store or version
-    "name",  # not a name of the kind that is wanted here
-    "permission",  # a person, or one who is trusted more, does this
-    "place",  # the path is a link, a device, of the wrong kind or inside the memory
-    "proof",  # the proof proves nothing
+    "name",  # not a valid name here
+    "permission",  # only a person, or somebody with more trust, may do this
+    "place",  # the path is a symlink, a device, of the wrong kind or inside the memory
+    "proof",  # the proof is not valid
     "reference",  # it refers to something that is not there
     "required",  # something has to be given
     "secret",  # a name or key holds a secret
@@ -50,16 +50,16 @@ Code = Literal[
     "size",  # too long, too large or too many
     "state",  # what it is about is not in a state that allows it
     "text",  # characters that cannot be stored, or no UTF-8
-    "time",  # not a time, or one that cannot be
+    "time",  # not a valid time
     "unavailable",  # a package, model, server or device that is needed cannot be used
     "unconfirmed",  # nobody confirmed it
-    "unsupported",  # not offered for this
+    "unsupported",  # not supported for this
     "value",  # any other value that is not of the type, range or list that is taken
 ]
 
 
 class TallystickError(Exception):
-    """Something tallystick has to tell its caller."""
+    """Any error of tallystick."""
 
 
 class Refused(TallystickError):
@@ -79,19 +79,19 @@ class Refused(TallystickError):
 
 
 class NotFound(Refused):
-    """What was asked for is not here."""
+    """There is no such thing."""
 
     code = "reference"
 
 
 class KeyReused(Refused):
-    """The key was used before, for other words. Nothing was changed; use a key of its own for each request."""
+    """The key was used before, for other words. Nothing was changed; use another key for each request."""
 
     code = "exists"
 
 
 class NeedsApproval(Refused):
-    """A person must say yes first. Nothing was changed; the question waits as `review`."""
+    """A person must approve it first. Nothing was changed; `review` is the pending review."""
 
     code = "permission"
 
@@ -101,9 +101,9 @@ class NeedsApproval(Refused):
 
 
 class NotApproved(Refused):
-    """The policy says no, or a yes does not count. Nothing was changed; the attempt is on record.
+    """The policy refuses it, or an approval is not valid. Nothing was changed; the attempt is on record.
 
-    `why` is a word for programs; `attempt` is what is recorded.
+    `why` is a code for programs; `attempt` is the recorded body.
     """
 
     code = "permission"
@@ -114,7 +114,7 @@ class NotApproved(Refused):
 
 
 class MemoryScopeError(Refused):
-    """A scope that names nobody, or another one than what it is said of. Nothing was changed."""
+    """An invalid scope, or one that contradicts the record's own. Nothing was changed."""
 
 
 class ConsolidationRuleError(Refused):
@@ -126,7 +126,7 @@ class ConsolidationRuleError(Refused):
 
 
 class MigrationNotSupported(Refused):
-    """A plan that is not just one more column that may be empty. `reason` is a word for programs."""
+    """A plan other than a new nullable column. `reason` is a code for programs."""
 
     code = "unsupported"
 
@@ -136,7 +136,7 @@ class MigrationNotSupported(Refused):
 
 
 class UnportableCypherError(Refused):
-    """A query that does more than choose relations of a graph. Nothing was changed."""
+    """A query that does more than select relations of a graph. Nothing was changed."""
 
     code = "unsupported"
 
@@ -148,13 +148,13 @@ class NotWritable(Refused):
 
 
 class UnknownVersion(Refused):
-    """Written by a program that knows more than this one."""
+    """Written by a newer program."""
 
     code = "unsupported"
 
 
 class Closed(Refused):
-    """The object no longer stands for an open folder."""
+    """The folder of the object is no longer open."""
 
     code = "state"
 
@@ -164,15 +164,15 @@ class Moved(TallystickError):
 
 
 class Busy(TallystickError):
-    """Another writer is at it. Nothing was changed."""
+    """Another writer is active. Nothing was changed."""
 
 
 class NotWritten(Busy):
-    """The disk refused the write; it was taken back."""
+    """The disk refused the write; it was rolled back."""
 
 
 class Unfinished(TallystickError):
-    """The disk refused when a part was recorded already. That part stays; nothing is to be said a second time."""
+    """The disk refused when a part was recorded already. That part stays; do not repeat it."""
 
 
 class Damaged(TallystickError):
@@ -180,8 +180,8 @@ class Damaged(TallystickError):
 
 
 class RolledBack(Damaged):
-    """The ledger lacks what a witness saw in it."""
+    """The ledger lacks events that a witness has seen."""
 
 
 class Missing(Damaged):
-    """A stretch of the ledger is needed and not in the folder."""
+    """A needed segment of the ledger is not in the folder."""

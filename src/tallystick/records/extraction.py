@@ -1,4 +1,4 @@
-"""What an extractor reads out of an episode: a claim, how sure it is, and the words that say so."""
+"""Claims that an extractor reads from an episode: how sure they are, and the words that state them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Protocol, runtime_checkable
 
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """One claim. `start` and `end` are where in the episode's content its evidence stands."""
+    """One claim. `start` and `end` are the place of its evidence in the episode's content."""
 
     subject: str
     predicate: str
@@ -19,24 +20,23 @@ class Extracted:
     confidence: float
     start: int
     end: int
-    is_denied: bool = False  # it is said not to hold, or to hold no longer
-    instead_of: str = ""  # the object that it is said to hold in place of: "not A but B"
-    is_hedged: bool = False  # "I think", "maybe": said, but not firmly
-    valid_from: str = ""  # since when, as far as the words tell: a date, or a time in UTC
+    is_denied: bool = False  # it is said not to be true, or to be true no longer
+    instead_of: str = ""  # the object that it replaces: "not A but B"
+    is_hedged: bool = False  # "I think", "maybe"
+    valid_from: str = ""  # a date, or a time in UTC, where the words say so
     valid_to: str = ""
 
     def __post_init__(self) -> None:
         if not (self.subject and self.predicate and self.object):
-            raise Refused("a claim is of three: subject, predicate and object")
-        if isinstance(self.confidence, bool) or not 0 <= self.confidence <= 1:
-            raise Refused(f"confidence is a number from 0 to 1, not {self.confidence!r}")
+            raise Refused("a claim needs subject, predicate and object")
+        must_be_share("confidence", self.confidence)
         if not 0 <= self.start < self.end:
-            raise Refused("a claim quotes the words that say it: they stand somewhere", "required")
+            raise Refused("a claim needs the place of its words: 0 <= start < end", "required")
 
 
 @runtime_checkable
 class Extractor(Protocol):
-    """Reads claims from episodes. It proposes; what comes of it, the gate decides."""
+    """Reads claims from episodes. It only proposes: the gate decides."""
 
     @property
     def name(self) -> str: ...
@@ -46,7 +46,7 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """An episode that no delta could be made of, and why. The others are not held up by it."""
+    """An episode that no delta could be made of, and why. The others go on."""
 
     episode_id: str
     reason: str

@@ -1,18 +1,19 @@
-"""A fact: a belief as consolidation sees it. Who, what and whom, from which episodes, and since when.
+"""A fact: a belief as consolidation sees it, with its triple, its episodes and its dates.
 
-`payload` holds `subject`, `predicate` and `object` where they are known. `lineage` says which rule, which episodes and
-when, an entry for each promotion. A fact that was replaced is closed, not removed.
+`payload` has `subject`, `predicate` and `object` where they are known. `lineage` has an entry for each promotion: the
+rule, the episodes and the time. A fact that was replaced is closed, not removed.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from tallystick.records.clock import stamp
-from tallystick.records.display import Displayable
+from tallystick.records.display import Displayable, short
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_name, must_be_object, must_be_share, must_be_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,29 +30,27 @@ class Fact(Displayable):
     metadata: dict[str, Any] = field(default_factory=dict)
     valid_from: str = ""  # since when it is true in the world
     valid_to: str = ""
-    superseded_by: str = ""  # the fact that took its place
+    superseded_by: str = ""  # the fact that replaced it
     status: str = "active"
-    version: str = ""  # of the belief that it is, in a memory
-    trust: str = "human"  # how far the least trusted of its tellers is
-    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
+    version: str = ""  # id of the belief's version, in a memory
+    trust: str = "human"  # the least of its sources' trusts
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why it is withheld; empty: it is not
 
     def __post_init__(self) -> None:
-        for name in ("id", "user"):
-            if not _text(self, name):
-                raise Refused(f"a fact needs its {name}: an empty one names nobody", "name")
-        _text(self, "agent")
-        for name, kind in (("payload", dict), ("lineage", list), ("metadata", dict)):
-            if type(getattr(self, name)) is not kind:
-                raise Refused(f"a fact's {name} is a {kind.__name__}, not {type(getattr(self, name)).__name__}")
-        if isinstance(self.confidence, bool) or not 0 <= self.confidence <= 1:
-            raise Refused(f"confidence is a number from 0 to 1, not {self.confidence!r}")
+        must_be_name("id", self.id)
+        must_be_name("user", self.user)
+        must_be_text("agent", self.agent)
+        must_be_object("payload", self.payload)
+        must_be_object("metadata", self.metadata)
+        if type(self.lineage) is not list:
+            raise Refused(f"lineage must be a list, not {type(self.lineage).__name__}")
+        must_be_share("confidence", self.confidence)
         stamp(self.pinned_at)
 
     @property
     def triple(self) -> tuple[str, str, str] | tuple[()]:
         """Subject, predicate and object, if the payload has all three as text."""
-        said = tuple(self.payload.get(name) for name in ("subject", "predicate", "object"))
-        subject, predicate, value = said
+        subject, predicate, value = (self.payload.get(name) for name in ("subject", "predicate", "object"))
         if isinstance(subject, str) and isinstance(predicate, str) and isinstance(value, str):
             return subject, predicate, value
         return ()
@@ -61,22 +60,14 @@ class Fact(Displayable):
         """The ids of the episodes that it comes from, oldest first, each once."""
         return list(dict.fromkeys(name for step in self.lineage for name in step.get("source_episode_ids", ())))
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = asdict(self) | {"pinned_at": stamp(self.pinned_at)}
-        if self.withheld is None:
-            del shown["withheld"]
-        return shown
-
     def __repr__(self) -> str:
-        said = " ".join(self.triple) or str(self.payload.get("text") or self.payload)
-        said = said if len(said) <= 60 else said[:57] + "…"
-        return f"<Fact {self.id} {said!r} {self.status} {self.confidence:g}>"
+        text = short(" ".join(self.triple) or str(self.payload.get("text") or self.payload))
+        return f"<Fact {self.id} {text!r} {self.status} {self.confidence:g}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactPattern:
-    """What to look for. None is any."""
+    """A search for facts. None is any."""
 
     subject: str | None = None
     predicate: str | None = None
@@ -85,15 +76,8 @@ class FactPattern:
     agent: str | None = None
 
     def fits(self, payload: dict[str, Any]) -> bool:
-        """Whether the payload has what the pattern names, exactly."""
+        """True if the payload has exactly what the pattern names."""
         return all(
             wanted is None or payload.get(name) == wanted
             for name, wanted in (("subject", self.subject), ("predicate", self.predicate), ("object", self.object))
         )
-
-
-def _text(fact: Fact, name: str) -> str:
-    value = getattr(fact, name)
-    if type(value) is not str:
-        raise Refused(f"a fact's {name} is text, not {type(value).__name__}")
-    return value

@@ -1,12 +1,11 @@
-"""How a belief is seen as a fact: what its `views["fact"]` holds.
+"""The fact view of a belief: `views["fact"]`.
 
     {"payload": {…}, "lineage": [step, …], "metadata": {…}}
 
-A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when,
-which delta it was, and what it claimed. An event holds only the steps that are new with its version; folding
-adds those of the versions that it replaces, so that where a fact comes from, and what an erasure of an episode has to
-reach, can be read off what is held. Whatever somebody else put there (any program may revise a belief's views) is
-passed over.
+A step is one promotion: the rule, the episodes by their authors' names and by the events that recorded them, the time,
+the delta's kind, and its claim. An event holds only the steps that are new with its version; folding adds those of the
+versions that it replaces, so that the current version has the whole lineage, which an erasure of an episode needs.
+Anything else in it (any program may revise a belief's views) is ignored.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ TRIPLE = ("subject", "predicate", "object")
 
 
 def view_of(views: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The fact's part of a belief's views; empty if there is none, or none that we wrote."""
+    """The fact view among a belief's views; empty if there is none, or none that we wrote."""
     found = views.get(VIEW) if views else None
     return found if isinstance(found, dict) else {}
 
 
 def steps_in(views: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Where a fact comes from, oldest first."""
+    """The lineage of a fact, oldest first."""
     found = view_of(views).get("lineage")
     return [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
 
 
 def sources_in(views: Mapping[str, Any] | None) -> Iterator[str]:
-    """The events that recorded the episodes it comes from; the names of those that nobody told here."""
+    """The events that recorded its episodes; the names of episodes that are not in this memory."""
     yield from (source for source, _ in claims_in(views))
 
 
 def claims_in(views: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
-    """The same, each with the object that it was taken to claim; empty where a step does not say."""
+    """The sources, each with the object of its claim; empty where a step does not have it."""
     for step in steps_in(views):
         value, sources = step.get("object"), step.get("sources") or step.get("source_episode_ids")
         if isinstance(sources, list):
-            said = value if isinstance(value, str) else ""
-            yield from ((source, said) for source in sources if isinstance(source, str))
+            claimed = value if isinstance(value, str) else ""
+            yield from ((source, claimed) for source in sources if isinstance(source, str))
 
 
 def has_claimed(views: Mapping[str, Any] | None, source: str, triple: tuple[str, ...]) -> bool:
-    """Whether one of its steps took that claim from that episode, whatever the fact says now."""
+    """True if one of its steps took that claim from that episode, whatever the fact says now."""
     return any(
         tuple(step.get(name) for name in TRIPLE) == triple and source in (step.get("sources") or ())
         for step in steps_in(views)
@@ -63,7 +62,7 @@ def has_claimed(views: Mapping[str, Any] | None, source: str, triple: tuple[str,
 
 
 def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """The views of a version that takes the place of others: where they come from, it comes from too."""
+    """The views of a version that replaces others, with their lineage added."""
     own = steps_in(views)
     mine = set(map(_bytes, own))
     taken = {key: step for each in before for step in steps_in(each) if (key := _bytes(step)) not in mine}
@@ -73,7 +72,7 @@ def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) 
 
 
 def trimmed(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """The same, as an event says it: without the steps that are known of what it replaces."""
+    """The views as an event records them: without the steps of the versions that it replaces."""
     own = steps_in(views)
     known = {_bytes(step) for each in before for step in steps_in(each)} if own else set[bytes]()
     kept = [step for step in own if _bytes(step) not in known]
@@ -88,12 +87,12 @@ def _bytes(step: dict[str, Any]) -> bytes:
 
 
 def reason_of(kind: str, rule: str) -> str:
-    """Why a version is there, if a delta made it."""
+    """The reason of a version that a delta made."""
     return f"{kind} by rule {rule}"
 
 
 def step_of(delta: Delta, sources: Iterable[str]) -> dict[str, Any]:
-    """One promotion, as the ledger keeps it."""
+    """One promotion, as the ledger records it."""
     step = {
         "kind": delta.kind, "rule_id": delta.rule_id, "source_episode_ids": list(delta.source_episode_ids),
         "sources": list(sources), "promotion_ts": stamp(delta.promotion_ts), "confidence": delta.confidence,
@@ -102,7 +101,7 @@ def step_of(delta: Delta, sources: Iterable[str]) -> dict[str, Any]:
 
 
 def triple_of(payload: Mapping[str, Any]) -> tuple[str, str, str] | tuple[()]:
-    """Subject, predicate and object, if a payload has all three in words."""
+    """Subject, predicate and object, if a payload has all three as text."""
     subject, predicate, value = (payload.get(name) for name in TRIPLE)
     if isinstance(subject, str) and isinstance(predicate, str) and isinstance(value, str):
         return (subject, predicate, value) if subject and predicate and value else ()
@@ -110,21 +109,21 @@ def triple_of(payload: Mapping[str, Any]) -> tuple[str, str, str] | tuple[()]:
 
 
 def text_of(payload: Mapping[str, Any]) -> str:
-    """A fact in words: its payload's own, else its triple. Empty if there are none."""
+    """A fact as text: its payload's own, else its triple. Empty if there is none."""
     for name in ("text", "content"):
-        if isinstance(said := payload.get(name), str) and said.strip():
-            return said
+        if isinstance(text := payload.get(name), str) and text.strip():
+            return text
     return " ".join(triple_of(payload)).replace("_", " ")
 
 
 def fact_of(belief: Belief, *, superseded_by: str = "", until: str = "") -> Fact:
-    """A belief, seen as a fact. `until` and `superseded_by` tell of a version that was replaced."""
+    """The fact of a belief. `until` and `superseded_by` are for a version that was replaced."""
     view = view_of(belief.views)
     payload, metadata = view.get("payload"), view.get("metadata")
-    said = payload if isinstance(payload, dict) else {"text": belief.text} if belief.text else {}
+    own = payload if isinstance(payload, dict) else {"text": belief.text} if belief.text else {}
     return Fact(
         id=belief.key, user=belief.user, agent=belief.agent,
-        payload={**said, **dict(zip(TRIPLE, belief.triple, strict=False))}, lineage=steps_in(belief.views),
+        payload={**own, **dict(zip(TRIPLE, belief.triple, strict=False))}, lineage=steps_in(belief.views),
         confidence=belief.confidence, pinned_at=datetime.fromisoformat(belief.at),
         metadata=metadata if isinstance(metadata, dict) else {}, valid_from=belief.valid_from,
         valid_to=until or belief.valid_to, superseded_by=superseded_by,

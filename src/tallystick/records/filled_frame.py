@@ -1,13 +1,12 @@
-"""A frame that was filled: the text for a prompt, what it shows, and what was left out and why.
+"""A filled frame: the text for a prompt, the hits in it, and what was left out and why.
 
-The text is within the budget, or empty. Whatever was found and is not in it stands in `dropped` with the reason: all
-that was guaranteed, and of the rest the best; how many more there were is said.
+The text is within the budget, or empty. Whatever was found and is not in it is in `dropped` with the reason: all that
+was guaranteed, and the best of the rest; `more` counts the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
@@ -15,19 +14,15 @@ from tallystick.records.hit import Hit
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
-    """A memory that was found and is not shown by itself."""
+class Dropped(Displayable):
+    """A memory that was found and is not in the text by itself."""
 
     id: str
     text: str  # shortened
     why: str
     guaranteed: bool = False
-    tokens: int = 0  # what its line would have taken
-    said_by: str = ""  # the hit that says the same in its stead
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return asdict(self)
+    tokens: int = 0  # of its line
+    said_by: str = ""  # the hit that states the same
 
     def __repr__(self) -> str:
         return f"<Dropped {self.id} {self.text!r}: {self.why}>"
@@ -35,35 +30,28 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class FilledFrame(Displayable):
-    """What an agent puts into its prompt. Nothing to show is an empty text, without a heading."""
+    """The text for an agent's prompt. Without hits it is empty, without a heading."""
+
+    derived = ("is_whole",)
 
     frame: str
     question: str
     text: str
-    hits: tuple[Hit, ...] = ()  # what is shown, in order
+    hits: tuple[Hit, ...] = ()  # in order
     dropped: tuple[Dropped, ...] = ()
     used: int = 0
     budget: int = 0
-    receipt: str = ""  # the receipt that was left, if one was
-    more: int = 0  # what would be shown too, and is neither here nor named in `dropped`, because it is so much
+    receipt: str = ""  # its receipt, if one was recorded
+    more: int = 0  # the number of those that are neither in `hits` nor in `dropped`
 
     def __post_init__(self) -> None:
         if self.text and self.used > self.budget:
-            raise Refused(f"a frame of {self.used} tokens is over its budget of {self.budget}")
+            raise Refused(f"the frame has {self.used} tokens, over its budget of {self.budget}")
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that is guaranteed is said, by itself or by another guaranteed one that says the same."""
+        """True if everything guaranteed is in the text, by itself or in another hit that states the same."""
         return not any(each.guaranteed and not each.said_by for each in self.dropped)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "frame": self.frame, "question": self.question, "text": self.text,
-            "hits": [hit.to_dict() for hit in self.hits], "dropped": [each.to_dict() for each in self.dropped],
-            "used": self.used, "budget": self.budget, "is_whole": self.is_whole, "receipt": self.receipt,
-            "more": self.more,
-        }  # fmt: skip
 
     def __str__(self) -> str:
         return self.text

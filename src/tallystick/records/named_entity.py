@@ -1,15 +1,16 @@
-"""Somebody or something by the name that a program gave it, what was noted of it, and how two of them are related."""
+"""Named entities: the name that a program gave, its observations, and relations between two of them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.records.display import Displayable, html_of, plain
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_text
 
 _LONE = re.compile("[\ud800-\udfff]")
 LONGEST = 1000  # characters of a name, of a kind, of a relation
@@ -17,7 +18,7 @@ LONGEST = 1000  # characters of a name, of a kind, of a relation
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity(Displayable):
-    """Who or what is known, under a name that is kept as it was given."""
+    """An entity under the name that was given, verbatim."""
 
     name: str
     kind: str = ""
@@ -29,13 +30,10 @@ class NamedEntity(Displayable):
         for said in self.observations:
             must_say_something(said)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "observations": list(self.observations)}
-
 
 @dataclass(frozen=True, slots=True)
 class Relation(Displayable):
-    """That one entity has something to do with another: `source` `kind` `target`, each as it was given."""
+    """A relation between two entities: `source` `kind` `target`, each verbatim."""
 
     source: str
     kind: str
@@ -50,39 +48,35 @@ class Relation(Displayable):
     def triple(self) -> tuple[str, str, str]:
         return self.source, self.kind, self.target
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def is_name(said: object) -> bool:
-    """Whether something can go by that."""
+    """True if it can be a name."""
     return isinstance(said, str) and bool(said.strip()) and len(said) <= LONGEST and not _LONE.search(said)
 
 
 def must_be_name(what: str, name: object) -> None:
     must_be_label(f"the name of {what}", name)
     if not str(name).strip():
-        raise Refused(f"{what} needs a name; an empty one names nothing", "name")
+        raise Refused(f"{what} needs a name; it must not be empty", "name")
 
 
 def must_be_label(what: str, said: object) -> None:
-    if not isinstance(said, str):
-        raise Refused(f"{what} is text, not {type(said).__name__}")
-    if _LONE.search(said):
+    must_be_text(what, said)
+    text = str(said)
+    if _LONE.search(text):
         raise Refused(f"{what} cannot be written: it holds a lone surrogate", "text")
-    if len(said) > LONGEST:
-        raise Refused(f"{what} has {len(said):,} characters, and {LONGEST:,} is the limit; observe the rest", "size")
+    if len(text) > LONGEST:
+        raise Refused(f"{what} has {len(text):,} characters; {LONGEST:,} is the limit; observe the rest", "size")
 
 
 def must_say_something(said: object) -> None:
-    if not isinstance(said, str):
-        raise Refused(f"an observation is text, not {type(said).__name__}")
-    if not said.strip():
-        raise Refused("an observation says something; leave the empty one out", "required")
+    must_be_text("an observation", said)
+    if not str(said).strip():
+        raise Refused("an observation must not be empty; leave it out", "required")
 
 
 class ProposedMerge(NamedTuple):
-    """Somebody thinks that two nodes are the same thing, and a person has not said yet whether they are."""
+    """A pending proposal that two nodes are the same thing."""
 
     node: str
     into: str
@@ -95,7 +89,7 @@ class ProposedMerge(NamedTuple):
         return {**self._asdict(), "reasons": list(self.reasons)}
 
     def text(self) -> str:
-        """As a table holds it; `read` gives it back."""
+        """The column value, which `read` reads."""
         return orjson.dumps(tuple(self)).decode()
 
     @classmethod
@@ -108,7 +102,7 @@ class ProposedMerge(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Entities and relations, each in the order in which they became known."""
+    """Entities and relations, each oldest first."""
 
     entities: list[NamedEntity]
     relations: list[Relation]

@@ -1,4 +1,4 @@
-"""What a recall answers: hits, the best first; or that nothing fits, and what came nearest."""
+"""The result of a recall: hits, the best first; or none, and the closest."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from tallystick.records.hit import Hit
 
 @dataclass(frozen=True, slots=True)
 class NearMiss(Displayable):
-    """A memory that was looked at and is no hit, and why not."""
+    """A candidate that is not a hit, and why not."""
 
     hit: Hit
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"hit": self.hit.to_dict(), "why": self.why}
-
 
 class RecallResult(list[Hit]):
-    """The hits of one recall, as a list. If nothing fits it is empty, and `nearest` says what came closest."""
+    """The hits of one recall, as a list. If nothing fits it is empty, and `nearest` has the closest."""
 
     def __init__(
         self, hits: Iterable[Hit] = (), *, question: str = "", fit: float = 0.0, floor: float = 0.0,
@@ -30,16 +27,16 @@ class RecallResult(list[Hit]):
     ) -> None:  # fmt: skip
         super().__init__(hits)
         self.question, self.frame = question, frame
-        self.fit = fit  # how likely the best candidate answers at all, from 0 to 1
+        self.fit = fit  # the probability that the best candidate answers, from 0 to 1
         self.floor = floor  # below which nothing is served
         self.nearest = tuple(nearest)  # if nothing fits
-        self.nearly = tuple(nearly)  # if the reasons were asked for
-        self.served = tuple(served)  # the source of each hit, by the id that the ledger knows
-        self.receipt = ""  # the receipt that was left, if one was
+        self.nearly = tuple(nearly)  # if reasons were requested
+        self.served = tuple(served)  # the source of each hit, by its id in the ledger
+        self.receipt = ""  # its receipt, if one was recorded
 
     @property
     def nothing_fits(self) -> bool:
-        """Whether something was found, and none of it fits."""
+        """True if something was found and none of it fits."""
         return not self and bool(self.nearest)
 
     def _repr_html_(self) -> str:
@@ -47,7 +44,7 @@ class RecallResult(list[Hit]):
         return f"<p>Nothing fits. Nearest:</p>{found}" if self.nothing_fits else found
 
     def to_dict(self) -> dict[str, Any]:
-        """All there is, for printing or sending."""
+        """All fields, for printing or sending."""
         return {
             "question": self.question, "frame": self.frame, "fit": self.fit, "floor": self.floor,
             "hits": [hit.to_dict() for hit in self], "nearest": [hit.to_dict() for hit in self.nearest],
@@ -57,23 +54,23 @@ class RecallResult(list[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Replayed(Displayable):
-    """A recorded answer beside the same question put again at the same place of the ledger."""
+    """A recorded answer, and the answer to the same question at the same place of the ledger."""
 
     receipt: str
-    question: str  # empty if it was not kept: then nothing could be put again
-    served: tuple[Hit | str, ...]  # as recorded; the id alone where the words are gone
+    question: str  # empty if it was not kept: then nothing was repeated
+    served: tuple[Hit | str, ...]  # as recorded; the id alone where it is erased
     again: tuple[Hit, ...]
     differs: tuple[str, ...]  # what differs, a line each; empty: the answer is the same
-    notes: tuple[str, ...]  # what cannot be as it was then
-    was_put: bool = True  # False: there was no question to put again
+    notes: tuple[str, ...]  # what cannot be repeated
+    was_put: bool = True  # False: there was no question to repeat
 
     @property
     def is_the_same(self) -> bool:
-        """Whether it was put again, and answered alike."""
+        """True if it was repeated with the same answer."""
         return self.was_put and not self.differs
 
     def to_dict(self) -> dict[str, Any]:
-        """All there is, for printing or sending."""
+        """All fields, for printing or sending."""
         return {
             "receipt": self.receipt, "question": self.question, "is_the_same": self.is_the_same,
             "served": [each if isinstance(each, str) else each.to_dict() for each in self.served],

@@ -1,6 +1,6 @@
-"""A scope: whose something is. User, session and agent, compared exactly as they are written.
+"""A scope: user, session and agent, compared exactly.
 
-The key is for display and for the documented index, never for comparing: its parts are escaped, so that no id can end
+The key is for display and for the documented index, never for comparison: its parts are escaped, so that no id can end
 one part and begin another.
 """
 
@@ -12,7 +12,7 @@ from tallystick.records.errors import MemoryScopeError
 
 
 class Scope(NamedTuple):
-    """`session` and `agent` are empty where nobody named one."""
+    """A scope. `session` and `agent` are empty where none was given."""
 
     user: str
     session: str = ""
@@ -25,14 +25,14 @@ class Scope(NamedTuple):
 
 
 def checked(**parts: object) -> None:
-    """Refused, if one of the parts that were given is not a name. None is a part that is left open."""
+    """Refuse a part that is not a name. None means any."""
     for name, value in parts.items():
         if value is None:
             continue
         if type(value) is not str:
-            raise MemoryScopeError(f"{name} is text, not {type(value).__name__}")
+            raise MemoryScopeError(f"{name} must be a string, not {type(value).__name__}")
         if not value:
-            raise MemoryScopeError(f"an empty {name} is nobody's; leave it out to mean any, or give it a name")
+            raise MemoryScopeError(f"{name} must not be empty; leave it out to mean any")
 
 
 def _escaped(part: str) -> str:

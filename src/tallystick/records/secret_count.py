@@ -1,4 +1,4 @@
-"""How masked secrets are counted, in words."""
+"""Masked secrets, counted in words."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How memories are related, because somebody said so, folded from events.
+"""The stated relations between memories, folded from events.
 
     relation.put/1   {"user": …, "ids": [one, other], "relation"?: …, "path"?: …}
 
-"One, relation, other": the words are read in that order. Ids are a belief's first version's or an episode's event's, so
-that a relation outlives a revision. Two memories have one relation on a path: saying it again replaces the words, in
-whichever order they are named, and without any it is taken back. The words go with either of the two. What a program
-says that is kept out of recall is on record, and counts for nothing.
+"One, relation, other": the words are read in that order. An id is that of a belief's first version or an episode's
+event, so that a relation outlives a revision. Two memories have one relation on a path: stating it again replaces it,
+in either order, and an empty one removes it. It is erased with either of the two. A relation by a quarantined program
+is on record, and has no effect.
 """
 
 from __future__ import annotations
@@ -19,71 +19,57 @@ from tallystick.records.operations import ERASE, RELATION_PUT
 from tallystick.records.policy import DEFAULT
 from tallystick.records.relation import Related
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 
-_Key = tuple[str, str, str, str]  # whose, on which path, and the two, the smaller id first
+_Key = tuple[str, str, str, str]  # user, path, and the two ids, the smaller first
 
 
-class Relations(Transactional):
-    """Which memories are related, and how."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Relations(Part):
+    """The relations between two memories."""
 
     def clear(self) -> None:
         self._related: dict[_Key, Related] = {}
 
-    def knows(self, op: str) -> bool:
-        return op == RELATION_PUT
-
-    def apply(self, event: Event) -> None:
-        body = event.body
-        if body is None:
+    @follows(RELATION_PUT)
+    def _relate(self, event: Event, body: dict[str, Any]) -> None:
+        trust = body.get(WRITER_TRUST, "human")
+        if trust in DEFAULT.quarantined:
             return
-        if event.op == RELATION_PUT:
-            trust = body.get(WRITER_TRUST, "human")
-            if trust not in DEFAULT.quarantined:
-                self._relate(event, body, trust)
-        elif event.op == ERASE and self._related:
-            gone = set(body.get("ids", ()))
-            for key, each in list(self._related.items()):
-                if not gone.isdisjoint((*each.ids, each.event)):
-                    self._drop(self._related, key)
-
-    def _relate(self, event: Event, body: dict[str, Any], trust: str) -> None:
         one, other = body["ids"]
         user, path, relation = body["user"], body.get("path", ""), body.get("relation", "")
         key = _key(user, path, one, other)
         if relation:
-            said = trust, event.by, event.seq, event.ts, event.id
-            self._set(self._related, key, Related(user, path, (one, other), relation, *said))
+            by = trust, event.by, event.seq, event.ts, event.id
+            self._set(self._related, key, Related(user, path, (one, other), relation, *by))
         else:
             self._drop(self._related, key)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    @follows(ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        gone = set(body.get("ids", ()))
+        for key, each in list(self._related.items()):
+            if not gone.isdisjoint((*each.ids, each.event)):
+                self._drop(self._related, key)
 
     def find(self, user: str, path: str, one: str, other: str) -> Related | None:
-        """The relation of two memories that was said on a path."""
+        """The relation of two memories on a path."""
         return self._related.get(_key(user, path, one, other))
 
     def of(self, name: str, user: str, paths: Iterable[str]) -> list[Related]:
-        """The relations of one memory that were said on these paths; of two memories, what the first of them says."""
+        """The relations of one memory on these paths; of the same two memories, that of the first path."""
         found: dict[tuple[str, str], Related] = {}
         for path in paths:
-            for said in self.on(user, path):
-                if name in said.ids:
-                    found.setdefault((min(said.ids), max(said.ids)), said)
+            for each in self.on(user, path):
+                if name in each.ids:
+                    found.setdefault((min(each.ids), max(each.ids)), each)
         return list(found.values())
 
     def on(self, user: str, path: str) -> list[Related]:
-        """Every relation that was said on a path, in order."""
+        """Every relation on a path, in order."""
         return [each for each in self.all() if (each.user, each.path) == (user, path)]
 
     def all(self) -> list[Related]:
         return sorted(self._related.values(), key=lambda each: each.seq)
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
         return {"related": [asdict(each) for each in self._related.values()]}

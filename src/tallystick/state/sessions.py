@@ -1,4 +1,4 @@
-"""Working sessions and the clock of active hours; frames and configuration, which are the memory's own.
+"""Working sessions and the clock of active hours; the memory's frames and settings.
 
 Memory ages by use, not by the calendar: the clock counts the hours in which someone worked. Only events move it, so it
 is the same after a crash and after a rebuild, and it never goes back. While a working session is open, each event of
@@ -7,7 +7,7 @@ an event that comes a week later does not add a week. Its own end adds the time 
 whoever ends a session knows that it went on, and a clock that is years ahead does not. A clock that was set back adds
 nothing until it has caught up; where the ledger records that it was wrong, time counts from there on.
 
-One session is open at a time. Starting another ends the one before where it was last heard.
+One session is open at a time. Starting another ends the one before at its last event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tallystick.records.operations import (
     SESSION_END,
     SESSION_START,
 )
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -37,16 +37,16 @@ class ActiveHours(NamedTuple):
     hours: float = 0.0
     session: str = ""
     by: str = ""  # who works
-    last: str = ""  # when the session was last heard
+    last: str = ""  # the time of its last event
 
     def after(self, event: Event) -> ActiveHours:
         """The clock after `event`."""
-        if event.op == SESSION_START:  # one whose name was erased began all the same
+        if event.op == SESSION_START:  # also an erased one
             name = str(event.body["session"]) if event.body is not None else event.id
             return ActiveHours(self.hours, name, event.by, event.ts)
-        if not self.session or event.op in (IMPORT_TAKE, IMPORT_DONE):  # moving in is no work on what is remembered
+        if not self.session or event.op in (IMPORT_TAKE, IMPORT_DONE):  # an import is not work
             return self
-        if event.op == TIME:  # a clock was wrong: nothing can be told of the time until then
+        if event.op == TIME:  # a clock was wrong: the time until then is unknown
             return self._replace(last=event.ts)
         if event.op == SESSION_END:
             if event.body is not None and event.body["session"] != self.session:
@@ -59,20 +59,16 @@ class ActiveHours(NamedTuple):
 
 
 def hours_between(before: str, after: str) -> float:
-    """Never less than nothing, where the clock was set back."""
+    """The hours between two times; 0, where the clock was set back."""
     passed = datetime.fromisoformat(after) - datetime.fromisoformat(before)
     return max(passed.total_seconds() / 3600, 0.0)
 
 
-class Work(Transactional):
-    """The clock, and the frames and settings that were recorded."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Work(Part):
+    """The clock, and the recorded frames and settings."""
 
     def clear(self) -> None:
-        self._clock: dict[str, ActiveHours] = {"now": ActiveHours()}
+        self._clock = {"now": ActiveHours()}
         self.frames: dict[str, dict[str, Any]] = {}
         self.config: dict[str, str] = {}
 
@@ -80,23 +76,28 @@ class Work(Transactional):
     def clock(self) -> ActiveHours:
         return self._clock["now"]
 
-    def knows(self, op: str) -> bool:
-        return op in (SESSION_START, SESSION_END, FRAME_PUT, FRAME_DROP, CONFIG_SET)
+    @follows(SESSION_START, SESSION_END)
+    def _work(self, event: Event, body: dict[str, Any]) -> None:
+        """Every event moves the clock: see `apply`."""
 
     def apply(self, event: Event) -> None:
-        before = self._clock["now"]
-        if before.session or event.op == SESSION_START:
-            self._set(self._clock, "now", before.after(event))
-        body = event.body
-        if body is None:
-            return
-        if event.op == FRAME_PUT:
-            self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
-        elif event.op == FRAME_DROP:
-            self._drop(self.frames, body["name"])
-        elif event.op == CONFIG_SET and body["value"] is None:
+        if self.clock.session or event.op == SESSION_START:
+            self._set(self._clock, "now", self.clock.after(event))
+        super().apply(event)
+
+    @follows(FRAME_PUT)
+    def _put_frame(self, event: Event, body: dict[str, Any]) -> None:
+        self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
+
+    @follows(FRAME_DROP)
+    def _drop_frame(self, _: Event, body: dict[str, Any]) -> None:
+        self._drop(self.frames, body["name"])
+
+    @follows(CONFIG_SET)
+    def _configure(self, _: Event, body: dict[str, Any]) -> None:
+        if body["value"] is None:
             self._drop(self.config, body["key"])
-        elif event.op == CONFIG_SET:
+        else:
             self._set(self.config, body["key"], body["value"])
 
     def dump(self) -> dict[str, Any]:

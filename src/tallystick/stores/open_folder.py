@@ -26,8 +26,8 @@ from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
 from tallystick.state.beliefs import Beliefs
+from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
-from tallystick.state.reasons import dependents, why
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 

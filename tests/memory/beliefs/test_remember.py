@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, Refused
-from tallystick.records.remember_result import RememberResult
+from tallystick.records.belief import RememberResult
 from tests.growth import seconds
 
 

@@ -113,7 +113,7 @@ def test_an_echo_of_what_waits_for_a_yes_waits_too(doors):
 
     assert (told.trust, held.trust) == ("web", "web")
     assert doors["me"].recall("bank number") == []
-    assert "it repeats what is kept out of recall" in doors["me"].reviews.waiting()[-1].why
+    assert "it repeats a quarantined statement" in doors["me"].reviews.waiting()[-1].why
 
 
 def test_an_echo_of_what_a_person_rejected_waits_too(doors):

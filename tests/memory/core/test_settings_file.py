@@ -47,7 +47,7 @@ POLICY = {
     "a number too large": (
         f"[[policy.rules]]\nthen = 'review'\nconfidence = [0, {10**400}]", "policy.rules[1].confidence is",
     ),
-    "a long word": (f"[[policy.rules]]\nthen = '{'x' * 90_000}'", "policy.rules[1]: then is one of"),
+    "a long word": (f"[[policy.rules]]\nthen = '{'x' * 90_000}'", "policy.rules[1]: then must be one of"),
 }  # fmt: skip
 
 

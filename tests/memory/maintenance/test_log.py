@@ -8,8 +8,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.records.errors import Damaged, Refused
-from tallystick.records.event import Event
-from tallystick.records.log import LogPage
+from tallystick.records.event import Event, LogPage
 
 
 @pytest.fixture

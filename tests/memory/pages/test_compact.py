@@ -10,8 +10,8 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.pages.compact import Compactor
-from tallystick.records.compaction import Compaction
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.page import Compaction
 from tests.refusals import refuses
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."

@@ -101,8 +101,8 @@ def test_what_proves_wrong_on_a_branch_weakens_what_rests_on_it_only_there_and_b
     }  # fmt: skip
     assert held(memory) == before
     assert memory.on("b").show("sensor").status == "invalidated"
-    assert "sensor is no longer held (it was broken)" in str(memory.on("b").why("cold"))
-    assert "no longer held" not in str(memory.why("cold"))
+    assert "sensor is no longer believed (it was broken)" in str(memory.on("b").why("cold"))
+    assert "no longer believed" not in str(memory.why("cold"))
     assert {belief.key for belief in memory.dependents("sensor")} == {"cold"}
     assert {belief.key for belief in memory.on("c").dependents("sensor")} == {"cold", "coat", "hat"}
 

@@ -9,7 +9,7 @@ import pytest
 from tallystick import Memory
 from tallystick.records.belief import Belief
 from tallystick.records.errors import NeedsApproval
-from tallystick.records.path_merge import Merged
+from tallystick.records.path import Merged
 from tests.refusals import refuses
 
 Door = Callable[..., Memory]
@@ -163,7 +163,7 @@ def test_what_proved_wrong_on_a_branch_takes_its_consequences_along(memory: Memo
     memory.paths.merge("b")
 
     assert memory.show("cold").confidence == 0.4
-    assert "weakened: sensor is no longer held (merged from a path: broken)" in str(memory.why("cold"))
+    assert "weakened: sensor is no longer believed (merged from a path: broken)" in str(memory.why("cold"))
 
 
 def conflicting(memory: Memory) -> None:
@@ -210,7 +210,7 @@ def test_conflicts_are_told_before_and_nothing_is_changed_by_looking(memory: Mem
     changed = found["changed"]
     assert (changed.ours.text, changed.theirs.text, changed.why) == ("green tea", "coffee", "both sides changed it")
     assert changed.base == memory.history("changed")[0].belief.id
-    assert found["key"].why == "both sides said something under this key"
+    assert found["key"].why == "both sides stated something under this key"
     assert found["home-Bergen"].ours.key == "home-Oslo"
     assert (found["forgotten"].ours.status, found["key"].base) == ("tombstone", "")
     looked = memory.paths.preview("b")
@@ -334,7 +334,7 @@ def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_throu
     assert (memory.show("new").trust, memory.paths.get("b").state) == ("agent", "merged")
     [review] = memory.reviews
     assert [review.id] == list(done.reviews)
-    assert "agent asks, and it would change what has the trust of human" in review.why
+    assert "it would change what has the trust human, and agent asks" in review.why
     memory.reviews.approve(review.id)
     assert memory.show("a").text == "coffee"
 

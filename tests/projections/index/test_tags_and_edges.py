@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.records.edge import Edge
+from tallystick.records.block import Edge
 from tallystick.records.errors import Refused
 from tallystick.stores.elfmem.models import block_tags, contradictions, edges
 from tests.projections.index.doors import SyncDoor
@@ -128,7 +128,7 @@ def test_an_edge_to_a_block_that_is_not_there_is_an_integrity_error(abc):
 
 @pytest.mark.parametrize(
     ("pair", "says"),
-    [(("b", "a"), "the smaller id first: 'a', 'b'"), (("a", "a"), "joins two blocks"), (("", "a"), "names something")],
+    [(("b", "a"), "the smaller id first: 'a', 'b'"), (("a", "a"), "needs two blocks"), (("", "a"), "names something")],
 )
 def test_an_edge_in_the_wrong_order_or_to_itself_is_refused(abc, pair, says):
     with pytest.raises(Refused, match=says) as told:

@@ -27,15 +27,15 @@ def store(tmp_path: Path) -> ChronoStore:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (ChronoRecord(id=""), "needs a key"),
+        (ChronoRecord(id=""), "key must not be empty"),
         (ChronoRecord(id="X", confidence=7.5), "from 0 to 1, not 7.5"),
         (ChronoRecord(id="X", confidence=-0.1), "from 0 to 1"),
         (ChronoRecord(id="X", confidence=float("nan")), "from 0 to 1, not nan"),
         (ChronoRecord(id="X", confidence=True), "from 0 to 1"),
         (ChronoRecord(id="X", confidence="0.5"), "from 0 to 1"),  # type: ignore[arg-type]
-        (ChronoRecord(id="X", status=""), "a text such as active"),
+        (ChronoRecord(id="X", status=""), "a string such as active"),
         (ChronoRecord(id="X", status=None), "not None"),  # type: ignore[arg-type]
-        (ChronoRecord(id="X", label=3), "text, not int"),  # type: ignore[arg-type]
+        (ChronoRecord(id="X", label=3), "a string, not int"),  # type: ignore[arg-type]
         (ChronoRecord(id="X", evidence="NIST"), "write \\['NIST'\\]"),  # type: ignore[arg-type]
         (ChronoRecord(id="X", data={"x": float("inf")}), "finite"),
         (ChronoRecord(id="X", data={"x": 2**70}), "cannot be written"),
@@ -239,7 +239,7 @@ def test_the_chain_of_reasons_can_be_read(tower: ChronoStore) -> None:
 
     assert [r.id for r in tower.dependents("ground")] == ["left", "right", "attic", "roof"]
     reasons = str(tower.why("roof"))
-    assert "weakened: ground is no longer held (the scale was off by 2 g), through left" in reasons
+    assert "weakened: ground is no longer believed (the scale was off by 2 g), through left" in reasons
     assert "the scale was calibrated (invalidated, 1)" in reasons
 
 

@@ -336,9 +336,9 @@ def test_an_action_on_a_path_stands_on_it(runtime):
         ("reinforce", ["n"], {"amount": True}, "amount"), ("reinforce", ["n"], {"amount": 1.1}, "amount"),
         ("compact", ["nowhere"], {}, "nowhere"), ("compact", ["main"], {"summary_ids": ["gone"]}, "gone"),
         ("compact", ["main"], {"summary_ids": 7}, "list of names"), ("compact", ["main", "n"], {}, "one path"),
-        ("archive", ["n"], {"status": "active"}, "no 'status' to change"), ("erase", ["n"], {}, "not known"),
-        ("archive", [], {}, "names what it acts on"), ("archive", "n", {}, "list of names"),
-        ("archive", ["n", "n"], {}, "each thing once"),
+        ("archive", ["n"], {"status": "active"}, "no 'status' to change"), ("erase", ["n"], {}, "not 'erase'"),
+        ("archive", [], {}, "needs subject_ids"), ("archive", "n", {}, "list of names"),
+        ("archive", ["n", "n"], {}, "each subject once"),
         ("reinforce", ["n"], {"amount": float("nan")}, "cannot be written"),
     ],
 )  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_held_action_is_one_line_with_the_way_out_and_changes_nothing(tallysti
     [review] = tallystick("review", "--json").json
 
     assert (done.status, done.out) == (1, "")
-    start = rf"tallystick: \w+ {before['id'][-6:]} needs a person's yes: "
+    start = rf"tallystick: \w+ {before['id'][-6:]} needs approval: "
     way_out = f"`tallystick review {review['id']}`\n"
     assert re.fullmatch(start + ".*" + way_out, done.err)
     assert tallystick("show", "k", "--json").json == before
@@ -181,7 +181,7 @@ def test_an_unknown_review_and_another_users_are_not_found(tallystick, asked):
     for args in (["nobody"], ["nobody", "--approve"], [asked, "--user", "bea"], [asked, "--approve", "--user", "bea"]):
         done = tallystick("review", *args)
         assert (done.status, done.out) == (1, "")
-        assert "there is no review" in done.err
+        assert "no review named" in done.err
     assert len(tallystick("review", "--json").json) == 1
 
 

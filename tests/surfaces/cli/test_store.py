@@ -110,17 +110,17 @@ def test_a_dry_run_changes_no_byte(store, notes, home):
 
 BAD_FILES = [
     (b"", "is empty"), (b" \n", "is empty"), (b"[]", "an object, not list"), (b"nonsense", "not JSON"),
-    (b'{"nodes": [', "not JSON"), (b'{"nodes":[]}', "says its schema_version"),
-    (b'{"schema_version":2,"nodes":[]}', "schema version 2 is not known"),
+    (b'{"nodes": [', "not JSON"), (b'{"nodes":[]}', "needs a schema_version"),
+    (b'{"schema_version":2,"nodes":[]}', "unknown schema version 2"),
     (b'{"id":"x","kind":"fact"}', "put a single record into an envelope"),
-    (b'{"id":"","label":"x"}', "id"), (b'{"id":"x","id":"y"}', "stands twice"),
+    (b'{"id":"","label":"x"}', "id"), (b'{"id":"x","id":"y"}', "is used twice"),
     (b'{"schema_version":1,"nodes":[{"id":"a","kind":"k","weight":-1}]}', "nodes[0]"),
     (b'{"schema_version":1,"metadata":{"a":NaN}}', "neither envelope"),
     (b'{"schema_version":1,"nodes":[],"metadata":{"a":NaN}}', "not a finite number"),
     (b'{"id":"x","label":"\\ud800"}', "lone surrogate"), (b"\xff\xfe{}", "not UTF-8"),
     (b"[" * 100_000, "nested deeper"), (b'{"id":"p","x":' + b"[" * 40 + b"]" * 40 + b"}", "nested deeper"),
     (b'{"kind":"custom","at":"2026-05-18T09:00:00Z"}\n{"kind":"odd","at":"2026-05-18T09:00:00Z"}\n',
-     "bad, line 2, byte 46: no memory event: kind 'odd' is not known"),
+     "bad, line 2, byte 46: not a memory event: unknown kind 'odd'"),
     (b'{"kind":"custom","at":"2026-05-18T09:00:00Z"}\n\x00\n', "bad, line 2, byte 46: not JSON"),
     (b'{"kind":"custom","at":"noon"}\n{}\n', "bad, line 1, byte 0: not a time"),
     (b'{"kind":"custom"}\n{"kind":"custom"}\n', "at is missing"),
@@ -225,7 +225,7 @@ NO_EVENTS = [
     ({"kind": "node.put", "subject_ids": ["x"]}, "carries its node"),
     ({"kind": "node.put", "payload": {"node": TEA}}, "names what it puts"),
     ({"kind": "node.put", "subject_ids": ["x"], "payload": {"node": TEA}}, "is called 'likes-tea'"),
-    ({"kind": "node.put", "subject_ids": ["x"], "payload": {"node": {"id": "x"}}}, "no node"),
+    ({"kind": "node.put", "subject_ids": ["x"], "payload": {"node": {"id": "x"}}}, "invalid node"),
     ({"kind": "custom", "path_id": "nowhere"}, "no path 'nowhere'"),
     ({"kind": "action.applied", "subject_ids": ["likes-tea"]}, "under the gate"),
     ({"kind": "action.denied"}, "under the gate"), ({"kind": "path.compact", "path_id": "main"}, "under the gate"),
@@ -235,7 +235,7 @@ NO_EVENTS = [
      "merged of node likes-tea"),
     ({"kind": "node.put", "subject_ids": ["new"],
       "payload": {"node": {"id": "new", "kind": "fact", "properties": {"phase": "lasting"}}}}, "phase of node new"),
-    ("text", "an event is an object"), ({"kind": "custom", "colour": "red"}, "is no field"), ({}, "kind"),
+    ("text", "an event is an object"), ({"kind": "custom", "colour": "red"}, "has no field"), ({}, "kind"),
 ]  # fmt: skip
 
 
@@ -408,7 +408,7 @@ def test_an_action_without_a_yes_is_denied_and_with_it_done_once(store, yes, not
 def test_a_yes_for_another_action_for_what_has_changed_or_that_ended_does_not_count(store, yes, home):
     (home / "work/retract.json").write_text(json.dumps({**ARCHIVE, "kind": "retract"}))
     yes("retract.json")
-    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "for another action")
+    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "of another action")
     yes("archive.json", "ana", "--hours", "0.000001")
     time.sleep(0.01)
     is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "expired")
@@ -427,18 +427,19 @@ def test_a_yes_for_another_action_for_what_has_changed_or_that_ended_does_not_co
 
 @pytest.mark.parametrize("name", ["bot", "Bot", " bot ", "bo\u200bt", "ｂｏｔ"])
 def test_nobody_says_yes_to_what_they_ask_for_however_they_write_their_name(store, name):
-    is_refused(store("approve", "notes", "archive.json", "--by", name), "nobody approves what they ask for")
+    is_refused(store("approve", "notes", "archive.json", "--by", name), "cannot approve it too")
 
 
 @pytest.mark.parametrize(
     ("action", "approval", "says"),
     [
-        ("[]", "{}", "an action is an object"), ("{", "{}", "not JSON"), ('{"kind":"erase"}', "{}", "no action"),
+        ("[]", "{}", "an action is an object"), ("{", "{}", "not JSON"), ('{"kind":"erase"}', "{}", "not an action"),
         ('{"kind":"archive","subject_ids":["gone"],"by":"bot"}', None, "needs a person's yes"),
         ('{"kind":"activate","subject_ids":["gone"],"by":"bot"}', None, "there is no edge 'gone'"),
-        (json.dumps(ARCHIVE), "[]", "an approval is an object"), (json.dumps(ARCHIVE), '{"by":"ana"}', "no approval"),
+        (json.dumps(ARCHIVE), "[]", "an approval is an object"),
+        (json.dumps(ARCHIVE), '{"by":"ana"}', "not an approval"),
         (json.dumps(ARCHIVE), '{"seen":[]}', "seen is an object"),
-        (json.dumps({**ARCHIVE, "more": 1}), None, "no action"),
+        (json.dumps({**ARCHIVE, "more": 1}), None, "not an action"),
     ],
 )  # fmt: skip
 def test_what_is_no_action_or_no_yes_is_refused(store, home, action, approval, says):

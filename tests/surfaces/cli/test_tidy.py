@@ -132,7 +132,7 @@ def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallyst
 
     assert done.status == 1
     assert [line.split(":", 1)[1] for line in done.out.splitlines()] == [" Eve is away"]
-    assert "needs a person's yes" in done.err
+    assert "needs approval" in done.err
     assert "3 proposals could not be applied" in done.err
     assert (status(tallystick, "eve"), held(tallystick)) == ("tombstone", ["active"] * 5)
 

@@ -51,7 +51,7 @@ def test_since_a_moment(said):
     ("options", "says", "status"),
     [
         (["--none", "x"], "a source is named like", 1),
-        (["--usual", "mcp:x"], "is not withheld", 1),
+        (["--usual", "mcp:x"], "is not distrusted", 1),
         (["--none", "mcp:x", "--usual", "mcp:x"], "choose one of", 2),
         (["--since", "3"], "say of which source", 2),
         (["--reason", "x"], "say of which source", 2),

@@ -232,7 +232,7 @@ def test_an_unknown_name_is_not_found_and_nothing_changes(tallystick, folder, co
     done = tallystick(*command, "nobody", *(["text"] if command == ["revise"] else []))
 
     assert (done.status, done.out) == (1, "")
-    assert done.err == "tallystick: nothing is known as 'nobody'; `tallystick log` shows what is\n"
+    assert done.err == "tallystick: no belief named 'nobody'; run `tallystick log` to list them\n"
     assert (folder / "events.wal").read_bytes() == before
 
 

@@ -165,7 +165,7 @@ def test_nobody_gets_at_anothers_things_by_naming_them(story):
             done = story(*(name if word == "{}" else word for word in line.split()))
             check(done, (line, name))
             assert done.status == 1
-            assert done.err == f"tallystick: nothing is known as {name!r}; `tallystick log` shows what is\n"
+            assert done.err == f"tallystick: no belief named {name!r}; run `tallystick log` to list them\n"
     assert story("show", "hers", "--user", "bea", "--json").json["text"] == "hers"
 
 

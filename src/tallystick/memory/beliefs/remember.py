@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.beliefs.corrections import corrected
 from tallystick.memory.core.gate import Changed
-from tallystick.records.belief import Belief
+from tallystick.records.belief import CORRECTED, KNOWN, NEW, REVISED, Belief, RememberResult
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
-from tallystick.records.remember_result import CORRECTED, KNOWN, NEW, REVISED, RememberResult
 from tallystick.records.statement import USUAL_CONFIDENCE, Statement
 from tallystick.state.version import CurrentVersion
 

@@ -13,10 +13,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tallystick.decide import refusals as refusal, trust as worth
+from tallystick.decide import review_request as refusal, trust as worth
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.quarantine import quarantine
+from tallystick.decide.review_request import quarantine
 from tallystick.decide.reviews import KEPT_OUT
 from tallystick.ledger.settings_file import brief, read_toml
 from tallystick.memory.core.echo import NO_ECHO, Echo

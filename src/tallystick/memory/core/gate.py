@@ -21,7 +21,6 @@ from tallystick.decide import (
     beliefs as decide,
     erasure,
     path_actions as path_action,
-    refusals as refusal,
     review_request as asking,
     reviews as review,
     trust as worth,
@@ -29,7 +28,7 @@ from tallystick.decide import (
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate
-from tallystick.decide.quarantine import quarantine
+from tallystick.decide.review_request import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.caller import Caller, Decision, Echoes
 from tallystick.memory.core.echo import NO_ECHO, Echo
@@ -206,7 +205,7 @@ class WriteGate(Caller):
         after `approve`.
         """
         if self._is_anothers(action, approval):
-            return self._record(lambda _: refusal.refuse(self._state, action, "name"))
+            return self._record(lambda _: asking.refuse(self._state, action, "name"))
         if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
             raise Refused("build an action with `memory.action`; this one was made by hand", "permission")
         asked = self.as_said(action) if action.noun == BELIEF else action
@@ -309,9 +308,9 @@ class WriteGate(Caller):
             answer = Action(kind="answer", noun="review", user=user, by=self.by, trust=self.trust)
             if gate(self.policy, answer, ()).kind == REFUSE:
                 message = f"a review is answered by a person, and this program has the trust of {self.trust}"
-                refusal.refuse(self._state, asked.action, "approver", asked.id, message)
+                asking.refuse(self._state, asked.action, "approver", asked.id, message)
             if not self.policy.names(self.by):
-                refusal.refuse(self._state, asked.action, "approver", asked.id)
+                asking.refuse(self._state, asked.action, "approver", asked.id)
             return Cleared(decision(draw))
 
         return self._record(judged)
@@ -353,7 +352,7 @@ class WriteGate(Caller):
         action = Action(kind="forget", user=user, target=target, by=self.by, trust=self.trust)
         if held and gate(self.policy, action, every).kind != ALLOW:
             message = "the policy asks for approval of what would be put away; do it one by one instead"
-            self.record(lambda _: refusal.refuse(self._state, action, "refused", message=message))
+            self.record(lambda _: asking.refuse(self._state, action, "refused", message=message))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

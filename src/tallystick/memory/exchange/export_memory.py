@@ -31,10 +31,10 @@ from tallystick.projections.pages.rows import File
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Missing, NotApproved, NotWritten, Refused
 from tallystick.records.event import Event
-from tallystick.records.export import MARK, Exported, TakenIn
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.scope import checked
+from tallystick.records.transfer import MARK, Exported, TakenIn
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tallystick.exchange.ndjson import LONGEST, looks_like as looks_like
 from tallystick.memory.exchange.export_reader import ExportReader
 from tallystick.memory.exchange.restore_export import import_lines
-from tallystick.records.export import TakenIn
+from tallystick.records.transfer import TakenIn
 
 if TYPE_CHECKING:
     from tallystick.memory.exchange.importer import ImportRun

@@ -36,7 +36,6 @@ from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.export import TakenIn
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -58,7 +57,7 @@ from tallystick.records.operations import (
     RELATION_PUT,
 )
 from tallystick.records.policy import ALLOW, lower
-from tallystick.records.transfer import FOREIGN
+from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.episodes import gist_of
 
 

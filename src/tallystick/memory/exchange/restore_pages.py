@@ -18,7 +18,7 @@ from tallystick.memory.pages.store import PageStore
 from tallystick.projections.markdown import Page, entity_of, parse
 from tallystick.projections.pages.rows import path_of
 from tallystick.records.errors import NotFound, NotWritten, Refused
-from tallystick.records.export import TakenIn
+from tallystick.records.transfer import TakenIn
 from tallystick.stores.page_files import NoPage, PageFolder, Raced, Read
 
 _SHOWN = 60

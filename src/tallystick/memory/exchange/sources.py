@@ -19,8 +19,7 @@ from typing import IO
 from tallystick.exchange.agent_memory import INDEX
 from tallystick.memory.maintenance.ledger import is_old
 from tallystick.records.errors import NotFound, Refused
-from tallystick.records.export import MARK
-from tallystick.records.transfer import Skipped
+from tallystick.records.transfer import MARK, Skipped
 
 WHOLE = 1 << 30  # bytes of a file that has to be read as a whole
 LONGEST = 64 << 20  # bytes of a line

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.verify import Report
     from tallystick.records.progress import Progress
-    from tallystick.records.proof import ChainFile, Kept
+    from tallystick.records.status import ChainFile, Kept
     from tallystick.records.times import Span
 
 

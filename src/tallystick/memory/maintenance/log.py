@@ -15,8 +15,7 @@ from typing import Any
 import orjson
 
 from tallystick.records.errors import Refused
-from tallystick.records.event import Event
-from tallystick.records.log import LogPage
+from tallystick.records.event import Event, LogPage
 from tallystick.stores.open_folder import OpenFolder
 
 _FIRST, _MOST = 64, 8192  # events that are read at once

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.ledger.proof import Proof as Proof
 from tallystick.records.clock import stamp
-from tallystick.records.proof import ChainFile, Kept
+from tallystick.records.status import ChainFile, Kept
 
 if TYPE_CHECKING:
     from tallystick.ledger.checkpoint import CheckpointWitness, Keyring

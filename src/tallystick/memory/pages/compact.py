@@ -36,9 +36,9 @@ from tallystick.projections.pages import render
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
 from tallystick.projections.pages.rows import Entry, File, tokens_in
-from tallystick.records.compaction import Compaction
 from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
+from tallystick.records.page import Compaction
 from tallystick.records.policy import DEFAULT
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion

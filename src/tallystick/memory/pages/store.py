@@ -31,12 +31,11 @@ from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.rows import Entry, File, path_of
 from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
-from tallystick.records.compaction import Compaction
 from tallystick.records.display import display_lists
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Busy, Moved, NotFound, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
-from tallystick.records.page import NOTES, PageEntry, PageInfo, PageText, Synced
+from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 

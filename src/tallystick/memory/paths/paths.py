@@ -22,8 +22,7 @@ from tallystick.records.belief import Belief
 from tallystick.records.display import display_lists
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import REVIEW_ASK
-from tallystick.records.path import MAIN, ROOT, MemoryPath, Tree
-from tallystick.records.path_merge import REVIEW, Conflict, Merged
+from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree
 from tallystick.records.review import Action
 from tallystick.stores.open_folder import OpenFolder
 

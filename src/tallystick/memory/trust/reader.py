@@ -55,8 +55,7 @@ from tallystick.records import (
     trust,
 )
 from tallystick.records.audit import AuditLine
-from tallystick.records.belief import Belief
-from tallystick.records.compaction import Compaction
+from tallystick.records.belief import Belief, RememberResult
 from tallystick.records.display import DisplayList
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound
@@ -70,13 +69,11 @@ from tallystick.records.graph.fields import line_of
 from tallystick.records.history import Change, Why
 from tallystick.records.hit import Hit
 from tallystick.records.operations import DELTA_NOOP
-from tallystick.records.page import NOTES, PageEntry, PageInfo
-from tallystick.records.path import ABANDONED, MemoryPath, Tree
-from tallystick.records.path_merge import Conflict, Merged, without_quote
+from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo
+from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tree, without_quote
 from tallystick.records.policy import Policy
 from tallystick.records.recall import RecallResult, Replayed
 from tallystick.records.receipt import Receipt
-from tallystick.records.remember_result import RememberResult
 from tallystick.records.review import Action, Review
 from tallystick.records.rule import Consolidated, Finding
 from tallystick.stores.open_folder import OpenFolder

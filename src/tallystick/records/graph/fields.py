@@ -1,4 +1,4 @@
-"""What the fields of the graph's records have in common: how each is judged, and how a record becomes a line.
+"""Checks of the fields of graph records, and the line that a record is written as.
 
 Whatever passes here can be written and read back as it is. A refusal names the field.
 """
@@ -15,6 +15,7 @@ import orjson
 
 from tallystick.records.clock import comparable, said_time
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_object, must_be_text
 from tallystick.records.json import check, to_keep
 
 SCHEMA_VERSION = 1
@@ -24,73 +25,57 @@ RecordFields = dict[str, Any]
 _HEAVIEST = int(float_info.max)
 
 
-def line_of(told: Mapping[str, Any]) -> bytes:
+def line_of(record: Mapping[str, Any]) -> bytes:
     """A record as one line, without its newline: keys sorted, so that equal records are equal bytes."""
-    return to_keep(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))
+    return to_keep(orjson.dumps(record, option=orjson.OPT_SORT_KEYS))
 
 
-def check_record(told: object) -> None:
+def check_record(record: object) -> None:
     """Refuse what could not be written and read back, alone or within an envelope."""
     try:
-        check([[told]])  # an envelope puts two levels above it
+        check([[record]])  # an envelope puts two levels above it
     except ValueError as error:
         raise Refused(f"cannot be written: {str(error).removeprefix('[0][0]').removeprefix('.')}", "json") from None
 
 
-def put_field(record: object, name: str, value: object) -> None:
-    object.__setattr__(record, name, value)
-
-
-def must_be_text(value: object, what: str) -> None:
-    if type(value) is not str:
-        raise Refused(f"{what} is text, not {type(value).__name__}")
-
-
-def must_be_name(value: object, what: str) -> None:
-    must_be_text(value, what)
-    if not value:
-        raise Refused(f"{what} is empty: it names nothing", "name")
-
-
-def as_list(value: object, what: str) -> Iterable[Any]:
+def as_list(name: str, value: object) -> Iterable[Any]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise Refused(f"{what} is a list, not {type(value).__name__}")
+        raise Refused(f"{name} must be a list, not {type(value).__name__}")
     return value
 
 
-def as_texts(values: object, what: str) -> tuple[str, ...]:
-    found = tuple(as_list(values, what))
+def as_texts(name: str, values: object) -> tuple[str, ...]:
+    found = tuple(as_list(name, values))
     for number, value in enumerate(found):
-        if type(value) is not str:
-            raise Refused(f"{what}[{number}] is text, not {type(value).__name__}")
+        must_be_text(f"{name}[{number}]", value)
     return found
 
 
-def as_object(value: Any, what: str) -> Mapping[str, Any]:
-    if type(value) is not dict:
-        raise Refused(f"{what} is an object, not {type(value).__name__}")
-    return value
+def as_object(name: str, value: Any) -> Mapping[str, Any]:
+    must_be_object(name, value)
+    found: Mapping[str, Any] = value
+    return found
 
 
 def as_weight(value: object) -> float:
     if type(value) not in (int, float) or not 0 <= value <= _HEAVIEST:  # type: ignore[operator]
-        raise Refused(f"weight is a number from 0 on, not {ascii(value)[:40]}")
-    return float(value) + 0.0  # type: ignore[arg-type]  # minus nothing is nothing
+        raise Refused(f"weight must be a number from 0 up, not {ascii(value)[:40]}")
+    return float(value) + 0.0  # type: ignore[arg-type]  # -0.0 becomes 0.0
 
 
 def as_moment(value: date | str, what: str) -> str:
     if not isinstance(value, str | date):
-        raise Refused(f"{what} is a date or time, not {type(value).__name__}", "time")
+        raise Refused(f"{what} must be a date or time, not {type(value).__name__}", "time")
     try:
-        said = said_time(value)
-        return said if not said or is_settled(said) else comparable(said)
+        text = said_time(value)
+        return text if not text or is_settled(text) else comparable(text)
     except Refused as error:
         raise Refused(f"{what}: {error}", error.code) from None
 
 
 @lru_cache(4096)
 def is_settled(moment: str) -> bool:
-    """Whether a text is a date or time as records hold it."""
+    """True if a text is a date or time as records hold it."""
     try:
         return comparable(moment) == moment
     except Refused:

@@ -21,7 +21,7 @@ from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.compaction import Compaction
+    from tallystick.records.page import Compaction
 
 Numbered = Sequence[tuple[int, "Compaction"]]
 

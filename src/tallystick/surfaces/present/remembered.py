@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tallystick.records.belief import Belief
-from tallystick.records.remember_result import RememberResult
+from tallystick.records.belief import Belief, RememberResult
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.places import short_path
 from tallystick.surfaces.present.terminal import bold, dim, warn, width

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, or_, select, tuple_, union, union_all, update
 
+from tallystick.records.block import Edge
 from tallystick.records.clock import stamp, system_clock
-from tallystick.records.edge import Edge
 from tallystick.stores.elfmem.models import edges
 from tallystick.stores.elfmem.rows.checks import label, labels, number, pair, words
 from tallystick.stores.elfmem.rows.given import given_once, given_pairs

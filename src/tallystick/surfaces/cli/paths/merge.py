@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tallystick.records.path import shown as called
-from tallystick.records.path_merge import REVIEW, RULES
+from tallystick.records.path import REVIEW, RULES, shown as called
 from tallystick.surfaces.cli.belief_options import speaker, whose
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.command import command

@@ -13,8 +13,7 @@ from tallystick.surfaces.present.text import cells, short, shown
 from tallystick.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from tallystick.records.path import Tree
-    from tallystick.records.path_merge import Merged
+    from tallystick.records.path import Merged, Tree
 
 _NAME_ROOM = 40
 
