@@ -143,7 +143,7 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     sections = [raw.get(name, {}) for name in _SECTIONS]
     for name, section in zip(_SECTIONS, sections, strict=True):
         if not isinstance(section, dict):
-            raise Refused(f"{path}: [{name}] must be a section, in brackets on its own line, not {brief(section)}", "file")
+            raise Refused(f"{path}: [{name}] must be a section on its own line, not {brief(section)}", "file")
     ledger, recall, consolidate, pages, writer, policy, audit = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
@@ -169,7 +169,7 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
         raise Refused(f'{path}: ledger.durability must be "full" or "group", not {brief(found.durability)}', "file")
     if not isinstance(found.embedder, str):
         raise Refused(
-            f'{path}: recall.embedder must be a string such as "wordllama" or "none", not {brief(found.embedder)}', "file"
+            f'{path}: recall.embedder must be like "wordllama" or "none", not {brief(found.embedder)}', "file"
         )
     if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
         raise Refused(f"{path}: recall.floor must be a number from 0 to 1, not {brief(found.floor)}", "file")

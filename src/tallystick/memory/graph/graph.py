@@ -272,7 +272,7 @@ class GraphStore:
         if self._gate.is_free(self._gate.trust):
             return
         if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
-            raise Refused(f"node {ascii(name)[:60]} needs a person to merge it; propose it with `graph.merge`", "permission")
+            raise Refused(f"node {ascii(name)[:60]} can be merged by a person only; use `graph.merge`", "permission")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
         """A record as it is to be recorded; None, if there is nothing new in it."""

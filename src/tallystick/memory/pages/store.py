@@ -147,7 +147,7 @@ class PageStore(Recents):
             row = self._at.read(lambda db: db.entry(old_id))
             file = self._file(about)
             if row is None or file is None or row.path != file.path:
-                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; run `tallystick pages` to list its entries")
+                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; run `tallystick pages`")
             changes: dict[str, Any] = {"text": new_content}
             if not _is_text(new_content):
                 raise Refused("nothing to say instead; use `forget` to remove an entry", "required")

@@ -141,7 +141,7 @@ class ActionService:
         self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
     ) -> Action:
         if verb == "branch" or len(names) != 1:
-            raise Refused("an action on a path needs one path, and merges, abandons, compacts or reopens it", "unsupported")
+            raise Refused("an action on a path takes one, to merge, abandon, compact or reopen", "unsupported")
         asked = {"user": user, "reason": self._gate.masks.words(reason), "by": self._gate.by, "trust": trust}
         if "summary" in said:
             said["summary"] = self._gate.masks.words(said["summary"])
