@@ -1,10 +1,10 @@
-"""The rows of `SQLiteMemoryStore`: how an episode is written, found again and read back.
+"""The rows of `SQLiteMemoryStore`: writing episodes, finding them, reading them back.
 
 Reads name the index they use, so that a scope of a hundred thousand episodes is read as fast as one of ten. Every index
 ends in the time and, as all of SQLite's do, in the order of arrival; reading it backwards gives the newest first.
 
-A file that was made elsewhere has only the documented columns. `build` reads the scope of its rows from `scope_key`,
-writes their times as ours are written (a time without a zone counts as UTC), and refuses one whose scope is not plain.
+A file made elsewhere has only the documented columns. `build` reads the scope of its rows from `scope_key`, normalises
+their times (a time without a zone counts as UTC), and refuses a row whose scope is ambiguous.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tallystick.records.clock import stamp
 from tallystick.records.episode import Episode
 from tallystick.records.errors import ConsolidationRuleError, Damaged, Refused
 from tallystick.records.scope import Scope
-from tallystick.stores.memorystore.schema import Shape, cell
+from tallystick.stores.sqlite_file import Shape, cell
 
-NOBODY = OWNER  # the user of an episode that does not say whose it is
+NOBODY = OWNER  # the user of an episode that names none
 
 SHAPE = Shape(
     table="episodes",
@@ -71,7 +71,7 @@ _STEPS = 10_000  # of SQLite's machine, between two looks at the clock
 
 
 class Row(NamedTuple):
-    """An episode as it is written."""
+    """An episode as a row."""
 
     id: str
     scope_key: str
@@ -81,15 +81,17 @@ class Row(NamedTuple):
     user: str
     session: str
     agent: str
-    said: dict[str, Any]  # the metadata, for the columns that plans added
+    fields: dict[str, Any]  # the metadata, for the columns that plans added
 
     @classmethod
     def of(cls, episode: Episode, scope: Scope) -> Row:
-        """Refused, if it could not be read back as it is."""
+        """Refused, if it could not be read back unchanged."""
         if not episode.id:
-            raise Refused("an episode needs an id here: nothing else would tell it from others", "name")
+            raise Refused("the episode has no id; give it one", "name")
+        when = episode.timestamp
         body = {
-            "id": episode.id, "content": episode.content, "timestamp": _zoned(episode.timestamp),
+            "id": episode.id, "content": episode.content,
+            "timestamp": when.isoformat() if when.tzinfo else stamp(when),
             "source_node": episode.source_node, "agent": scope.agent, "user": scope.user, "session": scope.session,
             "path": episode.path, "trust": episode.trust,
         }  # fmt: skip
@@ -97,24 +99,24 @@ class Row(NamedTuple):
             strict_json.check(body)
             strict_json.check(episode.metadata)
         except ValueError as error:
-            raise Refused(f"the episode cannot be kept as it is: {error}") from None
-        written, said = orjson.dumps(body), orjson.dumps(episode.metadata)
-        return cls(episode.id, scope.key, written, stamp(episode.timestamp), said, *scope, episode.metadata)
+            raise Refused(f"the episode cannot be stored: {error}") from None
+        written, metadata = orjson.dumps(body), orjson.dumps(episode.metadata)
+        return cls(episode.id, scope.key, written, stamp(episode.timestamp), metadata, *scope, episode.metadata)
 
 
 def insert(conn: sqlite3.Connection, row: Row, extras: tuple[str, ...]) -> bool:
-    """Write the row, in one statement that is a transaction of its own. False, if the id is taken."""
+    """Insert the row, in one statement that is a transaction of its own. False, if the id is taken."""
     names = "".join(f', "{name}"' for name in extras)
     marks = ", ?" * len(extras)
     sql = (
         "INSERT INTO episodes (id, scope_key, content, timestamp, metadata, user, session, agent"
         f"{names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?{marks}) ON CONFLICT (id) DO NOTHING"
     )
-    return conn.execute(sql, (*row[:8], *(cell(row.said.get(name)) for name in extras))).rowcount == 1
+    return conn.execute(sql, (*row[:8], *(cell(row.fields.get(name)) for name in extras))).rowcount == 1
 
 
 def is_there(conn: sqlite3.Connection, row: Row) -> bool:
-    """Whether this very episode is the one of its id: the same words, moment, metadata and scope."""
+    """True if this very episode has the id: the same words, moment, metadata and scope."""
     sql = "SELECT user, session, agent, timestamp, content, metadata FROM episodes WHERE id = ?"
     [(*where, when, content, metadata)] = conn.execute(sql, (row.id,))
     return (
@@ -125,7 +127,7 @@ def is_there(conn: sqlite3.Connection, row: Row) -> bool:
 
 
 def recent(conn: sqlite3.Connection, user: str, session: str | None, agent: str | None, limit: int) -> list[Episode]:
-    """The newest first. What is None is any."""
+    """The newest first. None means any."""
     sql, values = recent_query(user, session, agent, limit)
     return [episode(row) for row in conn.execute(sql, values)]
 
@@ -141,7 +143,7 @@ def recent_query(user: str, session: str | None, agent: str | None, limit: int) 
 
 
 def selection(when: str, extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
-    """The episodes that a filter fits, oldest first; with `after`, those that arrived behind that place."""
+    """The episodes that match a filter, oldest first; with `after`, those that arrived behind that place."""
     from tallystick.consolidate.filter import parse
 
     wanted, values = parse(when, columns=extras).to_sql(_COLUMNS | {name: f'"{name}"' for name in extras})
@@ -159,8 +161,8 @@ def searched(
 ) -> Iterator[tuple[Any, ...]]:
     """The rows, a chunk at a time: at most so many, and in at most that time, or the rule is refused.
 
-    The time that is spent on what is done with them does not count. The connection is the search's own: it keeps
-    looking at the clock.
+    The time that the caller spends on them does not count. The connection is the search's own: it keeps its
+    progress handler.
     """
     left, count, started = seconds, 0, perf_counter()
     conn.set_progress_handler(lambda: perf_counter() - started > left, _STEPS)
@@ -173,7 +175,7 @@ def searched(
                 raise too_long
             if count > at_most:
                 raise ConsolidationRuleError(
-                    f"rule {rule!r} fits more than {at_most:,} episodes; narrow it, or allow more"
+                    f"rule {rule!r} matches more than {at_most:,} episodes; narrow it, or raise most_rows"
                 )
             yield from found
             started = perf_counter()
@@ -184,7 +186,7 @@ def searched(
 
 
 def mark_of(conn: sqlite3.Connection, rule_id: str) -> int:
-    """Behind which place a rule has not read. The place is looked up by the episode there: tidying may renumber."""
+    """The place up to which a rule has read, looked up by the episode there: a VACUUM may renumber."""
     found = conn.execute(
         "SELECT coalesce((SELECT rowid FROM episodes WHERE episodes.id = episodes_marks.id), place) "
         "FROM episodes_marks WHERE rule_id = ?",
@@ -194,7 +196,7 @@ def mark_of(conn: sqlite3.Connection, rule_id: str) -> int:
 
 
 def move_mark(conn: sqlite3.Connection, rule_id: str) -> None:
-    """All that is here now has been considered."""
+    """Move the mark to the last episode."""
     place, name = conn.execute(
         "SELECT coalesce(max(rowid), 0), (SELECT id FROM episodes ORDER BY rowid DESC LIMIT 1) FROM episodes"
     ).fetchone()
@@ -215,7 +217,7 @@ _WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "t
 
 
 class Brief(NamedTuple):
-    """What consolidation looks at of an episode."""
+    """The fields of an episode that consolidation reads."""
 
     id: str
     content: str
@@ -231,7 +233,7 @@ _PICKED = itemgetter(*Brief._fields[:-1])
 
 
 def brief(row: tuple[Any, ...]) -> Brief:
-    """The same, in short."""
+    """The brief of a row."""
     try:
         return Brief._make((*_PICKED(orjson.loads(row[0])), orjson.loads(row[1])))
     except (ValueError, KeyError, TypeError):
@@ -243,12 +245,12 @@ def _unreadable() -> Damaged:
 
 
 def build(conn: sqlite3.Connection, at: str) -> None:
-    """Make what is missing, inside the caller's transaction, and take over rows that were made elsewhere."""
+    """Create what is missing, inside the caller's transaction, and convert rows that were made elsewhere."""
     SHAPE.build(conn, at)
     sql = "SELECT rowid, id, scope_key, content, timestamp, metadata FROM episodes WHERE user IS NULL LIMIT ?"
     while found := conn.execute(sql, (_CHUNK,)).fetchall():
         for place, *foreign in found:
-            row, body = _taken_over(*foreign)
+            row, body = _converted(*foreign)
             conn.execute(
                 "UPDATE episodes SET scope_key = ?, content = ?, timestamp = ?, metadata = ?, user = ?, session = ?, "
                 "agent = ? WHERE rowid = ?",
@@ -256,15 +258,15 @@ def build(conn: sqlite3.Connection, at: str) -> None:
             )
 
 
-def _taken_over(name: str, key: str, content: bytes, timestamp: str, metadata: bytes) -> tuple[Row, dict[str, Any]]:
-    """A row of another program as ours, and all that it said."""
+def _converted(name: str, key: str, content: bytes, timestamp: str, metadata: bytes) -> tuple[Row, dict[str, Any]]:
+    """A row of another program as ours, and its content."""
     try:
-        body, said = orjson.loads(content), orjson.loads(metadata)
+        body, more = orjson.loads(content), orjson.loads(metadata)
         when = datetime.fromisoformat(timestamp)
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
         scope = _scope_of(key, body)
         found = Episode(
-            id=name, content=body["content"], timestamp=when, metadata=said, trust=body.get("trust", "human"),
+            id=name, content=body["content"], timestamp=when, metadata=more, trust=body.get("trust", "human"),
             source_node=body.get("source_node", ""), path=body.get("path", ""), **scope._asdict(),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, Refused) as error:
@@ -274,19 +276,14 @@ def _taken_over(name: str, key: str, content: bytes, timestamp: str, metadata: b
 
 
 def _scope_of(key: str, body: dict[str, Any]) -> Scope:
-    """Whose a row is, by its key. Where ids hold separators, only the one reading that the episode confirms counts."""
+    """The scope in a row's key. Where ids contain separators, only the reading that the episode confirms counts."""
     own = Scope(*(str(body.get(name, "")) for name in _SCOPE))
     if key in (own.key, f"/user/{own.user}/session/{own.session}/agent/{own.agent}/"):
         return own
     found = _PARTS.match(key)
     if not found or any(f"/{word}/" in part for word, part in product(("session", "agent"), found.groups())):
-        raise ValueError(f"its scope_key {key!r} does not say whose it is")
+        raise ValueError(f"its scope_key {key!r} is ambiguous")
     return Scope(*found.groups())
-
-
-def _zoned(moment: datetime) -> str:
-    """With the zone its teller gave."""
-    return moment.isoformat() if moment.tzinfo else stamp(moment)
 
 
 def _without_time(content: bytes) -> dict[str, Any]:

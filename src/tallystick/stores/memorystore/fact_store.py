@@ -1,15 +1,14 @@
-"""Facts in one SQLite file, with nothing beside it: `SQLiteFactStore(path=Path("./.facts"))`.
+"""Facts in one SQLite file: `SQLiteFactStore(path=Path("./.facts"))`.
 
-`apply_delta` is one transaction: all of it happens, or the old fact stands. Nothing is ever removed: a fact that was
-replaced is closed and names what took its place. Applying a delta again changes nothing, and what was retracted stays
-so, however often its episodes are consolidated again. A delta reaches only its own user's facts.
+`apply_delta` is one transaction: all of it happens, or the old fact stays. Nothing is ever removed: a replaced fact is
+closed and names its successor. Applying a delta again changes nothing, and a retracted fact stays retracted, however
+often its episodes are consolidated again. A delta reaches only its own user's facts.
 
-What this store cannot know: whether a delta's episodes exist. It records what it is told.
+What this store cannot know: whether a delta's episodes exist.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from datetime import date, datetime
 from functools import partial
@@ -32,37 +31,22 @@ from tallystick.records.delta import (
 )
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
-from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.scope import checked
 from tallystick.stores.memorystore import facts as rows
-from tallystick.stores.memorystore.database import OneFile, SQLiteFile
-from tallystick.stores.memorystore.schema import checked_plan, health_of
+from tallystick.stores.sqlite_file import SQLiteStore
 
 
-class SQLiteFactStore(OneFile):
+class SQLiteFactStore(SQLiteStore):
     """One file of facts. Every call may come from any thread and any event loop."""
 
     def __init__(self, path: Path | str, *, clock: Clock = system_clock) -> None:
-        self._file = SQLiteFile(path, rows.SHAPE.verify)
-        self._clock = clock
+        super().__init__(path, rows.SHAPE, clock)
 
-    async def bootstrap(self) -> None:
-        """Make the file, its folders and its tables. Again is the same as once. A file made elsewhere is taken over."""
-        at = stamp(self._clock())
-        await self._file.make(rows.SHAPE.fit, lambda conn: rows.build(conn, at))
-
-    async def health(self) -> StoreHealth:
-        """How the store is, also before `bootstrap`. It counts the facts that are held now."""
-        self._file.must_be_open()
-        return await asyncio.to_thread(health_of, self.path, rows.SHAPE)
-
-    async def migrate(self, plan: MigrationPlan) -> None:
-        """Add the plan's columns, which may be empty, and its version. They are filled from later facts' metadata."""
-        checked_plan(plan, rows.SHAPE.table)
-        await self._write(lambda conn, at: rows.SHAPE.migrate(conn, plan, at))
+    def _build(self, conn: sqlite3.Connection, at: str) -> None:
+        rows.build(conn, at)
 
     async def pin(self, fact: Fact) -> None:
-        """State a fact. The same again changes nothing; the same id with other words takes the place of the former."""
+        """State a fact. The same again changes nothing; the same id with other words replaces the former."""
         new = rows.stated(fact)
         await self._write(lambda conn, at: _pin(conn, new, at))
 
@@ -74,13 +58,13 @@ class SQLiteFactStore(OneFile):
         believed_at: date | str | None = None,
         limit: int | None = None,
     ) -> list[Fact]:
-        """The facts that fit and are held now, in the order they were stated.
+        """The current facts that fit, in the order they were stated.
 
-        `as_of`: what was true then, as far as is known now. `believed_at`: what this store held then. With both: what
-        it then held to be true at that other time.
+        `as_of`: what was true then, as far as is known now. `believed_at`: what was current in this store then. With
+        both: what the store then stated as true at that other time.
         """
         if limit is not None and (type(limit) is not int or limit < 1):
-            raise Refused(f"limit is a whole number from 1 on, not {limit!r}")
+            raise Refused(f"limit is a whole number, 1 or more, not {limit!r}")
         _must_be_text(pattern)
         then = _moment(believed_at)
         sql, values = rows.query(pattern, as_of=_moment(as_of), believed_at=then, limit=limit)
@@ -91,15 +75,15 @@ class SQLiteFactStore(OneFile):
 
         def work(conn: sqlite3.Connection) -> list[Fact]:
             if not (whose := _owner(conn, fact_id, user)):
-                raise NotFound(f"there is no fact {fact_id!r}; look at the id")
+                raise NotFound(f"no fact {fact_id!r}; check the id")
             return [rows.fact(conn, row) for row in rows.history(conn, whose, fact_id)]
 
         return await self._file.run(work)
 
     async def unpin(self, fact_id: str, *, user: str | None = None) -> None:
-        """Retract a fact, or what took its place. It stays retracted. Retracting it again changes nothing.
+        """Retract a fact, or its successor. It stays retracted. Retracting it again changes nothing.
 
-        Nor does an id that the user has no fact by. Without a user, there must be only one who has it.
+        Nor does an unknown id. Without a user, only one user may have the id.
         """
         checked(user=user)
 
@@ -111,11 +95,11 @@ class SQLiteFactStore(OneFile):
         await self._write(work)
 
     async def apply_delta(self, delta: Delta) -> None:
-        """Do what `delta` says, in one transaction. Doing it twice is the same as doing it once.
+        """Apply a delta in one transaction. Applying it twice is the same as applying it once.
 
-        `replaces` names facts, or episodes: then the facts that come from them. NotFound, if a name meets no fact of
-        the delta's user, and nothing is changed. A delta without a scope is of the user that its payload names, else of
-        whose facts it is about, else the owner's ("me").
+        `replaces` names facts, or episodes: then the facts that come from them. NotFound, if a name matches no fact of
+        the delta's user; nothing is changed then. A delta without a scope belongs to the user that its payload names,
+        else to the owner of the facts it is about, else to "me".
         """
         check_provenance(delta)
         await self._write(lambda conn, at: _apply(conn, placed(delta, OWNER, partial(rows.holders, conn)), at))
@@ -124,13 +108,6 @@ class SQLiteFactStore(OneFile):
         """The deltas of `user` that changed nothing, oldest first."""
         checked(user=user)
         return [read_delta(orjson.dumps(each)) for each in await self._file.run(lambda conn: rows.noted(conn, user))]
-
-    async def _write(self, work: Any) -> None:
-        def in_one(conn: sqlite3.Connection) -> None:
-            with self._file.writing(conn):
-                work(conn, stamp(self._clock()))
-
-        await self._file.run(in_one)
 
 
 def _pin(conn: sqlite3.Connection, new: rows.Statement, at: str) -> None:
@@ -147,7 +124,7 @@ def _pin(conn: sqlite3.Connection, new: rows.Statement, at: str) -> None:
 
 
 def _same(held: Fact, new: rows.Statement) -> bool:
-    """Whether a fact is stated that is held already. A lineage that it has is not news."""
+    """True if the same fact is current already. A lineage that it has is nothing new."""
     return (held.agent, held.payload, held.confidence, held.metadata, held.valid_from, held.valid_to) == (
         new.agent, new.payload, new.confidence, new.metadata, new.valid_from, new.valid_to,
     ) and all(step in held.lineage for step in new.lineage)  # fmt: skip
@@ -156,7 +133,7 @@ def _same(held: Fact, new: rows.Statement) -> bool:
 def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
     assert delta.scope is not None
     if delta.scope.path:
-        raise MemoryScopeError("facts of this store know no paths; apply the delta to a memory folder")
+        raise MemoryScopeError("this store has no paths; apply the delta to a memory folder")
     user, agent = delta.scope.user, delta.scope.agent
     if isinstance(delta, NoopDelta):
         rows.note(conn, user, delta.model_dump(mode="json"), at)
@@ -178,7 +155,7 @@ def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
 
 
 def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *, is_update: bool) -> rows.Statement:
-    """The fact that a delta states. Without a given id, that follows from what it says and from where it comes."""
+    """The fact that a delta states. Without a given id, the id is a digest of its content and its sources."""
     payload = delta.fact_payload
     since = _read_time(payload.get("valid_from")) or (stamp(delta.promotion_ts) if is_update else "")
     episodes = sorted(set(delta.source_episode_ids))
@@ -191,7 +168,7 @@ def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *
 
 
 def _step(delta: Delta) -> dict[str, Any]:
-    """What a delta adds to a lineage."""
+    """The step that a delta adds to a lineage."""
     return {
         "kind": delta.kind,
         "rule_id": delta.rule_id,
@@ -202,10 +179,10 @@ def _step(delta: Delta) -> dict[str, Any]:
 
 
 def _owner(conn: sqlite3.Connection, fact_id: str, user: str | None) -> str | None:
-    """Whose fact is meant; None, if there is none. Without a user, there must be only one who has it."""
+    """The owner of a fact; None, if there is none. Without a user, only one user may have the id."""
     users = [each for each in rows.users_of(conn, fact_id) if user in (None, each)]
     if len(users) > 1:
-        raise MemoryScopeError(f"several users have a fact {fact_id!r}; say user=")
+        raise MemoryScopeError(f"several users have a fact {fact_id!r}; pass user=")
     return users[0] if users else None
 
 
@@ -225,7 +202,7 @@ def _moment(value: date | str | None) -> str:
 
 
 def _read_time(value: object) -> str:
-    """A time that a payload gives, if it is one."""
+    """A time in a payload; empty, if it is none."""
     try:
         return rows.said_time(value)
     except Refused:

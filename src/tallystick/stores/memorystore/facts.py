@@ -1,19 +1,19 @@
-"""The rows of `SQLiteFactStore`: how facts are stated, closed and found again.
+"""The rows of `SQLiteFactStore`: stating facts, closing them, finding them.
 
-    facts            a row for each version of a fact. None is ever removed: it is closed (`ended_at`, `status`), and
-                     `next` leads to the one that took its place
-    fact_sources     which episodes each row was promoted from, and what it said of them
+    facts            one row for each version of a fact. None is ever removed: it is closed (`ended_at`, `status`), and
+                     `next` leads to its successor
+    fact_sources     the episodes each row was promoted from, and a digest of what it states
     fact_noops       deltas that changed nothing
     facts_versions   the columns that plans added
 
-A row keeps its own step of the lineage; the steps before it are read from the rows that it took the place of, so that
-the thousandth version of a fact is written as fast as the first. No lookup scans.
+A row keeps its own step of the lineage; the steps before it are read from its predecessors, so that the thousandth
+version of a fact is written as fast as the first. No lookup scans.
 
-Two times are kept apart: `valid_from` and `valid_to` say when a thing was true, `believed_from` and `ended_at` when it
-was held to be. `said_to` is the end that was stated; `valid_to` also knows of later corrections.
+Two times are kept apart: `valid_from` and `valid_to` say when a thing was true, `believed_from` and `ended_at` when the
+fact was current. `said_to` is the end that was stated; `valid_to` includes later corrections.
 
-A file that was made elsewhere has one row for each fact, under `fact_id`. `build` converts it: all of it, or the file
-is left as it is.
+A file made elsewhere has one row for each fact, under `fact_id`. `build` converts it: all of it, or the file is left as
+it is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.fact import Fact, FactPattern
-from tallystick.stores.memorystore.schema import Shape, cell, columns
+from tallystick.stores.sqlite_file import Shape, cell, columns
 
 SUPERSEDED, ENDED, RETRACTED = "superseded", "deprecated", "invalidated"
 
@@ -84,7 +84,7 @@ _READ = (
 
 
 def build(conn: sqlite3.Connection, at: str) -> None:
-    """Make what is missing, inside the caller's transaction, and take over facts that were kept elsewhere."""
+    """Create what is missing, inside the caller's transaction, and convert facts that were made elsewhere."""
     if not SHAPE.is_foreign(conn):
         SHAPE.build(conn, at)
         return
@@ -93,13 +93,13 @@ def build(conn: sqlite3.Connection, at: str) -> None:
     SHAPE.build(conn, at)
     names = ", ".join(f'"{name}"' for name in (*SHAPE.foreign, *more))
     for row in conn.execute(f"SELECT {names} FROM facts_elsewhere ORDER BY pinned_at, fact_id"):
-        new = _taken_over(row, more)
+        new = _converted(row, more)
         state(conn, new, at=stamp(new.pinned_at))
     conn.execute("DROP TABLE facts_elsewhere")
 
 
-def _taken_over(row: tuple[Any, ...], more: list[str]) -> Statement:
-    """A fact of another program. One of nobody's is the owner's; what its columns of its own hold, its metadata has."""
+def _converted(row: tuple[Any, ...], more: list[str]) -> Statement:
+    """A fact of another program. Without a user it is the owner's; further columns become metadata."""
     name, user, agent, payload, lineage, confidence, metadata, pinned = row[:8]
     try:
         moment = datetime.fromisoformat(pinned)
@@ -117,7 +117,7 @@ def _taken_over(row: tuple[Any, ...], more: list[str]) -> Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A fact that is about to be held. Construct it and it can be written."""
+    """A fact to be stated. Once constructed, it can be written."""
 
     fact_id: str
     user: str
@@ -135,7 +135,7 @@ class Statement:
         try:
             strict_json.check(whole | {"payload": self.payload, "lineage": self.lineage, "metadata": self.metadata})
         except ValueError as error:
-            raise Refused(f"the fact cannot be kept as it is: {error}") from None
+            raise Refused(f"the fact cannot be stored: {error}") from None
 
     @property
     def said(self) -> bytes:
@@ -147,14 +147,14 @@ class Statement:
 
 
 def stated(fact: Fact) -> Statement:
-    """A caller's fact, as it can be kept."""
+    """The statement of a caller's fact."""
     if fact.status != "active" or fact.superseded_by:
-        raise Refused(f"fact {fact.id!r} is {fact.status}: only what holds can be pinned", "state")
+        raise Refused(f"fact {fact.id!r} is {fact.status}; only an active fact can be pinned", "state")
     steps: list[Any] = fact.lineage
     for step in steps:
         named = step.get("source_episode_ids", []) if isinstance(step, dict) else None
         if not isinstance(named, list) or not all(type(name) is str for name in named):
-            raise Refused("a step of the lineage is a dictionary, and its source_episode_ids a list of ids")
+            raise Refused("each step of a lineage is a dictionary whose source_episode_ids is a list of ids")
     return Statement(
         fact_id=fact.id, user=fact.user, agent=fact.agent, payload=fact.payload, lineage=fact.lineage,
         confidence=float(fact.confidence), pinned_at=fact.pinned_at, metadata=fact.metadata,
@@ -163,7 +163,7 @@ def stated(fact: Fact) -> Statement:
 
 
 def said_of(agent: str, payload: Mapping[str, Any]) -> bytes:
-    """What a fact says, in short enough to compare: its triple if it has one, else all of it."""
+    """A digest of what a fact states: its triple if it has one, else all of its payload."""
     triple = [payload.get(name) for name in _NAMES]
     what = triple if all(type(part) is str for part in triple) else dict(payload)
     return digest([agent, what])
@@ -174,7 +174,7 @@ def digest(value: object) -> bytes:
 
 
 def said_time(value: object) -> str:
-    """A date, or a moment, as text that can be compared. Refused if it is neither; empty is unknown."""
+    """A date or a moment as comparable text; empty is unknown. Refused if it is neither."""
     if value in ("", None):
         return ""
     if type(value) is not str:
@@ -186,7 +186,7 @@ def said_time(value: object) -> str:
 def state(
     conn: sqlite3.Connection, new: Statement, *, at: str, extras: Iterable[str] = (), follows: bool = False
 ) -> int:
-    """Hold `new` from now on, and return its place."""
+    """Make `new` current, and return its place."""
     row: dict[str, object] = {
         "fact_id": new.fact_id, "user": new.user, "agent": new.agent, "payload": orjson.dumps(new.payload),
         "lineage": orjson.dumps(new.lineage), "confidence": new.confidence, "metadata": orjson.dumps(new.metadata),
@@ -213,7 +213,7 @@ def close(
     by: tuple[str, int] | None = None,
     step: dict[str, Any] | None = None,
 ) -> None:
-    """Hold a row no longer. `until` is when it ceased to be true, `by` the id and place of what took its place."""
+    """Close a row. `until` is when it ceased to be true, `by` the id and place of its successor."""
     name, after = by or ("", None)
     conn.execute(
         "UPDATE facts SET ended_at = ?1, status = ?2, superseded_by = ?3, next = ?4, ended_by = ?5, "
@@ -223,16 +223,16 @@ def close(
 
 
 def is_covered(conn: sqlite3.Connection, new: Statement) -> bool:
-    """Whether the same was stated from the same episodes before, whatever became of it."""
+    """True if the same was stated from the same episodes before, whatever became of it."""
     sql = "SELECT 1 FROM fact_sources WHERE user = ? AND episode = ? AND said = ? LIMIT 1"
     return all(conn.execute(sql, (new.user, name, new.said)).fetchone() for name in new.episodes)
 
 
 def heads(conn: sqlite3.Connection, user: str, names: Iterable[str]) -> dict[int, str]:
-    """The facts of `user` that are held now and that the names mean, place → id.
+    """The current facts of `user` that the names refer to, place → id.
 
-    A name is a fact's or an episode's: then the facts that come from it. What took the place of a fact stands for it.
-    NotFound, if a name means none of the user's facts, held or not.
+    A name is a fact's or an episode's: then the facts that come from it. A fact's successor stands for it. NotFound, if
+    a name refers to none of the user's facts, current or not.
     """
     met = {name: named(conn, user, name) for name in names}
     must_be_met([name for name, places in met.items() if not places], user)
@@ -309,7 +309,7 @@ def _times(as_of: str, believed_at: str) -> list[tuple[str, list[str]]]:
 
 
 def fact(conn: sqlite3.Connection, row: tuple[Any, ...], believed_at: str = "") -> Fact:
-    """The fact of a row, as it was held then."""
+    """The fact of a row, as it was then."""
     place, name, user, agent, payload, own, confidence, pinned, metadata, valid_from, valid_to, said_to = row[:12]
     superseded_by, status, follows, ended_at, ended_by = row[12:17]
     if believed_at and ended_at > believed_at:
@@ -326,7 +326,7 @@ def fact(conn: sqlite3.Connection, row: tuple[Any, ...], believed_at: str = "") 
 
 
 def _lineage(conn: sqlite3.Connection, place: int) -> list[dict[str, Any]]:
-    """Its own steps and those of all that it took the place of, oldest first, each once."""
+    """Its own steps and those of all its predecessors, oldest first, each once."""
     sql = (
         "WITH RECURSIVE earlier(place) AS (VALUES (?) UNION "
         "SELECT facts.place FROM facts JOIN earlier ON facts.next = earlier.place) "
@@ -352,8 +352,8 @@ def history(conn: sqlite3.Connection, user: str, fact_id: str) -> list[tuple[Any
 
 def note(conn: sqlite3.Connection, user: str, delta: dict[str, Any], at: str) -> None:
     """Record a delta that changed nothing. The same one, promoted again, is recorded once."""
-    told = {name: value for name, value in delta.items() if name != "promotion_ts"}
-    row = (user, orjson.dumps(delta), digest(told), at)
+    content = {name: value for name, value in delta.items() if name != "promotion_ts"}
+    row = (user, orjson.dumps(delta), digest(content), at)
     conn.execute("INSERT OR IGNORE INTO fact_noops (user, delta, digest, at) VALUES (?, ?, ?, ?)", row)
 
 

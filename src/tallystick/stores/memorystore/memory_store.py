@@ -1,6 +1,6 @@
-"""Episodes in one SQLite file, with nothing beside it: `SQLiteMemoryStore(path=Path("./.memory"))`.
+"""Episodes in one SQLite file: `SQLiteMemoryStore(path=Path("./.memory"))`.
 
-The table is the documented one; further columns stand beside the documented five:
+The table is the documented one, with three more columns:
 
     episodes(id PRIMARY KEY, scope_key, content, timestamp, metadata,     content: JSON of the episode; metadata: JSON
              user, session, agent)                                        compared exactly, never by pattern
@@ -10,8 +10,8 @@ The table is the documented one; further columns stand beside the documented fiv
 `timestamp` is UTC with microseconds, so that text order is time order; the caller's zone is kept in `content`.
 
 A crash leaves each `put` whole or absent, and none that returned is lost. With `since_last` the mark moves in the
-transaction that read the episodes: whoever crashes between that and applying the deltas is not given them again, and
-finds them with `consolidate(rule)`, which is cumulative and moves nothing.
+transaction that read the episodes: after a crash between that and applying the deltas, `since_last` does not return
+them again; `consolidate(rule)`, which is cumulative and moves nothing, does.
 """
 
 from __future__ import annotations
@@ -23,28 +23,26 @@ from itertools import islice
 from pathlib import Path
 
 from tallystick.consolidate.classify import Deltas, classify
-from tallystick.records.clock import Clock, stamp, system_clock
+from tallystick.records.clock import Clock, system_clock
 from tallystick.records.delta import Delta
 from tallystick.records.episode import Episode
 from tallystick.records.errors import MemoryScopeError, Refused
 from tallystick.records.extraction import Malformed
-from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.scope import Scope, checked
 from tallystick.stores.memorystore import episodes as rows
-from tallystick.stores.memorystore.database import OneFile, SQLiteFile, telling
-from tallystick.stores.memorystore.schema import checked_plan, health_of
+from tallystick.stores.sqlite_file import SQLiteStore, explained
 
 MOST_ROWS = 1_000_000
 MOST_SECONDS = 60.0
 _CHUNK = 500
 
 
-class SQLiteMemoryStore(OneFile):
+class SQLiteMemoryStore(SQLiteStore):
     """One file of episodes. Every call may come from any thread and any event loop.
 
-    `several` names the predicates that may have several values. A rule may fit at most `most_rows` episodes and search
-    for at most `most_seconds`; beyond that it is refused.
+    `several` names the predicates that may have several values. A rule may match at most `most_rows` episodes and
+    search for at most `most_seconds`; beyond that it is refused.
     """
 
     def __init__(
@@ -56,41 +54,26 @@ class SQLiteMemoryStore(OneFile):
         most_seconds: float = MOST_SECONDS,
         clock: Clock = system_clock,
     ) -> None:
-        self._file = SQLiteFile(path, rows.SHAPE.verify)
-        self._several, self._most_rows, self._most_seconds, self._clock = several, most_rows, most_seconds, clock
+        super().__init__(path, rows.SHAPE, clock)
+        self._several, self._most_rows, self._most_seconds = several, most_rows, most_seconds
         self._extras: tuple[int, tuple[str, ...]] = (-1, ())
         self.findings: list[Malformed] = []  # of the run that ended last; `Deltas.findings` are a run's own
 
-    async def bootstrap(self) -> None:
-        """Make the file, its folders and its tables. Again is the same as once. A file made elsewhere is taken over."""
-        at = stamp(self._clock())
-        await self._file.make(rows.SHAPE.fit, lambda conn: rows.build(conn, at))
-
-    async def health(self) -> StoreHealth:
-        """How the store is, also before `bootstrap`. Makes nothing and waits for nobody."""
-        self._file.must_be_open()
-        return await asyncio.to_thread(health_of, self.path, rows.SHAPE)
-
-    async def migrate(self, plan: MigrationPlan) -> None:
-        """Add the plan's columns, which may be empty, and its version. They are filled from metadata by later puts."""
-        checked_plan(plan, rows.SHAPE.table)
-        at = stamp(self._clock())
-
-        def work(conn: sqlite3.Connection) -> None:
-            with self._file.writing(conn):
-                rows.SHAPE.migrate(conn, plan, at)
-
-        await self._file.run(work)
+    def _build(self, conn: sqlite3.Connection, at: str) -> None:
+        rows.build(conn, at)
 
     async def put(self, episode: Episode, *, user: str, session: str, agent: str) -> None:
-        """Keep `episode` in that scope. When this returns, it is on disk.
+        """Store `episode` in that scope. When this returns, it is on disk.
 
         An episode that names another user, session or agent than the call is refused; the default user "me" names
         nobody. The same id again is refused, unless it is the very same episode: that changes nothing.
         """
         scope = Scope(user, session, agent)
         checked(**scope._asdict())
-        _must_agree(episode, scope)
+        for name, usual in (("user", rows.NOBODY), ("session", ""), ("agent", "")):
+            own, given = getattr(episode, name), getattr(scope, name)
+            if own not in (usual, given):
+                raise MemoryScopeError(f"the episode has {name} {own!r} and the call has {given!r}; make them agree")
         row = rows.Row.of(episode, scope)
         await self._file.run(lambda conn: self._put(conn, row))
 
@@ -100,7 +83,7 @@ class SQLiteMemoryStore(OneFile):
             if rows.insert(conn, row, extras):
                 return
         if not rows.is_there(conn, row):
-            raise Refused(f"there is another episode {row.id!r} here already; give this one an id of its own", "exists")
+            raise Refused(f"another episode has the id {row.id!r}; give this one an id of its own", "exists")
 
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int
@@ -110,19 +93,19 @@ class SQLiteMemoryStore(OneFile):
         A level that is left out is any.
         """
         if user is None:
-            raise MemoryScopeError("recent needs a user: nothing is read across users")
+            raise MemoryScopeError("recent needs a user: it does not read across users")
         checked(user=user, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is a whole number from 1 on, not {limit!r}")
+            raise Refused(f"limit is a whole number, 1 or more, not {limit!r}")
         return await self._file.run(lambda conn: rows.recent(conn, user, session, agent, min(limit, 2**62)))
 
     async def consolidate(self, rule: ConsolidationRule, *, since_last: bool = False) -> Deltas:
-        """What the episodes that fit `rule` come to, oldest first. Nothing is applied.
+        """The deltas of the episodes that match `rule`, oldest first. Nothing is applied.
 
         It is cumulative: the same episodes are considered each time. With `since_last`, only those that arrived after
-        this rule last ran so, and the mark is moved in the same transaction.
+        this rule last ran so, and the mark moves in the same transaction.
         """
-        deltas = await self._file.run_aside(lambda conn: self._consolidate(conn, rule, since_last))
+        deltas = await self._file.run_alone(lambda conn: self._consolidate(conn, rule, since_last))
         self.findings = deltas.findings
         return deltas
 
@@ -144,10 +127,10 @@ class SQLiteMemoryStore(OneFile):
     async def stream(self, rule: ConsolidationRule) -> AsyncIterator[Delta | Malformed]:
         """The same as `consolidate`, one at a time and with its findings in their place, in little memory.
 
-        It sees the episodes as they were when it began. Nobody waits for it.
+        It sees the episodes as they were when it began. It blocks nobody.
         """
         self._file.must_be_open()
-        conn = await asyncio.to_thread(self._connect)
+        conn = await asyncio.to_thread(self._file.connect)
         try:
             found = self._classified(conn, rule, None)
             while chunk := await asyncio.to_thread(self._next, found):
@@ -156,12 +139,8 @@ class SQLiteMemoryStore(OneFile):
         finally:
             conn.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        with telling(self.path):
-            return self._file.connect()
-
     def _next(self, found: Iterator[Delta | Malformed]) -> list[Delta | Malformed]:
-        with telling(self.path):
+        with explained(self.path):
             return list(islice(found, _CHUNK))
 
     def _columns(self, conn: sqlite3.Connection) -> tuple[str, ...]:
@@ -170,11 +149,3 @@ class SQLiteMemoryStore(OneFile):
         if shape != self._extras[0]:
             self._extras = (shape, rows.SHAPE.extras(conn))
         return self._extras[1]
-
-
-def _must_agree(episode: Episode, scope: Scope) -> None:
-    """An episode that says whose it is must say what the call says. A user "me" is what nobody said."""
-    for name, usual in (("user", rows.NOBODY), ("session", ""), ("agent", "")):
-        own, given = getattr(episode, name), getattr(scope, name)
-        if own not in (usual, given):
-            raise MemoryScopeError(f"the episode says {name} {own!r} and the call says {given!r}; make them agree")

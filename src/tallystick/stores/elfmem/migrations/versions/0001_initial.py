@@ -1,4 +1,4 @@
-"""The seven tables with which the index began."""
+"""The seven tables of the first index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise CommandError("before 0001 there is nothing; remove the file instead")
+    raise CommandError("0001 is the first revision; remove the file instead")
 
 
 def _blocks() -> None:

@@ -1,4 +1,4 @@
-"""What may go into the index. Each check gives back what is to be bound, or refuses it with one line."""
+"""Checks of what goes into the index. Each returns the value to bind, or refuses it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def words(name: str, value: object) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(f"{name} holds a lone surrogate, which no UTF-8 can carry; decode it anew", "text") from None
+        raise Refused(f"{name} holds a lone surrogate, which no UTF-8 can carry; decode it again", "text") from None
     return value
 
 
@@ -78,28 +78,20 @@ def count(name: str, value: object) -> int:
 
 
 def pair(name: str, value: object) -> tuple[str, str]:
-    """Two names. A text of two letters is not two names."""
+    """Two names. A text of two characters is not two names."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise Refused(f"each of {name} is a pair of ids, not {shown(value)}")
     return label(f"each id in {name}", value[0]), label(f"each id in {name}", value[1])
 
 
-def json_object(name: str, value: object) -> str:
-    """JSON text of an object."""
-    return _json(name, value, dict, "an object")
-
-
-def json_list(name: str, value: object) -> str:
-    """JSON text of a list."""
-    return _json(name, value, list, "a list")
-
-
-def _json(name: str, value: object, kind: type, called: str) -> str:
+def json_text(name: str, value: object, kind: type = dict) -> str:
+    """JSON text of an object, or of a list."""
     text = words(name, value)
     try:
         found = loads(text)
     except ValueError as error:
         raise Refused(f"{name}: {error}", "json") from None
     if not isinstance(found, kind):
+        called = "a list" if kind is list else "an object"
         raise Refused(f"{name} is the JSON of {called}, not {shown(text)}", "json")
     return text
