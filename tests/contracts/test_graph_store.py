@@ -14,7 +14,7 @@ from tallystick.records.graph.events import KINDS, NODE_PUT, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
 from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most

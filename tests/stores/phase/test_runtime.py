@@ -21,8 +21,7 @@ from tallystick.stores.phase import (
     JsonlMemoryEventLog,
 )
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.findings import rings
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose, rings
 from tallystick.stores.phase.graph.merge import unmerge
 from tallystick.stores.phase.paths import branch
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
