@@ -45,7 +45,7 @@ from tallystick.records.delta import Delta
 from tallystick.records.episode import Episode
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.scope import Scope
-from tallystick.stores.memorystore import episodes as sqlite_episodes
+from tallystick.stores.memorystore import memory_store as sqlite_episodes
 from tallystick.stores.memorystore.fact_store import SQLiteFactStore
 from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore
 from tallystick.stores.sqlite_file import PRAGMAS

@@ -31,7 +31,7 @@ from tallystick.records.errors import (
 from tallystick.records.health import MigrationPlan
 from tallystick.records.rule import ConsolidationRule
 from tallystick.stores import file_system, sqlite_file
-from tallystick.stores.memorystore import SQLiteMemoryStore, episodes as sqlite_episodes
+from tallystick.stores.memorystore import SQLiteMemoryStore, memory_store as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import at_once
 
