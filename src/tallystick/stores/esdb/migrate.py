@@ -151,7 +151,8 @@ def take_over(root: Path, disk: Disk | None = None, **options: Any) -> None:
 
 def _not_writable(root: Path) -> NotWritable:
     return NotWritable(
-        f"{root} was written by chronomemory and has to be converted first; make it writable, or copy it to another folder"
+        f"{root} was written by chronomemory and has to be converted first;"
+        " make it writable, or copy it to a folder of your own"
     )
 
 
