@@ -146,22 +146,22 @@ class SQLiteFactStore(SQLiteStore):
 
 def _pin(conn: sqlite3.Connection, new: Statement, at: str) -> None:
     found = _latest(conn, new.user, new.fact_id)
-    held = _read(conn, found) if found else None
-    if found is None or held is None or held.status != "active":
+    current = _read(conn, found) if found else None
+    if found is None or current is None or current.status != "active":
         _state(conn, new, at=at, extras=SHAPE.extras(conn))
         return
-    if _same(held, new):
+    if _same(current, new):
         return
     place = _state(conn, new, at=at, extras=SHAPE.extras(conn), follows=True)
     until = new.valid_from or stamp(new.pinned_at)
     _close(conn, found[0], at=at, status=SUPERSEDED, until=until, by=(new.fact_id, place))
 
 
-def _same(held: Fact, new: Statement) -> bool:
+def _same(current: Fact, new: Statement) -> bool:
     """True if the same fact is current already. A lineage that it has is nothing new."""
-    return (held.agent, held.payload, held.confidence, held.metadata, held.valid_from, held.valid_to) == (
-        new.agent, new.payload, new.confidence, new.metadata, new.valid_from, new.valid_to,
-    ) and all(step in held.lineage for step in new.lineage)  # fmt: skip
+    fields = ("agent", "payload", "confidence", "metadata", "valid_from", "valid_to")
+    is_same = all(getattr(current, name) == getattr(new, name) for name in fields)
+    return is_same and all(step in current.lineage for step in new.lineage)
 
 
 def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:

@@ -90,19 +90,19 @@ async def _rows(graph_store: Any, cypher: str) -> list[dict[str, Any]]:
     if hasattr(graph_store, "query"):
         found = await _done(graph_store.query(cypher))
         return list(getattr(found, "rows", found))
-    asked = _QUERY.match(cypher) if len(cypher) <= _LONGEST else None
-    if asked is None:
+    query = _QUERY.match(cypher) if len(cypher) <= _LONGEST else None
+    if query is None:
         raise UnportableCypherError(
             "cannot parse the query; write MATCH (s)-[r]->(o) [WHERE …] RETURN s.id AS subject, …"
         )
     nodes = {node.id: node for node in await _done(graph_store.list_nodes())}
-    return list(_found(asked, nodes, await _done(graph_store.list_edges())))
+    return list(_found(query, nodes, await _done(graph_store.list_edges())))
 
 
-def _found(asked: re.Match[str], nodes: dict[str, MemoryNode], edges: list[MemoryEdge]) -> Iterator[dict[str, Any]]:
-    names, labels = asked.group(1, 3, 5), asked.group(2, 4, 6)
-    tests, columns = list(_tests(asked[7] or "", names)), list(_columns(asked[8], names))
-    left = int(asked[9]) if asked[9] else len(edges)
+def _found(query: re.Match[str], nodes: dict[str, MemoryNode], edges: list[MemoryEdge]) -> Iterator[dict[str, Any]]:
+    names, labels = query.group(1, 3, 5), query.group(2, 4, 6)
+    tests, columns = list(_tests(query[7] or "", names)), list(_columns(query[8], names))
+    left = int(query[9]) if query[9] else len(edges)
     for edge in edges:
         things = (nodes.get(edge.source), edge, nodes.get(edge.target))
         bound: dict[str, Any] = dict(zip(names, things, strict=True))

@@ -89,10 +89,9 @@ def plan_activation(
         raise Refused(f"limit is a whole number from 1 to {MOST}, not {ascii(limit)[:40]}")
     given = names(seeds, "seeds")
     begin = [resolve(store, name).id for name in given] or _named_in(store, purpose)
-    spread = _Spread(store, now, 4 * limit)
-    spread.run(begin, "a seed" if given else "named in the purpose")
-    best = sorted(spread.found, key=lambda node: (-node.score, node.id))
-    left_out = [*spread.left_out, *(LeftOut(node.id, "below the limit") for node in best[limit:])]
+    found, missed = _spread(store, begin, "a seed" if given else "named in the purpose", now=now, limit=4 * limit)
+    best = sorted(found, key=lambda node: (-node.score, node.id))
+    left_out = [*missed, *(LeftOut(node.id, "below the limit") for node in best[limit:])]
     return ActivationPlan(
         purpose=purpose, seeds=given, limit=limit, nodes=tuple(best[:limit]),
         left_out=tuple(sorted(left_out, key=lambda node: (node.id, node.reason))[:_LEFT_OUT]),
@@ -110,52 +109,46 @@ def _named_in(store: MemoryGraphStore, purpose: str) -> list[str]:
     return [node.id for node in store.list_nodes() if words and any(map(is_named, node.names))]
 
 
-class _Spread:
-    """The spread from the seeds outwards, strongest first."""
-
-    def __init__(self, store: MemoryGraphStore, now: str, at_most: int) -> None:
-        self._store, self._now, self._most = store, now, at_most
-        self._heap: list[tuple[float, int, str, str, str, str]] = []
-        self._done: set[str] = set()
-        self.found: list[Activated] = []
-        self.left_out: list[LeftOut] = []
-
-    def run(self, begin: list[str], why: str) -> None:
-        self._heap = [(-1.0, 0, name, "", "", why) for name in sorted(begin)]
-        while self._heap and len(self.found) < self._most:
-            negative, hops, name, from_node, from_edge, why = heappop(self._heap)
-            if name in self._done:
-                continue
-            self._done.add(name)
-            try:
-                node = self._store.load_node(name)
-                reason = self._why_not(node)
-            except NotFound:
-                reason = "an edge leads to it, and it is not there"
-            if reason:
-                self.left_out.append(LeftOut(name, reason))
-                continue
-            score = round(-negative * 2 * _share(node.weight), _DIGITS)
-            self.found.append(Activated(name, score, hops, why, from_edge, from_node))
-            if hops < HOPS:
-                self._spread(name, -negative, hops + 1)
-
-    def _why_not(self, node: MemoryNode) -> str:
-        if node.merged:
-            return f"merged into {node.merged_into}"
-        if status_of(node) != ACTIVE:
-            return status_of(node)
-        return "" if node.holds_at(self._now) else "not of this time"
-
-    def _spread(self, name: str, reach: float, hops: int) -> None:
-        both = [(edge, edge.target) for edge in self._store.list_edges(source=name, limit=FAN)]
-        both += [(edge, edge.source) for edge in self._store.list_edges(target=name, limit=FAN)]
+def _spread(
+    store: MemoryGraphStore, begin: list[str], why: str, *, now: str, limit: int
+) -> tuple[list[Activated], list[LeftOut]]:  # fmt: skip
+    """The nodes reached from `begin` outwards, strongest first, and those left out."""
+    heap = [(-1.0, 0, name, "", "", why) for name in sorted(begin)]
+    done, found, left_out = set[str](), list[Activated](), list[LeftOut]()
+    while heap and len(found) < limit:
+        negative, hops, name, from_node, from_edge, why = heappop(heap)
+        if name in done:
+            continue
+        done.add(name)
+        try:
+            node = store.load_node(name)
+            reason = _why_not(node, now)
+        except NotFound:
+            reason = "an edge leads to it, and it is not there"
+        if reason:
+            left_out.append(LeftOut(name, reason))
+            continue
+        score = round(-negative * 2 * _share(node.weight), _DIGITS)
+        found.append(Activated(name, score, hops, why, from_edge, from_node))
+        if hops >= HOPS:
+            continue
+        both = [(edge, edge.target) for edge in store.list_edges(source=name, limit=FAN)]
+        both += [(edge, edge.source) for edge in store.list_edges(target=name, limit=FAN)]
         for edge, other in both:
-            weight = round(reach * _share(edge.weight), _DIGITS)
-            if weight <= 0 or other in self._done or edge.kind == SUPERSEDES:
+            weight = round(-negative * _share(edge.weight), _DIGITS)
+            if weight <= 0 or other in done or edge.kind == SUPERSEDES:
                 continue
-            if status_of(edge) == ACTIVE and edge.holds_at(self._now):
-                heappush(self._heap, (-weight, hops, other, name, edge.id, f"{edge.kind} of {name}"))
+            if status_of(edge) == ACTIVE and edge.holds_at(now):
+                heappush(heap, (-weight, hops + 1, other, name, edge.id, f"{edge.kind} of {name}"))
+    return found, left_out
+
+
+def _why_not(node: MemoryNode, now: str) -> str:
+    if node.merged:
+        return f"merged into {node.merged_into}"
+    if status_of(node) != ACTIVE:
+        return status_of(node)
+    return "" if node.holds_at(now) else "not of this time"
 
 
 def _share(weight: float) -> float:

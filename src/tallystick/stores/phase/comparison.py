@@ -70,7 +70,7 @@ def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[by
                 others[what, name].append((number, event.path_id, line))
     spare = {
         number for (what, name), number in last.items()
-        if _is_made_again(rest, rest.seen(what, name), here[what][name], number, others[what, name])
+        if _is_made_again(rest, rest.visible(what, name), here[what][name], number, others[what, name])
     }  # fmt: skip
     return [line for number, line in enumerate(lines) if number not in spare]
 
@@ -143,7 +143,7 @@ def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
             elif name in there:
                 how = "" if line == there[name] else "other"
             else:
-                how = "branch" if part != "paths" and line in fold.told(part[:-1], name) else "untold"
+                how = "branch" if part != "paths" and line in fold.versions(part[:-1], name) else "untold"
             if how:
                 found.append(Difference(part, name, how))
     return Comparison(fold.snapshot(), alike, tuple(found))
@@ -153,7 +153,7 @@ def current(fold: Fold, part: str, path: str | None = None) -> Iterator[tuple[st
     """The visible records of a part, by id, as lines."""
     if part == "paths":
         return ((name, line_of(record.to_dict())) for name, record in fold.paths().items())
-    return ((name, line) for name, line in fold.each(part[:-1], path) if line is not None)
+    return fold.each(part[:-1], path)
 
 
 def stored(store: MemoryGraphStore, part: str) -> dict[str, bytes]:
@@ -172,10 +172,10 @@ def following(store: MemoryGraphStore, fold: Fold, path: str | None = None) -> t
     lines: Lines = {}
     gone: dict[str, set[str]] = {}
     for part in PARTS:
-        here = stored(store, part)
+        here, what = stored(store, part), part[:-1]
         lines[part] = {name: line for name, line in current(fold, part, path) if here.get(name) != line}
         gone[part] = {
             name for name, line in here.items()
-            if part != "paths" and line in fold.told(part[:-1], name) and fold.seen(part[:-1], name, path) is None
+            if part != "paths" and line in fold.versions(what, name) and fold.visible(what, name, path) is None
         }  # fmt: skip
     return lines, gone

@@ -214,10 +214,11 @@ def _in_files(store: InFiles) -> Iterator[Problem]:
     with LineFile(root / layout.AUDIT).reading() as (fd, end):
         for number, (byte, raw) in enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1):
             code, reason = _fault_in(raw)
-            try:
-                _ = reason or AuditRecord.from_dict(loads(raw))
-            except Refused as error:
-                reason = str(error)[:200]
+            if not reason:
+                try:
+                    AuditRecord.from_dict(loads(raw))
+                except Refused as error:
+                    reason = str(error)[:200]
             if reason:
                 yield Problem(code, layout.AUDIT, number, byte, reason)
     note = root / layout.RUNTIME
@@ -366,14 +367,14 @@ def _past_the_log(store: MemoryGraphStore, fold: Fold, policy: PhasePolicy) -> I
     envelope = store.export_envelope()
     for part in ("nodes", "edges"):
         for name, line, record in envelope.settled(part):
-            logged, what = fold.seen(part[:-1], name), part[:-1]
+            logged, what = fold.visible(part[:-1], name), part[:-1]
             if line == logged:
                 continue
             effect = needs_approval(policy, name, orjson.loads(logged), record) if logged else None
             if effect is not None:
                 reason = f"its {effect.field} differs from the log, and no approval for that is recorded"
                 yield _found("unapproved-record", f"{what} {shown(name)}", reason)
-            elif line in fold.told(what, name):
+            elif line in fold.versions(what, name):
                 yield _found("not-current", f"{what} {shown(name)}", "it is the version of a branch that is not merged")
 
 

@@ -86,11 +86,11 @@ class Gate:
         return f"{where} can only be changed by an action: to {effect.kind} it needs an approval"
 
     def _why_not_merged(self, event: MemoryEvent) -> str:
-        """What was approved on the branch is merged; what was only put there does not undo an approval here."""
+        """The reason not to merge: a change of the branch that needs an approval and was not approved there."""
         into = event.payload.get("into")
         if not isinstance(into, str):
             return ""  # it makes no sense, and is skipped
-        for what, name, line, after, approved in self.fold.brought(event.path_id, into):
+        for what, name, line, after, approved in self.fold.merge_changes(event.path_id, into):
             before = self.stored(what, name) if line is None else orjson.loads(line)
             for effect in effects(before, orjson.loads(after)):
                 if effect.kind not in approved and _is_gated(self._policy, effect, name):
@@ -103,7 +103,7 @@ class Gate:
         self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool
     ) -> RecordFields | None:  # fmt: skip
         """A record as it was. If an action changed it and no event explains it, all but the outcome is assumed."""
-        line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
+        line = self.fold.visible(what, name, None if self.fold.is_current(path) else path)
         if line is not None:
             return orjson.loads(line)  # type: ignore[no-any-return]
         before = self.stored(what, name)

@@ -135,7 +135,7 @@ class Turn:
         self._under_way = ""
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Keep everybody else waiting."""
         with self._threads, locked(self._path, self._disk, _TIMEOUT) if self._path else nullcontext():
             yield
@@ -349,7 +349,7 @@ class PhaseMemoryRuntime:
     def _exclusive(self) -> Iterator[MemoryEvent | None]:
         """The turn, with all done that a crash or a damaged file left undone; the event that was in progress."""
         self._check_versions()
-        with self._turn.held():
+        with self._turn.exclusive():
             self._check_versions()
             yield self._catch_up()
 
@@ -472,7 +472,7 @@ class PhaseMemoryRuntime:
         lines: Lines = {"paths": {}}
         for event in events:
             for what, name, _ in puts_of(event):
-                line = fold.seen(what, name)
+                line = fold.visible(what, name)
                 if line is not None:
                     lines.setdefault(f"{what}s", {})[name] = line
             for name in {event.path_id, (path_event_in(event) or event).path_id}:
@@ -541,7 +541,7 @@ class PhaseMemoryRuntime:
             why = judge.why_not_put(what, name, record)
             if why:
                 raise NeedsApproval(f"{why}; {_IMPORTED}")
-            is_of_branch = judge.fold.told(what, name) and judge.fold.seen(what, name) is None
+            is_of_branch = judge.fold.versions(what, name) and judge.fold.visible(what, name) is None
             (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
             replaced += here[what].get(name, line) != line
         counts = {part: len(records[part]) + len(first[part]) for part in records}
@@ -630,15 +630,15 @@ def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str
     Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
     """
     branches = {
-        (what, name, line_of(record)) for _, _, told in envelope.settled("events")
-        if told["path_id"] and not fold.is_current(told["path_id"])
-        for what, name, record in puts_of(MemoryEvent.judged(told))
+        (what, name, line_of(record)) for _, _, event in envelope.settled("events")
+        if event["path_id"] and not fold.is_current(event["path_id"])
+        for what, name, record in puts_of(MemoryEvent.judged(event))
     }  # fmt: skip
     for what in RECORDS:
         first = envelope.profile if what == "profile" else None
         head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
         for name, line, record in chain(head, envelope.settled(f"{what}s")):
-            if fold.seen(what, name) != line and (what, name, line) not in branches:
+            if fold.visible(what, name) != line and (what, name, line) not in branches:
                 yield what, name, line, record
 
 

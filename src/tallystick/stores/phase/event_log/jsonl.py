@@ -38,7 +38,7 @@ _TAIL = 256  # bytes at the end of what was read, by which the file is recognise
 
 
 class _Position:
-    """How far a file was read: where each id is, and which lines were skipped."""
+    """The position in a file: how far it was read, where each id is, which lines were skipped."""
 
     def __init__(self) -> None:
         self._forget()

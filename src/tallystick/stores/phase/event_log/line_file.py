@@ -142,7 +142,7 @@ class LineFile:
                 self._disk.close(fd)
 
     def _recovered(self, fd: int, lock: Lock) -> int:
-        """Where the whole lines end, after setting aside what follows them. Again after a crash gives the same file."""
+        """The end of the whole lines, after setting aside what follows. Again after a crash gives the same file."""
         try:
             end, size = _whole(fd, lock), os.fstat(fd).st_size
             if size > end:
@@ -166,7 +166,7 @@ def _must_be_file(fd: int, path: Path) -> None:
 
 
 def _whole(fd: int, lock: Lock) -> int:
-    """Where the last whole line ends that was not refused to its writer."""
+    """The end of the last whole line that was not refused to its writer."""
     size, witness = os.fstat(fd).st_size, lock.witness()
     if witness is not None and witness.mark == "refused":
         size = min(size, witness.length)

@@ -74,7 +74,6 @@ class Put(NamedTuple):
     """A record as an event put it."""
 
     path: str
-    number: int  # of the event, in the order of the log
     line: bytes
     approved: frozenset[str]  # the kinds of actions on it that were approved on that path by then
 
@@ -87,7 +86,7 @@ class Fold:
         self.skipped: list[Skipped] = []
         self.refused: list[Skipped] = []
         self.events = 0
-        self._puts: dict[str, dict[str, tuple[Put, ...]]] = {what: {} for what in _PUTS.values()}
+        self._puts: dict[str, dict[str, tuple[Put, ...]]] = {what: {} for what in _PUTS.values()}  # latest last
         self._on: dict[str, set[tuple[str, str]]] = {}  # the records put on each path
         self._lent: set[str] = set()
         self._views: dict[str | None, list[Container[str]]] = {}
@@ -106,7 +105,7 @@ class Fold:
             puts = self._puts[what].get(name, ())
             before = approved.union(*(each.approved for each in puts if each.path == path))
             others = (each for each in puts if each.path != path)
-            self._puts[what][name] = (*others, Put(path, self.events, line, before))
+            self._puts[what][name] = (*others, Put(path, line, before))
             if path:
                 self._on.setdefault(path, set()).add((what, name))
         if why:
@@ -145,48 +144,49 @@ class Fold:
         """True if a path is visible without naming it. A path that nobody branched is."""
         return path not in self.state or path in self._view(None)[0]
 
-    def seen(self, what: str, name: str, path: str | None = None) -> bytes | None:
+    def visible(self, what: str, name: str, path: str | None = None) -> bytes | None:
         """A record as seen from a path, without one as it is currently; None, if it is not visible."""
         puts = self._puts[what].get(name)
-        return None if puts is None else self._seen(puts, self._view(path))
+        return None if puts is None else self._visible(puts, self._view(path))
 
-    def _seen(self, puts: tuple[Put, ...], view: list[Container[str]]) -> bytes | None:
+    def _visible(self, puts: tuple[Put, ...], view: list[Container[str]]) -> bytes | None:
         for paths in view:
             here = [put for put in puts if put.path in paths]
             if here:
-                return max(here, key=_number).line
+                return here[-1].line
         return None
 
     def _view(self, path: str | None) -> list[Container[str]]:
         """The visible paths, nearest first; within one group the later event counts."""
-        view = self._views.get(path)
-        if view is None:
-            view = self._views[path] = [_Current(self.state)]
-            if path is not None:
-                above = self.state.line_of(path)
-                line = [name for name in above if name == path or not self.state.is_abandoned(name)] or [path]
-                groups = [{name, *self.state.with_merged(name)} for name in line]
-                groups[-1].add("")
-                view = self._views[path] = [*groups]
-        return view
+        if path is None and path not in self._views:
+            self._views[None] = [_Current(self.state)]
+        elif path is not None and path not in self._views:
+            above = self.state.line_of(path)
+            line = [name for name in above if name == path or not self.state.is_abandoned(name)] or [path]
+            groups = [{name, *self.state.with_merged(name)} for name in line]
+            groups[-1].add("")
+            self._views[path] = [*groups]
+        return self._views[path]
 
-    def told(self, what: str, name: str) -> tuple[bytes, ...]:
+    def versions(self, what: str, name: str) -> tuple[bytes, ...]:
         """All versions of a record in the log, on whichever path."""
         return tuple(put.line for put in self._puts[what].get(name, ()))
 
-    def each(self, what: str, path: str | None = None) -> Iterator[tuple[str, bytes | None]]:
-        """Every record in the log, in the order of their ids, as it is visible; None, where it is not."""
+    def each(self, what: str, path: str | None = None) -> Iterator[tuple[str, bytes]]:
+        """Every visible record, in the order of their ids."""
         puts, view = self._puts[what], self._view(path)
         for name in sorted(puts):
-            yield name, self._seen(puts[name], view)
+            line = self._visible(puts[name], view)
+            if line is not None:
+                yield name, line
 
-    def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
+    def merge_changes(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
         """The changes of a merge: each record as it is seen from `into`, as it would be, and what was approved."""
         merged, view = set(self.state.with_merged(path)), self._view(None if self.is_current(into) else into)
         for what, name in sorted({key for each in merged for key in self._on.get(each, ())}):
             puts = self._puts[what][name]
-            put = max((each for each in puts if each.path in merged or each.path in view[0]), key=_number)
-            before = self._seen(puts, view)
+            put = [each for each in puts if each.path in merged or each.path in view[0]][-1]
+            before = self._visible(puts, view)
             if put.path in merged and put.line != before:
                 approved = put.approved.union(*(each.approved for each in puts if each.path in merged))
                 yield what, name, before, put.line, approved
@@ -200,7 +200,7 @@ class Fold:
         if path is not None:
             self.state.get(path)
         profiles, nodes, edges = (
-            {name: orjson.loads(line) for name, line in self.each(what, path) if line is not None}
+            {name: orjson.loads(line) for name, line in self.each(what, path)}
             for what in ("profile", "node", "edge")
         )
         skipped, refused = tuple(self.skipped), tuple(self.refused)
@@ -222,10 +222,6 @@ def _approved_by(event: MemoryEvent) -> frozenset[str]:
     action = event.payload.get("action") if event.kind == APPLIED and event.payload.get("approval") else None
     kind = action.get("kind") if isinstance(action, dict) else None
     return frozenset({kind}) if isinstance(kind, str) else frozenset()
-
-
-def _number(put: Put) -> int:
-    return put.number
 
 
 def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnapshot:

@@ -69,8 +69,8 @@ class KeptGraph(ABC):
         self._save(changes)
 
     def list_activation_plans(self) -> list[RecordFields]:
-        with self._reading() as held:
-            return [orjson.loads(line) for line in held.lines("activation_plans")]
+        with self._reading() as contents:
+            return [orjson.loads(line) for line in contents.lines("activation_plans")]
 
     def list_events(self) -> list[MemoryEvent]:
         return [MemoryEvent.from_dict(orjson.loads(line)) for line in self._event_lines()]
@@ -89,9 +89,9 @@ class KeptGraph(ABC):
 
     def list_nodes(self, kind: str | None = None, *, merged: bool = False) -> list[MemoryNode]:
         """All, or those of one kind; with `merged`, also those that were merged into another."""
-        with self._reading() as held:
-            table = held.tables["nodes"]
-            names = held.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
+        with self._reading() as contents:
+            table = contents.tables["nodes"]
+            names = contents.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
             found: Iterator[MemoryNode] = (record_in("nodes", table[name]) for name in names)
             return [node for node in found if (merged or not node.merged) and kind in (None, node.kind)]
 
@@ -110,11 +110,11 @@ class KeptGraph(ABC):
         self, source: str | None = None, target: str | None = None, kind: str | None = None, *, limit: int | None = None
     ) -> list[MemoryEdge]:
         """All, or those with that source, that target and that kind; the first `limit` of them."""
-        with self._reading() as held:
-            table = held.tables["edges"]
-            names = held.edges(source, target)
+        with self._reading() as contents:
+            table = contents.tables["edges"]
+            names = contents.edges(source, target)
             if kind is not None and source is None and target is None:
-                names = held.kinds["edges"].names(kind)
+                names = contents.kinds["edges"].names(kind)
             found: Iterator[MemoryEdge] = (record_in("edges", table[name]) for name in names)
             wanted = (
                 edge for edge in found
@@ -126,14 +126,14 @@ class KeptGraph(ABC):
 
     def export_envelope(self) -> GraphEnvelope:
         """All of it except activation plans. Equal for equal contents."""
-        with self._reading() as held:
-            profiles = held.tables["profiles"]
-            head = held.head if held.head in profiles else min(profiles, default="")
-            parts = {part: Records[Any](part, held.lines(part)) for part in _KINDS}
+        with self._reading() as contents:
+            profiles = contents.tables["profiles"]
+            head = contents.head if contents.head in profiles else min(profiles, default="")
+            parts = {part: Records[Any](part, contents.lines(part)) for part in _KINDS}
             return GraphEnvelope(
                 profile=record_in("profiles", profiles[head]) if head else None,
-                events=Records("events", self._event_lines()), metadata=copied(held.metadata),
-                extra=copied(held.extra), **parts,  # type: ignore[arg-type]
+                events=Records("events", self._event_lines()), metadata=copied(contents.metadata),
+                extra=copied(contents.extra), **parts,  # type: ignore[arg-type]
             )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
@@ -151,8 +151,8 @@ class KeptGraph(ABC):
 
     def lines_of(self, part: str) -> dict[str, bytes]:
         """The lines of a part, by id."""
-        with self._reading() as held:
-            return dict(held.tables[part])
+        with self._reading() as contents:
+            return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
         """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
@@ -175,12 +175,12 @@ class KeptGraph(ABC):
         self._save(changes)
 
     def _load(self, part: str, name: str) -> Any:
-        with self._reading() as held:
-            line = held.tables[part].get(name)
+        with self._reading() as contents:
+            line = contents.tables[part].get(name)
             if line is None:
                 raise NotFound(f"no {part[:-1]} {ascii(name)[:60]}; check the id")
             return record_in(part, line)
 
     def _all(self, part: str) -> list[Any]:
-        with self._reading() as held:
-            return [record_in(part, line) for line in held.lines(part)]
+        with self._reading() as contents:
+            return [record_in(part, line) for line in contents.lines(part)]

@@ -74,7 +74,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
             self._is_fresh = False
 
     def problems(self) -> list[Problem]:
-        """What could not be read, file by file."""
+        """The problems found in reading, file by file."""
         with self._reading():
             return self._files.problems()
 

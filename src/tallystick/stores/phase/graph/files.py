@@ -122,7 +122,7 @@ class GraphFiles:
     # -- problems ------------------------------------------------------------------------------------------------------
 
     def problems(self) -> list[Problem]:
-        """What was skipped, file by file."""
+        """The problems found in reading, file by file."""
         found = [problem for _, shard in sorted(self._shards.items()) for problem in shard.problems]
         return [*self._workspace_problems, *found]
 
