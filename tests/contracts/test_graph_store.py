@@ -577,11 +577,11 @@ def test_a_merge_that_makes_no_sense_is_refused(store):
     merge(store, "c", "a", approved=True)
 
     for ask, says in [
-        (lambda: merge(store, "c", "c", approved=True), "itself already"),
+        (lambda: merge(store, "c", "c", approved=True), "merged into itself"),
         (lambda: merge(store, "a", "c", approved=True), "merged into 'c'"),
         (lambda: merge(store, "c", "b", approved=True), "merged into 'a'"),
-        (lambda: unmerge(store, "c"), "nothing to take back"),
-        (lambda: unmerge(store, "b"), "take that back first"),
+        (lambda: unmerge(store, "c"), "nothing to undo"),
+        (lambda: unmerge(store, "b"), "undo that first"),
     ]:
         with pytest.raises(Refused, match=says):
             ask()
