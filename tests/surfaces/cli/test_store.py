@@ -57,7 +57,7 @@ def test_a_folder_with_other_things_in_it_is_not_made_a_workspace(store, home):
     (home / "work/mine/letter.txt").write_text("dear Bob")
 
     is_refused(store("create", "mine"), "is not empty (letter.txt)", "choose an empty folder")
-    is_refused(store("create", "ana.json"), "ana.json is no folder")
+    is_refused(store("create", "ana.json"), "ana.json is not a folder")
 
     assert os.listdir(home / "work/mine") == ["letter.txt"]
 
