@@ -14,7 +14,7 @@ from tallystick.records.graph.events import KINDS, NODE_PUT, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
 from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most
@@ -577,11 +577,11 @@ def test_a_merge_that_makes_no_sense_is_refused(store):
     merge(store, "c", "a", approved=True)
 
     for ask, says in [
-        (lambda: merge(store, "c", "c", approved=True), "itself already"),
+        (lambda: merge(store, "c", "c", approved=True), "merged into itself"),
         (lambda: merge(store, "a", "c", approved=True), "merged into 'c'"),
         (lambda: merge(store, "c", "b", approved=True), "merged into 'a'"),
-        (lambda: unmerge(store, "c"), "nothing to take back"),
-        (lambda: unmerge(store, "b"), "take that back first"),
+        (lambda: unmerge(store, "c"), "nothing to undo"),
+        (lambda: unmerge(store, "b"), "undo that first"),
     ]:
         with pytest.raises(Refused, match=says):
             ask()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog as InMemoryMemoryEventLog
     from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
     from tallystick.stores.phase.event_log.protocol import MemoryEventLog as MemoryEventLog
-    from tallystick.stores.phase.graph.diagnostics import Diagnostic as Diagnostic
+    from tallystick.stores.phase.findings import Diagnostic as Diagnostic
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
     from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
@@ -33,7 +33,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.phase.event_log.in_memory": "InMemoryMemoryEventLog",
         "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
         "stores.phase.event_log.protocol": "MemoryEventLog",
-        "stores.phase.graph.diagnostics": "Diagnostic",
+        "stores.phase.findings": "Diagnostic",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
         "stores.phase.graph.in_memory": "InMemoryMemoryGraphStore",
         "stores.phase.graph.protocol": "MemoryGraphStore",

@@ -10,7 +10,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.traverse import Limits
 from tests.refusals import refuses
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.records.errors import NotApproved, NotFound, Refused
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose
 from tests.conftest import at_most
 from tests.memory.graph.test_graph import arrows, edge, ids, node, seqs, tell
 from tests.refusals import refuses

@@ -12,17 +12,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, StaticPool, create_engine
 
-from tallystick.stores.elfmem import queries
+from tallystick.stores.elfmem import queries, rows
 from tallystick.stores.elfmem.engine import create_test_engine, prepare
 from tallystick.stores.elfmem.models import metadata
-from tallystick.stores.elfmem.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags
 
-MODULES = (blocks, config, contradictions, edges, frames, seed, sessions, tags)
 ROWS: dict[str, FunctionType] = {
     name: function
-    for module in MODULES
-    for name, function in vars(module).items()
-    if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+    for name, function in vars(rows).items()
+    if inspect.isfunction(function) and function.__module__ == rows.__name__ and not name.startswith("_")
 }
 
 

@@ -118,11 +118,11 @@ def test_a_relative_path_goes_on_meaning_the_same_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("path", "kind", "says"),
     [
-        ("missing/a.db", NotFound, r"there is no folder .*/missing to hold a.db; make it first"),
+        ("missing/a.db", NotFound, r"no folder .*/missing for a.db; create it first"),
         ("folder", Refused, "is a folder; name a file in it"),
         ("", Refused, r"use create_test_engine\(\)"),
         (":memory:", Refused, r"use create_test_engine\(\)"),
-        ("a\0.db", Refused, "holds a NUL"),
+        ("a\0.db", Refused, "cannot contain NUL"),
     ],
 )
 def test_a_path_that_can_hold_no_database_is_refused_in_one_line(tmp_path, monkeypatch, path, kind, says):

@@ -22,9 +22,7 @@ from tallystick.stores.elfmem import migrate as migrating
 from tallystick.stores.elfmem.engine import prepare, url_of
 from tallystick.stores.elfmem.migrate import migrate
 from tallystick.stores.elfmem.models import metadata
-from tallystick.stores.elfmem.rows.blocks import get_block, insert_block
-from tallystick.stores.elfmem.rows.edges import get_neighbours, insert_edge
-from tallystick.stores.elfmem.rows.tags import add_tags, get_tags
+from tallystick.stores.elfmem.rows import add_tags, get_block, get_neighbours, get_tags, insert_block, insert_edge
 from tests.refusals import refuses
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))
@@ -379,9 +377,9 @@ def test_alembic_itself_upgrades_and_finds_nothing_to_do_not_even_with_the_table
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["current"], "FAILED: which database?"),
-        (["-x", "db=missing/a.db", "current"], "FAILED: there is no folder"),
-        (["-x", "db=a.db", "downgrade", "base"], "FAILED: before 0001 there is nothing; remove the file instead"),
+        (["current"], "FAILED: no database given"),
+        (["-x", "db=missing/a.db", "current"], "FAILED: no folder"),
+        (["-x", "db=a.db", "downgrade", "base"], "FAILED: 0001 is the first revision; remove the file instead"),
     ],
 )
 def test_alembic_says_what_is_wrong_in_one_line(tmp_path, alembic, words, says):

@@ -155,7 +155,7 @@ def test_a_line_cut_short_is_not_an_event_and_a_missing_newline_is_no_loss(tmp_p
 
     with ChronoStore(tmp_path / "newline") as store:
         assert [r.id for r in store.query()] == ["R-0", "R-1", "R-2"]
-    with pytest.warns(TakeoverWarning, match="cut short"), ChronoStore(tmp_path / "cut") as store:
+    with pytest.warns(TakeoverWarning, match="cut off"), ChronoStore(tmp_path / "cut") as store:
         assert [r.id for r in store.query()] == ["R-0", "R-1"]
 
 
@@ -274,8 +274,8 @@ def _more_in_a_line(old: OldStore) -> None:
 
 REFUSED = [
     (_without_snapshot, "snapshot.json is missing, and events 1 to 9 are in it alone"),
-    (_broken_snapshot, "snapshot.json holds what was compacted"),
-    (_unreadable_snapshot, "snapshot.json holds what was compacted: cannot be read"),
+    (_broken_snapshot, "snapshot.json has the compacted events"),
+    (_unreadable_snapshot, "snapshot.json has the compacted events: cannot be read"),
     (_older_snapshot, "event 10 is missing"),
     (_cut, "events 5 to 9 are missing"),
     (_without_log, "events 1 to 9 are missing"),

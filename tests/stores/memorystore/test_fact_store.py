@@ -12,7 +12,7 @@ from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelt
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan
-from tallystick.stores.memorystore import SQLiteFactStore, facts as sqlite_facts
+from tallystick.stores.memorystore import SQLiteFactStore, fact_store as sqlite_facts
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = DeltaScope(user="ana", agent="rag")
@@ -376,7 +376,7 @@ def test_a_failure_in_the_middle_leaves_the_old_fact_standing(play, monkeypatch)
             raise sqlite3.OperationalError("it broke")
 
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite_facts, "close", fails)
+            patch.setattr(sqlite_facts, "_close", fails)
             with pytest.raises(Refused):
                 await store.apply_delta(update("e2", "Oslo", "e1"))
         assert await history_of_all(store) == before
@@ -397,7 +397,7 @@ def test_a_failure_in_the_middle_leaves_the_old_fact_standing(play, monkeypatch)
 )  # fmt: skip
 def test_a_question_is_answered_by_an_index(play, asked):
     async def scene(store):
-        sql, values = sqlite_facts.query(FactPattern(**asked), as_of="", believed_at="", limit=None)
+        sql, values = sqlite_facts.fact_query(FactPattern(**asked), as_of="", believed_at="", limit=None)
         plan = await store._file.run(lambda conn: conn.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
         assert plan[0][-1].startswith("SEARCH facts USING INDEX"), plan
 

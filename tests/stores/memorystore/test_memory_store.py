@@ -30,8 +30,8 @@ from tallystick.records.errors import (
 )
 from tallystick.records.health import MigrationPlan
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import file_system
-from tallystick.stores.memorystore import SQLiteMemoryStore, database as sqlite_file, episodes as sqlite_episodes
+from tallystick.stores import file_system, sqlite_file
+from tallystick.stores.memorystore import SQLiteMemoryStore, memory_store as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import at_once
 
@@ -635,7 +635,7 @@ def test_two_processes_that_bootstrap_and_write_at_once_both_keep_everything(pat
 
 
 def test_a_writer_that_waits_too_long_is_told(path, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite_file, "TIMEOUT", 0.05)
 
     async def scene(store):
         with sqlite_file._lock_for(path), pytest.raises(Busy):

@@ -15,11 +15,11 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase import FileBackedMemoryGraphStore, findings as phase_findings
+from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
+from tallystick.stores.phase.findings import CODES, diagnose
 from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.contents import PARTS
-from tallystick.stores.phase.graph.diagnostics import CODES, diagnose
 from tests.refusals import refuses
 
 OF_A_LOG_ALONE = (MALFORMED, UNKNOWN_SCHEMA, DUPLICATE)
@@ -475,7 +475,7 @@ def test_importing_the_same_events_again_adds_no_byte_to_the_log(root):
 def test_every_code_is_explained_with_its_severity():
     page = (Path(__file__).parents[3] / "docs/reference/local-workspace.md").read_text(encoding="utf-8")
 
-    codes = {**CODES, **{code: told for code, told in phase_findings.CODES.items() if code not in OF_A_LOG_ALONE}}
+    codes = {code: told for code, told in CODES.items() if code not in OF_A_LOG_ALONE}
 
     assert [code for code, (severity, _) in codes.items() if f"| `{code}` | {severity} |" not in page] == []
     assert page.count("| error |") + page.count("| warning |") + page.count("| note |") == len(codes)

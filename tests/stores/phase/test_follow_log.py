@@ -17,8 +17,7 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, JsonlMemoryEventLog
 from tallystick.stores.phase.audit import JsonlAuditSink
-from tallystick.stores.phase.recovery import Turn
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.folder import SOAK

@@ -65,7 +65,7 @@ def test_a_line_that_retracts_is_not_carried_out_by_a_replay_and_is_named_with_i
 
     assert done.exit_code == 4
     assert "events.jsonl, line 3" in done.stdout
-    assert "status of node a is changed by an action, under the gate: to retract it needs an approval" in done.stdout
+    assert "status of node a can only be changed by an action: to retract it needs an approval" in done.stdout
     assert "`store approve` and `store apply`" in done.stdout
     assert runtime.store.load_node("a") == TEA
     assert runtime.store.load_node("c"), "the rest is carried out"
@@ -431,7 +431,7 @@ def test_a_merge_does_not_bring_back_what_was_archived_meanwhile(forked, how):
         forked.apply(forked.propose("activate", ["a"], by="bot", path_id="try"))
     merge = ended(7, "try", into="main")
 
-    with pytest.raises(NeedsApproval, match="path try.*main.*node a.*archive"):
+    with pytest.raises(NeedsApproval, match="node a.*path try.*main.*archive"):
         forked.record([merge])
 
     forked.log.append(merge)

@@ -29,8 +29,7 @@ from tallystick.stores.phase import (
     paths as phase_paths,
 )
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.recovery import Turn
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 

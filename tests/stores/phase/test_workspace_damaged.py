@@ -103,7 +103,7 @@ def test_an_approved_action_on_a_damaged_workspace_is_done_and_audited_as_done(r
     done = store("apply", root, tmp_path / "archive.json", "--approval", tmp_path / "yes.json")
 
     assert done.exit_code == 0
-    assert "edges/all.jsonl was written again from the log" in done.stderr
+    assert "edges/all.jsonl was rewritten from the log" in done.stderr
     runtime = opened(root)
     assert [(line.action, line.outcome) for line in runtime.audit.read()] == [
         ("rebuild edges/all.jsonl", "rebuilt"), ("archive tea", "granted"),
@@ -210,7 +210,7 @@ def test_a_folder_in_the_place_of_the_lock_is_refused_with_the_way_out(root):
 
     for words in (("inspect",), ("diagnose",), ("append",)):
         done = store(*words, root, given='{"kind":"custom"}')
-        assert (done.exit_code, "lock is no file, and nothing can be held by it; remove it" in done.stderr) == (1, True)
+        assert (done.exit_code, "lock is not a regular file; remove it" in done.stderr) == (1, True)
 
 
 def test_without_its_log_a_workspace_is_read_and_not_written_to(root):

@@ -19,8 +19,8 @@ from tallystick.stores.phase import (
     InMemoryMemoryGraphStore,
     JsonlMemoryEventLog,
 )
+from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
@@ -166,7 +166,7 @@ def test_a_line_without_end_in_sight_costs_no_more_than_its_length(tmp_path):
     def seconds(path):
         began = time.process_time()
         [found] = JsonlMemoryEventLog(path).diagnostics()
-        assert "16777216 is the most" in found.reason
+        assert "the limit is 16777216" in found.reason
         return time.process_time() - began
 
     paths = [tmp_path / "short.jsonl", tmp_path / "long.jsonl"]

@@ -59,7 +59,7 @@ def test_what_is_not_understood_is_told_on_stderr_and_stays_and_the_rest_goes_on
     assert done.status == 1
     assert "person-bob.md:" in done.out
     assert "notes.md: its name is no page's; a page is called user-, project-" in done.err
-    assert "person-link.md: it is a link, and links are not followed\n" in done.err
+    assert "person-link.md: a symlink; use a regular file\n" in done.err
     assert (folder / "memory/notes.md").read_text() == "shopping"
     told = tallystick("sync", "--json")
     assert (told.status, told.err) == (1, "")
@@ -132,7 +132,7 @@ def test_a_page_that_may_not_be_read_is_told_and_the_others_go_on(tallystick, bo
     bob.chmod(0o600)
 
     assert done.status == 1
-    assert "person-bob.md: it cannot be read: Permission denied" in done.err
+    assert "person-bob.md: cannot be read: Permission denied" in done.err
     assert "user-profile.md:" in done.out
 
 

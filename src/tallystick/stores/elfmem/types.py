@@ -1,4 +1,4 @@
-"""`elfmem.types`: the words for how a block stands, and the order in which an edge names its two blocks."""
+"""`elfmem.types`: the states of a block, and the order in which an edge names its two blocks."""
 
 from tallystick.records.block import ArchiveReason, BlockStatus, DecayTier, Edge
 

@@ -1,15 +1,14 @@
-"""Branch, merge, abandon and compact a path. Each is a decision: it gives the event to record and the paths as they are
-after it, and writes nothing itself.
+"""Branch, merge, abandon and compact a path: the event to record, and the changed paths. Nothing is written here.
 
     change = branch(paths, "try-b", "main", at=now)
     log.append(change.event)
 
-What makes no sense is refused: a parent that is not known, a path merged into itself, into one that ended, or into one
-of its own branches, a path that was merged or abandoned before, abandoning without a reason or under open branches.
-Events name paths and nodes; nobody's words are in them but the reason.
+What makes no sense is refused: an unknown parent, a path merged into itself, into one that ended, or into one of its
+own branches, a path that was merged or abandoned before, abandoning without a reason or under open branches. Events
+name paths and nodes; nobody's words are in them except the reason.
 
 Merging two independent branches in either order gives the same paths and the same graph. Abandoning a branch leaves
-what its parent sees as it was. Compaction closes a path: nothing more is said on it, and all of it stays.
+what its parent sees unchanged. Compaction closes a path: nothing more can be added to it, and all of it stays.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _PUTS = (NODE_PUT, EDGE_PUT, PROFILE_PUT, APPLIED)
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """What was decided: the event to record, and each path that is other than before."""
+    """The event to record, and each path that it changes."""
 
     event: MemoryEvent
     paths: tuple[MemoryPath, ...]
@@ -56,30 +55,28 @@ def branch(paths: Paths, path_id: str, parent_id: str = "", *, at: datetime | st
 def merge(
     paths: Paths, path_id: str, into: str, *, at: datetime | str, event_id: str = "", conflicts: Iterable[str] = ()
 ) -> PathChange:
-    """Bring what is on `path_id` over to `into`. The path ends. `conflicts` are noted, see `conflicts_of`."""
+    """Merge `path_id` into `into`. The path ends. `conflicts` are recorded, see `conflicts_of`."""
     payload = {"into": into, "conflicts": sorted(set(conflicts))}
     return _decided(paths, MERGE, path_id, (path_id, into), payload, at, event_id)
 
 
 def abandon(paths: Paths, path_id: str, reason: str, *, at: datetime | str, event_id: str = "") -> PathChange:
-    """Give a path up, and say why. What is on it stays in the log and is seen nowhere else."""
+    """Abandon a path, with a reason. Its records stay in the log and are visible nowhere else."""
     if len(reason) > LONGEST_REASON:
-        raise Refused(
-            f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most", "size"
-        )
+        raise Refused(f"the reason has {len(reason)} characters; the limit is {LONGEST_REASON}", "size")
     return _decided(paths, ABANDON, path_id, (path_id,), {"reason": reason}, at, event_id)
 
 
 def compact(
     paths: Paths, path_id: str, *, at: datetime | str, summary_ids: Iterable[str] = (), event_id: str = ""
 ) -> PathChange:
-    """Close a path. `summary_ids` are the nodes that tell what it came to. Nothing is removed."""
+    """Close a path. `summary_ids` are the nodes that summarise it. Nothing is removed."""
     summary = sorted(set(summary_ids))
     return _decided(paths, COMPACT, path_id, (path_id, *summary), {"summary_ids": summary}, at, event_id)
 
 
 def conflicts_of(events: Iterable[MemoryEvent], path_id: str, into: str) -> tuple[str, ...]:
-    """What was changed on both paths after the one branched off: the later change would win, so a person may look."""
+    """The ids that were changed on both paths after the one branched off: the later change would win."""
     since, here, there = False, set[str](), set[str]()
     for event in events:
         since = since or (event.kind == BRANCH and event.path_id == path_id)
@@ -98,7 +95,7 @@ def _decided(
     name: str,
 ) -> PathChange:
     state = PathBook(paths)
-    told: dict[str, Any] = {"path_id": path_id, "subject_ids": tuple(filter(None, about)), "payload": payload}
-    event = MemoryEvent(id=name, kind=kind, at=at, **told) if name else MemoryEvent.new(kind, at, **told)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"path_id": path_id, "subject_ids": tuple(filter(None, about)), "payload": payload}
+    event = MemoryEvent(id=name, kind=kind, at=at, **fields) if name else MemoryEvent.new(kind, at, **fields)  # type: ignore[arg-type]
     state.must_allow(event)
     return PathChange(event, tuple(state.get(changed) for changed in state.take(event)))

@@ -1,7 +1,7 @@
-"""What an event log can do, whoever keeps it. `isinstance` looks for the names only.
+"""The protocol of an event log. `isinstance` checks the method names only.
 
-Events come back in the order in which they were appended, always. An id is taken once and for good. What is wrong with
-a log is told by `diagnostics`, with its place; reading goes past it.
+Events come back in the order in which they were appended, always. An id is taken once and for good. `diagnostics`
+reports damaged lines, with their places; readers skip them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tallystick.stores.phase.event_log.replay import GraphSnapshot
 
 MALFORMED = "malformed-line"  # not JSON, or not an event
 UNKNOWN_SCHEMA = "unknown-schema"  # an event of a schema version that this program does not know
-DUPLICATE = "duplicate-id"  # an id that stands further up already; the first one counts
+DUPLICATE = "duplicate-id"  # an id that an earlier line has; the first one counts
 TORN = "torn-end"  # a last line without its newline, acknowledged to nobody
 
 Events = list[MemoryEvent]
@@ -24,7 +24,7 @@ Events = list[MemoryEvent]
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """One line that is no event to us: where it stands, and why."""
+    """One line that is no event to us: where it is, and why."""
 
     code: str
     line: int  # the first is 1
@@ -43,7 +43,7 @@ class MemoryEventLog(Protocol):
     """Events, appended and never changed."""
 
     def append(self, event: MemoryEvent) -> None:
-        """Add one event. It is kept when this returns. Refused if its id is taken."""
+        """Add one event. It is stored when this returns. Refused if its id is taken."""
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
@@ -58,7 +58,7 @@ class MemoryEventLog(Protocol):
         """The graph that the events make; with a path, as it is seen from there."""
 
     def diagnostics(self) -> Findings:
-        """The lines that were passed over, in their order."""
+        """The lines that were skipped, in their order."""
 
     def __iter__(self) -> Iterator[MemoryEvent]:
         """All events, one after the other."""

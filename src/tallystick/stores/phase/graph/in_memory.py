@@ -1,4 +1,4 @@
-"""A graph that is kept in memory and gone with the process. What is handed out is a copy."""
+"""A graph in memory, gone with the process. Results are copies."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tallystick.stores.phase.graph.diagnostics import Diagnostic
+from tallystick.stores.phase.findings import Diagnostic
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.progress import waiting

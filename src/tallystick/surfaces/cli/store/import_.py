@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from tallystick.stores.phase.follow_log import Taken
 from tallystick.stores.phase.input_files import Given, given_in, joined
+from tallystick.stores.phase.runtime import Taken
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import read_given, summed

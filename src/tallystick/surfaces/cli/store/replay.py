@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from tallystick.stores.phase.diagnostics import Comparison
+from tallystick.stores.phase.comparison import Comparison
 from tallystick.stores.phase.event_log.replay import GraphSnapshot
-from tallystick.stores.phase.findings import refused_in
-from tallystick.stores.phase.graph.diagnostics import Diagnostic
+from tallystick.stores.phase.findings import Diagnostic, refused_in
 from tallystick.stores.phase.workspace import open_workspace
 from tallystick.surfaces.cli.call import Call, pass_call
 from tallystick.surfaces.cli.given_files import summed
