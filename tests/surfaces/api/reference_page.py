@@ -8,8 +8,8 @@ from typing import Any
 _HEAD = """\
 # The HTTP API
 
-Generated from the program: all operations of `tallystick serve` under `/v1`. [Use it over
-HTTP](../how-to/use-over-http.md) shows how to use them; `/openapi.json` has the same for programs.
+Generated from the program: all operations of `tallystick serve` under `/v1`.
+[Use it over HTTP](../how-to/use-over-http.md) shows how to use them; `/openapi.json` has the same for programs.
 
 Every request sends `Authorization: Bearer TOKEN`. Bodies are JSON; an unknown field or parameter is refused (422).
 Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` if the request is not

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.server.worker import CallContext
 

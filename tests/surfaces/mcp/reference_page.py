@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tool import Tool
 
 _HEAD = """\

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
 from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line

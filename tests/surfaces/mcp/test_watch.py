@@ -9,9 +9,9 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.changes import Changes
 from tallystick.surfaces.mcp.offers import Offers
 from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.subscriptions import Changes
 from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 

@@ -82,7 +82,7 @@ def model(
     for field, given in fields.items():
         kind, description = (types[field], given) if isinstance(given, str) else given
         described[field] = (_json_type(kind), Field(description=description))
-    made = create_model(name, __config__=shaped(**example), __doc__=about, **described)
+    made: type[BaseModel] = create_model(name, __config__=shaped(**example), __doc__=about, **described)
     if record:
         _MODELS.setdefault(record, made)
     return made

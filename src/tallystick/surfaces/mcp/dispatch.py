@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from tallystick.records.errors import NeedsApproval, Refused, TallystickError
 from tallystick.surfaces.mcp import consent
 from tallystick.surfaces.mcp.consent import Question
-from tallystick.surfaces.mcp.definition import names_of
+from tallystick.surfaces.mcp.server import names_of
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
 from tallystick.surfaces.mcp.wording import one_line, texts_in, wrong_arguments
 from tallystick.surfaces.server.worker import MemoryWorker, Person

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from tallystick.records.clock import stamp
-from tallystick.surfaces.mcp.fields import maybe
+from tallystick.surfaces.mcp.tool import maybe
 from tallystick.surfaces.mcp.wording import exactly, fenced, label, named
 from tallystick.surfaces.present.text import short
 

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Refused
-from tallystick.surfaces.mcp.quote import quoted
+from tallystick.surfaces.mcp.wording import quoted
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from threading import Semaphore, Thread
 from typing import Any
 
 import anyio
@@ -18,7 +22,6 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from tallystick.surfaces.mcp.pipe import TOO_LONG, Lines, Output, own_output
 from tallystick.surfaces.mcp.server import made
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.server.worker import MemoryWorker
@@ -119,3 +122,106 @@ def refusal(line: bytes) -> types.JSONRPCError:
     error = types.ErrorData(code=code, message=_NO_MESSAGE)
     known = name if is_number or (isinstance(name, str) and name.isascii()) else None
     return types.JSONRPCError(jsonrpc="2.0", id=known, error=error)
+
+
+# -- lines in, lines out, each in a thread of its own, so that neither a silent nor a slow peer stops the --------------
+
+
+LONGEST = 64 << 20  # bytes of a line; what is longer is dropped as it comes
+TOO_LONG = b"\0"  # stands for such a line
+_CHUNK, _AHEAD = 1 << 16, 256  # bytes read at once; lines that may wait
+
+
+@contextmanager
+def own_output() -> Iterator[int]:
+    """Standard output for the protocol alone."""
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield wire
+    finally:
+        sys.stdout.flush()
+        os.dup2(wire, 1)
+        os.close(wire)
+
+
+class Lines:
+    """What comes in, line by line. No more than a few hundred wait to be taken."""
+
+    def __init__(self, source: int) -> None:
+        self._source, self._loop = source, asyncio.get_running_loop()
+        self._come: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = Semaphore(_AHEAD)
+        Thread(target=self._read, daemon=True, name="tallystick-reads").start()
+
+    async def next(self) -> bytes | None:
+        """The next line; None at the end."""
+        line = await self._come.get()
+        self._room.release()
+        return line
+
+    def _read(self) -> None:
+        for line in split(lambda: os.read(self._source, _CHUNK)):
+            self._give(line)
+        self._give(None)
+
+    def _give(self, line: bytes | None) -> None:
+        self._room.acquire()
+        try:
+            self._loop.call_soon_threadsafe(self._come.put_nowait, line)
+        except RuntimeError:  # the loop has ended, and nobody waits for it
+            return
+
+
+def split(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """The lines of what `read` gives, without their ends. The last one may lack its end."""
+    parts: list[bytes] = []
+    size = 0
+    while chunk := _or_nothing(read):
+        first, *rest = chunk.split(b"\n")
+        for piece in rest:
+            yield b"".join([*parts, first]) if size + len(first) <= LONGEST else TOO_LONG
+            parts, size, first = [], 0, piece
+        size += len(first)
+        parts = [*parts, first] if size <= LONGEST else []
+    if size:
+        yield b"".join(parts) if size <= LONGEST else TOO_LONG
+
+
+def _or_nothing(read: Callable[[], bytes]) -> bytes:
+    """A pipe that breaks is a pipe that ends."""
+    try:
+        return read()
+    except OSError:
+        return b""
+
+
+class Output:
+    """What goes out. `gone` is called, once, if there is nobody to take it any more."""
+
+    def __init__(self, sink: int, gone: Callable[[], None]) -> None:
+        self._sink, self._gone, self._loop = sink, gone, asyncio.get_running_loop()
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._thread = Thread(target=self._write, daemon=True, name="tallystick-writes")
+        self._thread.start()
+
+    def put(self, line: bytes) -> None:
+        self._lines.put(line)
+
+    def end(self) -> None:
+        """Give what was put a moment to get through."""
+        self._lines.put(None)
+        self._thread.join(_PATIENCE)
+
+    def _write(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[os.write(self._sink, rest) :]
+        except OSError:
+            try:
+                self._loop.call_soon_threadsafe(self._gone)
+            except RuntimeError:  # as above
+                return

@@ -92,3 +92,14 @@ def texts_in(given: object) -> Iterator[str]:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# -- stored words as a block of data: one line of ours, then theirs, each line behind a bar (`words`) ------------------
+
+
+NOTHING = "Nothing is stored for this yet."
+
+
+def quoted(text: str) -> str:
+    """`text` as a block of data; if there is none, that it is so."""
+    return "\n".join((NOTICE, *fenced(text, ""))) if text.strip() else NOTHING

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tallystick.surfaces.mcp.fields import Names, maybe
-from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, maybe
 from tallystick.surfaces.mcp.tools.read import Data
 from tallystick.surfaces.mcp.wording import NOTICE, exactly, fenced, label, named
 from tallystick.surfaces.server.worker import CallContext

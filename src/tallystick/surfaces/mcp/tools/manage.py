@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied, Review
-from tallystick.surfaces.mcp.fields import Names, Path, maybe
-from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.mcp.tool import Answer, Args, Names, Path, Tool, maybe
 from tallystick.surfaces.mcp.wording import exactly
 from tallystick.surfaces.server.worker import CallContext
 

@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import NotFound
 from tallystick.records.operations import BELIEF_SUPERSEDE
-from tallystick.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
 from tallystick.surfaces.mcp.format import recorded_at
-from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.mcp.tool import Agent, Answer, Args, Name, Names, Path, Session, Texts, Tool, maybe
 from tallystick.surfaces.mcp.wording import exactly, fenced
 from tallystick.surfaces.server.worker import CallContext
 
