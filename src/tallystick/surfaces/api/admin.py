@@ -19,21 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from tallystick.memory.maintenance import check as maintenance
 from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.records.errors import NotFound, Refused, TallystickError
-from tallystick.surfaces.api.models import (
-    Audit,
-    Distrust,
-    Event,
-    Events,
-    Findings,
-    Note,
-    Proof,
-    Report,
-    Review,
-    Reviews,
-    Shape,
-    Sources,
-    shaped,
-)
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import Json, Limit, Operations, Part, When, also, ask, part, plain, plains
 
 if TYPE_CHECKING:
@@ -41,7 +28,10 @@ if TYPE_CHECKING:
     from tallystick.surfaces.server.changes import Feed
     from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
-reviews, sources, ledger, leaving = map(Operations, ("reviews", "sources", "ledger", "leaving"))
+reviews = Operations("reviews", "Actions that need a person's approval.")
+sources = Operations("sources", "Whom to trust.")
+ledger = Operations("ledger", "The ledger itself, and its proofs.")
+leaving = Operations("leaving", "Export everything.")
 T = TypeVar("T")
 NDJSON = "application/x-ndjson"
 HEARTBEAT = 15  # seconds
@@ -58,7 +48,7 @@ def _public(review: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in review.items() if name != "marker"}
 
 
-@reviews.list("/v1/reviews", Reviews, place=(int, str), summary="List the reviews", gives="Oldest first.")
+@reviews.get("/v1/reviews", models.Reviews, place=(int, str), summary="List the reviews", gives="Oldest first.")
 def list_reviews(
     memory: Memory, place: list[Any] | None,
     status: Annotated[Literal["waiting", "any"], Query(description="Pending ones, or all.")] = "waiting",
@@ -76,7 +66,7 @@ def list_reviews(
 ReviewId = Annotated[str, InPath(max_length=200, description="The id of a review, or the last six characters of it.")]
 
 
-@reviews.get("/v1/reviews/{id}", Review, 404, summary="Get a review", gives="The review.")
+@reviews.get("/v1/reviews/{id}", models.Review, 404, summary="Get a review", gives="The review.")
 def get_review(memory: Memory, id: ReviewId) -> Any:
     """The requested action, who requested it, and the answer."""
     return _public(plain(memory.reviews.get(id)))
@@ -97,30 +87,30 @@ class Reject(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@reviews.post("/v1/reviews/{id}/approve", Review, 403, 404, 409, summary="Approve", gives="The review, answered.")
-def approve(memory: Memory, id: ReviewId, said: Approve) -> Any:
+@reviews.post("/v1/reviews/{id}/approve", models.Review, 403, 404, 409, summary="Approve", gives="The answered review.")
+def approve(memory: Memory, id: ReviewId, body: Approve) -> Any:
     """Approves the action and carries it out. Needs a person's trust: see `tallystick serve --trust`."""
-    return _public(plain(memory.reviews.approve(id, reason=said.reason, digest=said.digest)))
+    return _public(plain(memory.reviews.approve(id, reason=body.reason, digest=body.digest)))
 
 
-@reviews.post("/v1/reviews/{id}/reject", Review, 403, 404, 409, summary="Reject", gives="The review, answered.")
-def reject(memory: Memory, id: ReviewId, said: Reject) -> Any:
+@reviews.post("/v1/reviews/{id}/reject", models.Review, 403, 404, 409, summary="Reject", gives="The answered review.")
+def reject(memory: Memory, id: ReviewId, body: Reject) -> Any:
     """A quarantined belief is forgotten; otherwise nothing is changed."""
-    return _public(plain(memory.reviews.reject(id, reason=said.reason)))
+    return _public(plain(memory.reviews.reject(id, reason=body.reason)))
 
 
 @reviews.post(
-    "/v1/reviews/{id}/withdraw", Review, 403, 404, 409, summary="Withdraw a review", gives="The review, closed.",
+    "/v1/reviews/{id}/withdraw", models.Review, 403, 404, 409, summary="Withdraw a review", gives="The closed review.",
 )  # fmt: skip
-def withdraw(memory: Memory, id: ReviewId, said: Reject) -> Any:
+def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
     """One that this server requested itself."""
-    return _public(plain(memory.reviews.withdraw(id, reason=said.reason)))
+    return _public(plain(memory.reviews.withdraw(id, reason=body.reason)))
 
 
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-@sources.get("/v1/sources", Sources, 304, summary="List the sources", gives="Each source, and its state.")
+@sources.get("/v1/sources", models.Sources, 304, summary="List the sources", gives="Each source, and its state.")
 def list_sources(memory: Memory) -> Any:
     """How much each stated, with which trust, and whether recall leaves it out."""
     return {"sources": plains(memory.sources())}
@@ -135,10 +125,10 @@ class Doubt(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@sources.post("/v1/distrust", Distrust, 403, summary="Distrust a source", gives="What applies from now on.")
-def distrust(memory: Memory, said: Doubt) -> Any:
+@sources.post("/v1/distrust", models.Distrust, 403, summary="Distrust a source", gives="What applies from now on.")
+def distrust(memory: Memory, body: Doubt) -> Any:
     """Recall leaves it out, and what it replaced becomes current again. Only a person may do this."""
-    return plain(memory.distrust(said.source, since=said.since, reason=said.reason))
+    return plain(memory.distrust(body.source, since=body.since, reason=body.reason))
 
 
 class RestoreTrust(Shape):
@@ -150,11 +140,12 @@ class RestoreTrust(Shape):
 
 
 @sources.post(
-    "/v1/restore-trust", Sources, 403, 404, summary="Trust a source again", gives="Each source, and its state now.",
+    "/v1/restore-trust", models.Sources, 403, 404, summary="Trust a source again",
+    gives="Each source, and its new state.",
 )  # fmt: skip
-def restore_trust(memory: Memory, said: RestoreTrust) -> Any:
+def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
     """Recall serves it again, with what it stated in the meantime. Only a person may do this."""
-    memory.restore_trust(said.source, reason=said.reason)
+    memory.restore_trust(body.source, reason=body.reason)
     return {"sources": plains(memory.sources())}
 
 
@@ -227,14 +218,14 @@ def _first(each: Iterator[Any], limit: int) -> Part:
     return plains(found[:limit]), (found[limit - 1].seq + 1,) if len(found) > limit else None
 
 
-@ledger.list("/v1/events", Events, place=(int,), summary="Read the ledger", gives="Events, oldest first.")
+@ledger.get("/v1/events", models.Events, place=(int,), summary="Read the ledger", gives="Events, oldest first.")
 def list_events(memory: Memory, place: list[Any] | None, start: Start = 0, op: Op = "", limit: Limit = 100) -> Part:
     """All events, and the ledger's own. The body of an erased event is null."""
     return _first(memory.log(place[0] if place else start, op=op), limit)
 
 
-@ledger.list(
-    "/v1/audit", Audit, place=(int,), summary="Read the audit log",
+@ledger.get(
+    "/v1/audit", models.Audit, place=(int,), summary="Read the audit log",
     gives="Who did what, oldest first, without stored words.",
 )  # fmt: skip
 def list_audit(memory: Memory, place: list[Any] | None, start: Start = 0, limit: Limit = 100) -> Part:
@@ -252,14 +243,14 @@ def _event(memory: Memory, seq: int) -> Any:
     return plain(found)
 
 
-@ledger.get("/v1/events/{seq}", Event, 404, summary="Get an event", gives="The event.")
+@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event", gives="The event.")
 def get_event(memory: Memory, seq: Seq) -> Any:
     """By its number."""
     return _event(memory, seq)
 
 
 @ledger.post(
-    "/v1/events/{seq}/proof", Proof, 404, 409, summary="Prove that an event is in the ledger",
+    "/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger",
     gives="The proof, and the key.",
 )  # fmt: skip
 def prove_event(memory: Memory, seq: Seq) -> Any:
@@ -268,7 +259,7 @@ def prove_event(memory: Memory, seq: Seq) -> Any:
 
 
 @ledger.router.get(
-    "/v1/ledger/verify", response_model=Report, responses=also(), summary="Verify every line of the ledger",
+    "/v1/ledger/verify", response_model=models.Report, responses=also(), summary="Verify every line of the ledger",
     response_description="The result.",
 )  # fmt: skip
 async def verify(request: Request) -> Response:
@@ -277,7 +268,7 @@ async def verify(request: Request) -> Response:
 
 
 @ledger.post(
-    "/v1/ledger/checkpoint", Note, 409, summary="Sign the ledger's size, head and root",
+    "/v1/ledger/checkpoint", models.Note, 409, summary="Sign the ledger's size, head and root",
     gives="The note, and the key to check it with.",
 )  # fmt: skip
 def checkpoint(memory: Memory) -> Any:
@@ -286,7 +277,7 @@ def checkpoint(memory: Memory) -> Any:
 
 
 @ledger.router.get(
-    "/v1/check", response_model=Findings, responses=also(), summary="Look for damage, and change nothing",
+    "/v1/check", response_model=models.Findings, responses=also(), summary="Look for damage, and change nothing",
     response_description="All that is wrong, worst first.",
 )  # fmt: skip
 async def check(request: Request) -> Response:

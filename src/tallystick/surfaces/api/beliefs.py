@@ -11,24 +11,14 @@ from pydantic import Field
 
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Moved
-from tallystick.surfaces.api.models import (
-    Erasure,
-    Gone,
-    Ids,
-    Observed,
-    Related,
-    RememberResult,
-    Shape,
-    Values,
-    Weakened,
-    shaped,
-)
-from tallystick.surfaces.api.operation import IdempotencyKey, IfMatch, Json, Operations, plain, plains
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, Values, shaped
+from tallystick.surfaces.api.operation import WRITE, IdempotencyKey, IfMatch, Json, Operations, plain, plains
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-api = Operations("saying")
+api = Operations("saying", "Write to the memory.")
 Trust = Literal["human", "agent", "import", "tool", "web"]
 _TRUST = "The trust of the statement, if lower than the server's own."
 _KEEP_SECRETS = "Do not mask secrets in it; only with a person's trust."
@@ -76,16 +66,16 @@ class Remember(Fields):
 
 
 @api.post(
-    "/v1/remember", RememberResult, 202, 403, 404, 409, summary="Remember a belief",
+    "/v1/remember", models.RememberResult, *WRITE, summary="Remember a belief",
     gives="It was known already; nothing was written, or it was reinforced.",
-    responses={201: {"model": RememberResult, "description": "It is new."}},
+    responses={201: {"model": models.RememberResult, "description": "It is new."}},
 )  # fmt: skip
-def remember(memory: Memory, said: Remember, idempotency_key: IdempotencyKey = "") -> Json:
+def remember(memory: Memory, body: Remember, idempotency_key: IdempotencyKey = "") -> Json:
     """Records a belief, and returns its current version and what it contradicts.
 
     A known key gets a new version. Repeating the same statement writes nothing. What needs a person's approval is 202.
     """
-    belief = memory.remember(said.text, idempotency_key=idempotency_key, **said.given("text"))
+    belief = memory.remember(body.text, idempotency_key=idempotency_key, **body.given("text"))
     is_known = belief.answer is not None and belief.answer.what == "known"
     status = 200 if is_known else 201
     return Json(_result(memory, belief), status, {"Location": f"/v1/beliefs/{belief.id}"})
@@ -120,23 +110,23 @@ class Observe(Shape):
 
 
 @api.post(
-    "/v1/observe", Observed, 403, 404, 409, summary="Record an episode",
+    "/v1/observe", models.Observed, 403, 404, 409, summary="Record an episode",
     gives="The same was recorded before under its id; nothing was written.",
-    responses={201: {"model": Observed, "description": "It was recorded."}},
+    responses={201: {"model": models.Observed, "description": "It was recorded."}},
 )  # fmt: skip
 def observe(
-    memory: Memory, told: Observe,
+    memory: Memory, body: Observe,
     idempotency_key: Annotated[str, Header(
         alias="Idempotency-Key", max_length=200, description="Used as `id`, if the body has none.",
     )] = "",
 ) -> Json:  # fmt: skip
     """Records an episode, verbatim except for secrets. It becomes no belief; recall finds it."""
-    before, given = memory.ledger.size, told.model_dump(exclude_none=True, exclude={"text", "id"})
-    name = told.id or idempotency_key
-    known = memory.episodes.find(name) if name and told.at is None else None
-    if known is not None and (known.session, known.agent) == (told.session, told.agent):
+    before, given = memory.ledger.size, body.model_dump(exclude_none=True, exclude={"text", "id"})
+    name = body.id or idempotency_key
+    known = memory.episodes.find(name) if name and body.at is None else None
+    if known is not None and (known.session, known.agent) == (body.session, body.agent):
         given["at"] = known.timestamp  # a repeated call does not say when it was
-    episode = memory.observe(told.text, id=name, **given)
+    episode = memory.observe(body.text, id=name, **given)
     is_new = episode.seq >= before
     found = {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}
     return Json(found, 201 if is_new else 200, {"Location": f"/v1/episodes/{episode.source}"})
@@ -155,15 +145,15 @@ class Revise(Fields):
 
 
 @api.post(
-    "/v1/revise", RememberResult, 202, 403, 404, 409, 412, summary="Replace a belief", gives="The new version.",
+    "/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief", gives="The new version.",
 )  # fmt: skip
-def revise(memory: Memory, said: Revise, if_match: IfMatch = "") -> dict[str, Any]:
+def revise(memory: Memory, body: Revise, if_match: IfMatch = "") -> dict[str, Any]:
     """Makes a new version with another text or other fields; the old version stays in history.
 
     With `If-Match`, only if that version is still current.
     """
-    with _matching(memory, said.name, if_match, said.path):
-        belief = memory.revise(said.name, said.text, reason=said.reason, **said.given("name", "text", "reason"))
+    with _matching(memory, body.name, if_match, body.path):
+        belief = memory.revise(body.name, body.text, reason=body.reason, **body.given("name", "text", "reason"))
     return _result(memory, belief)
 
 
@@ -177,13 +167,13 @@ class Forget(Shape):
 
 
 @api.post(
-    "/v1/forget", Gone, 202, 403, 404, 409, 412, summary="Forget a belief or an episode",
+    "/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode",
     gives="The belief or the episode.",
 )  # fmt: skip
-def forget(memory: Memory, said: Forget, if_match: IfMatch = "") -> dict[str, Any]:
+def forget(memory: Memory, body: Forget, if_match: IfMatch = "") -> dict[str, Any]:
     """Recall no longer serves it; it stays in history. With `If-Match`, only if that version is still current."""
-    with _matching(memory, said.name, if_match, said.path):
-        gone = memory.forget(said.name, reason=said.reason, path=said.path)
+    with _matching(memory, body.name, if_match, body.path):
+        gone = memory.forget(body.name, reason=body.reason, path=body.path)
     is_belief = isinstance(gone, Belief)
     return {"belief": plain(gone) if is_belief else None, "episode": None if is_belief else plain(gone)}
 
@@ -198,13 +188,13 @@ class Invalidate(Shape):
 
 
 @api.post(
-    "/v1/invalidate", Weakened, 202, 403, 404, 409, 412, summary="Invalidate a belief that proved wrong",
+    "/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong",
     gives="The beliefs that were weakened by it.",
 )  # fmt: skip
-def invalidate(memory: Memory, said: Invalidate, if_match: IfMatch = "") -> dict[str, Any]:
+def invalidate(memory: Memory, body: Invalidate, if_match: IfMatch = "") -> dict[str, Any]:
     """Beliefs that depend on it become hypotheses with half of their confidence."""
-    with _matching(memory, said.name, if_match, said.path):
-        return {"weakened": plains(memory.invalidate(said.name, said.reason, path=said.path))}
+    with _matching(memory, body.name, if_match, body.path):
+        return {"weakened": plains(memory.invalidate(body.name, body.reason, path=body.path))}
 
 
 @contextmanager
@@ -234,13 +224,13 @@ class Erase(Shape):
 
 
 @api.post(
-    "/v1/erase", Erasure, 202, 403, 404, 409, summary="Erase the words of beliefs or episodes",
+    "/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes",
     gives="What was erased, or would be.",
 )  # fmt: skip
-def erase(memory: Memory, said: Erase) -> dict[str, Any]:
+def erase(memory: Memory, body: Erase) -> dict[str, Any]:
     """Erases all versions, here and in the backups of this folder. It cannot be undone, and needs `confirm`."""
-    call = memory.erase if said.confirm else memory.preview_erase
-    return {"done": said.confirm, **plain(call(*said.names, path=said.path))}
+    call = memory.erase if body.confirm else memory.preview_erase
+    return {"done": body.confirm, **plain(call(*body.names, path=body.path))}
 
 
 class Outcome(Shape):
@@ -256,12 +246,12 @@ class Outcome(Shape):
 
 
 @api.post(
-    "/v1/outcome", Ids, 202, 403, 404, 409, summary="Report the outcome of using memories",
+    "/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories",
     gives="The memories that it counts for.",
 )  # fmt: skip
-def outcome(memory: Memory, said: Outcome) -> dict[str, Any]:
+def outcome(memory: Memory, body: Outcome) -> dict[str, Any]:
     """Memories that helped weigh more from then on; memories that misled weigh less."""
-    return {"ids": list(memory.outcome(said.names, **said.model_dump(exclude={"names"})))}
+    return {"ids": list(memory.outcome(body.names, **body.model_dump(exclude={"names"})))}
 
 
 class Relate(Shape):
@@ -274,10 +264,10 @@ class Relate(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post("/v1/relate", Related, 403, 404, summary="Relate two memories", gives="Whether the relation is new.")
-def relate_memories(memory: Memory, said: Relate) -> dict[str, Any]:
+@api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories", gives="Whether the relation is new.")
+def relate_memories(memory: Memory, body: Relate) -> dict[str, Any]:
     """Where one of them answers a question, recall serves the other one after it. Repeating it replaces the words."""
-    return {"is_new": memory.relate(said.one, said.other, said.relation, path=said.path)}
+    return {"is_new": memory.relate(body.one, body.other, body.relation, path=body.path)}
 
 
 class Archive(Shape):
@@ -288,7 +278,7 @@ class Archive(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@api.post("/v1/archive", Ids, 403, 404, summary="Archive episodes", gives="The archived episodes.")
-def archive(memory: Memory, said: Archive) -> dict[str, Any]:
+@api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes", gives="The archived episodes.")
+def archive(memory: Memory, body: Archive) -> dict[str, Any]:
     """Recall no longer serves them; they stay in history. Only a person may do this."""
-    return {"ids": list(memory.archive(*said.names, reason=said.reason))}
+    return {"ids": list(memory.archive(*body.names, reason=body.reason))}

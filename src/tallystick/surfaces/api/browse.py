@@ -8,25 +8,10 @@ from fastapi import Path as InPath, Query
 from pydantic import Field
 
 from tallystick.records.clock import stamp
-from tallystick.surfaces.api.models import (
-    Belief,
-    Beliefs,
-    Changes,
-    Dependents,
-    Episode,
-    Episodes,
-    Fact,
-    FactHistory,
-    Facts,
-    History,
-    Neighbours,
-    Retraction,
-    Shape,
-    Status,
-    Why,
-    shaped,
-)
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import (
+    WRITE,
     BelievedAt,
     Limit,
     Name,
@@ -43,11 +28,11 @@ if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.history import Change
 
-api = Operations("looking")
+api = Operations("looking", "Read beliefs, episodes and facts.")
 Quarantined = Annotated[bool, Query(description="Also what needs approval; its words only with a person's trust.")]
 
 
-@api.get("/v1/status", Status, summary="Get the status of the memory", gives="The memory at a glance.")
+@api.get("/v1/status", models.Status, summary="Get the status of the memory", gives="The memory at a glance.")
 def status(memory: Memory) -> dict[str, Any]:
     """How much there is, which reviews are pending, and whether anything is wrong."""
     return memory.status().to_dict()
@@ -56,7 +41,7 @@ def status(memory: Memory) -> dict[str, Any]:
 # -- beliefs -----------------------------------------------------------------------------------------------------------
 
 
-@api.list("/v1/beliefs", Beliefs, 304, place=(int,), summary="List the beliefs", gives="Matches, oldest first.")
+@api.get("/v1/beliefs", models.Beliefs, 304, place=(int,), summary="List the beliefs", gives="Matches, oldest first.")
 def list_beliefs(
     memory: Memory, place: list[Any] | None,
     kind: Annotated[str | None, Query(max_length=100, description="Only of that kind.")] = None,
@@ -77,7 +62,7 @@ def list_beliefs(
 
 
 @api.get(
-    "/v1/beliefs/{name:path}/history", History, 304, 404, summary="Get the history of a belief",
+    "/v1/beliefs/{name:path}/history", models.History, 304, 404, summary="Get the history of a belief",
     gives="All versions, oldest first.",
 )  # fmt: skip
 def belief_history(memory: Memory, name: Name, path: OfPath = "") -> Any:
@@ -86,7 +71,7 @@ def belief_history(memory: Memory, name: Name, path: OfPath = "") -> Any:
 
 
 @api.get(
-    "/v1/beliefs/{name:path}/why", Why, 304, 404, summary="Explain the state of a belief",
+    "/v1/beliefs/{name:path}/why", models.Why, 304, 404, summary="Explain the state of a belief",
     gives="The reasons, and those of the beliefs that it depends on.",
 )  # fmt: skip
 def belief_why(memory: Memory, name: Name, path: OfPath = "") -> Any:
@@ -95,7 +80,7 @@ def belief_why(memory: Memory, name: Name, path: OfPath = "") -> Any:
 
 
 @api.get(
-    "/v1/beliefs/{name:path}/dependents", Dependents, 304, 404, summary="List what depends on a belief",
+    "/v1/beliefs/{name:path}/dependents", models.Dependents, 304, 404, summary="List what depends on a belief",
     gives="Direct dependents first.",
 )  # fmt: skip
 def belief_dependents(memory: Memory, name: Name, path: OfPath = "") -> Any:
@@ -104,7 +89,7 @@ def belief_dependents(memory: Memory, name: Name, path: OfPath = "") -> Any:
 
 
 @api.get(
-    "/v1/beliefs/{name:path}/related", Neighbours, 304, 404, summary="List what a belief is related to",
+    "/v1/beliefs/{name:path}/related", models.Neighbours, 304, 404, summary="List what a belief is related to",
     gives="The related memories that are visible.",
 )  # fmt: skip
 def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
@@ -113,7 +98,7 @@ def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
 
 
 @api.get(
-    "/v1/beliefs/{name:path}", Belief, 304, 404, summary="Get a belief",
+    "/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief",
     gives="The belief; also a forgotten one, with its status.",
 )  # fmt: skip
 def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: OfPath = "") -> Any:
@@ -121,7 +106,7 @@ def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: O
     return plain(memory.show(name, believed_at=moment(believed_at), path=path))
 
 
-@api.get("/v1/diff", Changes, 304, summary="Compare two points in time", gives="What was added, removed or changed.")
+@api.get("/v1/diff", models.Changes, 304, summary="Compare two points in time", gives="The differences.")
 def diff(
     memory: Memory, before: Annotated[str, Query(max_length=40, description="A point in time.", examples=["12"])],
     after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "", path: OfPath = "",
@@ -139,7 +124,7 @@ def _is_withheld(change: Change) -> bool:
 # -- episodes ----------------------------------------------------------------------------------------------------------
 
 
-@api.list("/v1/episodes", Episodes, 304, place=(str, int), summary="List the episodes", gives="Newest first.")
+@api.get("/v1/episodes", models.Episodes, 304, place=(str, int), summary="List the episodes", gives="Newest first.")
 def list_episodes(
     memory: Memory, place: list[Any] | None,
     session: Annotated[str | None, Query(min_length=1, description="Only of that session.")] = None,
@@ -154,7 +139,7 @@ def list_episodes(
     return plains(visible), (stamp(last.timestamp), last.seq) if last else None
 
 
-@api.get("/v1/episodes/{id:path}", Episode, 304, 404, summary="Get an episode", gives="The episode.")
+@api.get("/v1/episodes/{id:path}", models.Episode, 304, 404, summary="Get an episode", gives="The episode.")
 def get_episode(
     memory: Memory, id: Annotated[str, InPath(max_length=1000, description="Its id, or your own id for it.")]
 ) -> Any:  # fmt: skip
@@ -172,19 +157,19 @@ class Retract(Shape):
 
 
 @api.post(
-    "/v1/episodes/retract", Retraction, 202, 403, 404, 409, summary="Retract episodes",
+    "/v1/episodes/retract", models.Retraction, *WRITE, summary="Retract episodes",
     gives="The episodes, and the facts that come from them.",
 )  # fmt: skip
-def retract(memory: Memory, said: Retract) -> Any:
+def retract(memory: Memory, body: Retract) -> Any:
     """They are no longer recalled or consolidated, and stay in history."""
-    return plain(memory.episodes.retract(*said.names, reason=said.reason, withdraw=said.withdraw))
+    return plain(memory.episodes.retract(*body.names, reason=body.reason, withdraw=body.withdraw))
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-@api.list(
-    "/v1/facts", Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts",
+@api.get(
+    "/v1/facts", models.Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts",
     gives="Matches that are true, oldest first.",
 )  # fmt: skip
 def list_facts(
@@ -208,7 +193,7 @@ FactId = Annotated[str, InPath(max_length=1000, description="The id of a fact, o
 
 
 @api.get(
-    "/v1/facts/{id:path}/history", FactHistory, 304, 404, summary="Get the history of a fact",
+    "/v1/facts/{id:path}/history", models.FactHistory, 304, 404, summary="Get the history of a fact",
     gives="All versions, oldest first.",
 )  # fmt: skip
 def fact_history(memory: Memory, id: FactId) -> Any:
@@ -216,7 +201,7 @@ def fact_history(memory: Memory, id: FactId) -> Any:
     return {"versions": plains(memory.facts.history(id))}
 
 
-@api.get("/v1/facts/{id:path}", Fact, 304, 404, summary="Get a fact", gives="The fact.")
+@api.get("/v1/facts/{id:path}", models.Fact, 304, 404, summary="Get a fact", gives="The fact.")
 def get_fact(memory: Memory, id: FactId) -> Any:
     """By its id, or the id of any version."""
     return plain(memory.facts.get(id))

@@ -9,36 +9,23 @@ from pydantic import Field
 from starlette.responses import Response
 
 from tallystick.records.named_entity import NamedEntity, Relation as RelationRecord
-from tallystick.surfaces.api.models import (
-    Consolidated,
-    CreatedEntities,
-    CreatedRelations,
-    Expansion,
-    Known,
-    Merged,
-    Named,
-    NewObservations,
-    Path,
-    Paths,
-    Relation,
-    Rules,
-    Shape,
-    Way,
-    shaped,
-)
-from tallystick.surfaces.api.operation import Limit, Operations, Part, part, plain, plains, several
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Named, Relation, Shape, shaped
+from tallystick.surfaces.api.operation import WRITE, Limit, Operations, Part, part, plain, plains, several
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-api, paths, rules = Operations("graph"), Operations("paths"), Operations("learning")
+api = Operations("graph", "Entities and their relations.")
+paths = Operations("paths", "The branches of conversations.")
+rules = Operations("learning", "Rules that make facts of episodes.")
 _SESSION, _AGENT = "The label of the conversation.", "The name of the agent that states it."
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
 
 @api.get(
-    "/v1/graph", Expansion, 304, 404, summary="Get the neighbourhood of an entity",
+    "/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity",
     gives="The nodes, nearest first, and the edges.",
 )  # fmt: skip
 def graph(
@@ -57,7 +44,8 @@ def graph(
 
 
 @api.get(
-    "/v1/graph/path", Way, 304, 404, summary="Find the shortest path between two entities", gives="The path, or none.",
+    "/v1/graph/path", models.Way, 304, 404, summary="Find the shortest path between two entities",
+    gives="The path, or none.",
 )  # fmt: skip
 def graph_path(
     memory: Memory, start: Annotated[str, Query(description="A node.", examples=["Ana"])],
@@ -85,7 +73,7 @@ def graph_envelope(
 # -- entities ----------------------------------------------------------------------------------------------------------
 
 
-@api.get("/v1/entities", Known, 304, summary="List the entities", gives="Entities and relations.")
+@api.get("/v1/entities", models.Known, 304, summary="List the entities", gives="Entities and relations.")
 def list_entities(memory: Memory) -> Any:
     """By the names that programs gave them, with the observations about them."""
     return memory.entities.all().to_dict()
@@ -100,11 +88,11 @@ class NewEntities(Shape):
     agent: str = Field(default="", description=_AGENT)
 
 
-@api.post("/v1/entities", CreatedEntities, 202, 403, 409, summary="Create entities", gives="The entities that are new.")
-def create_entities(memory: Memory, said: NewEntities) -> Any:
+@api.post("/v1/entities", models.CreatedEntities, 202, 403, 409, summary="Create entities", gives="The new entities.")
+def create_entities(memory: Memory, body: NewEntities) -> Any:
     """All of them; or none, if one is refused."""
-    given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in said.entities]
-    return {"entities": plains(memory.entities.create(given, session=said.session, agent=said.agent))}
+    given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in body.entities]
+    return {"entities": plains(memory.entities.create(given, session=body.session, agent=body.agent))}
 
 
 class Observations(Shape):
@@ -118,12 +106,12 @@ class Observations(Shape):
 
 
 @api.post(
-    "/v1/entities/observations", NewObservations, 202, 403, 404, 409, summary="Add observations about an entity",
-    gives="The observations that are new.",
+    "/v1/entities/observations", models.NewObservations, *WRITE, summary="Add observations about an entity",
+    gives="The new observations.",
 )  # fmt: skip
-def observe_entity(memory: Memory, said: Observations) -> Any:
+def observe_entity(memory: Memory, body: Observations) -> Any:
     """Known observations are skipped."""
-    found = memory.entities.observe(said.name, said.contents, session=said.session, agent=said.agent)
+    found = memory.entities.observe(body.name, body.contents, session=body.session, agent=body.agent)
     return {"contents": list(found)}
 
 
@@ -137,13 +125,13 @@ class NewRelations(Shape):
 
 
 @api.post(
-    "/v1/entities/relations", CreatedRelations, 202, 403, 404, 409, summary="Relate entities",
-    gives="The relations that are new.",
+    "/v1/entities/relations", models.CreatedRelations, *WRITE, summary="Relate entities",
+    gives="The new relations.",
 )  # fmt: skip
-def relate(memory: Memory, said: NewRelations) -> Any:
+def relate(memory: Memory, body: NewRelations) -> Any:
     """All of them; or none, if one of the entities does not exist."""
-    given = [RelationRecord(each.source, each.kind, each.target) for each in said.relations]
-    return {"relations": plains(memory.entities.relate(given, session=said.session, agent=said.agent))}
+    given = [RelationRecord(each.source, each.kind, each.target) for each in body.relations]
+    return {"relations": plains(memory.entities.relate(given, session=body.session, agent=body.agent))}
 
 
 # -- paths -------------------------------------------------------------------------------------------------------------
@@ -151,7 +139,7 @@ def relate(memory: Memory, said: NewRelations) -> Any:
 PathName = Annotated[str, InPath(max_length=200, description="The name of a path.")]
 
 
-@paths.list("/v1/paths", Paths, 304, place=(str, str), summary="List the branches", gives="Oldest first.")
+@paths.get("/v1/paths", models.Paths, 304, place=(str, str), summary="List the branches", gives="Oldest first.")
 def list_paths(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """All paths except the main one, open or not."""
     return part(memory.paths.all(), lambda each: (each.created_at, each.path_id), place, limit)
@@ -165,10 +153,10 @@ class Branch(Shape):
     parent: str = Field(default="", description="The path that it branches from; empty: the main one.", max_length=200)
 
 
-@paths.post("/v1/paths", Path, 403, 404, 409, status=201, summary="Branch a conversation", gives="The path.")
-def branch(memory: Memory, said: Branch) -> Any:
+@paths.post("/v1/paths", models.Path, 403, 404, 409, status=201, summary="Branch a conversation", gives="The path.")
+def branch(memory: Memory, body: Branch) -> Any:
     """A branch sees what its parent sees; no other path sees what is stated on it until it is merged."""
-    return plain(memory.paths.branch(said.name, said.parent))
+    return plain(memory.paths.branch(body.name, body.parent))
 
 
 class Merge(Shape):
@@ -183,14 +171,14 @@ class Merge(Shape):
 
 
 @paths.post(
-    "/v1/paths/{name:path}/merge", Merged, 202, 403, 404, 409, summary="Merge a branch",
+    "/v1/paths/{name:path}/merge", models.Merged, *WRITE, summary="Merge a branch",
     gives="What it did, or would do.",
 )  # fmt: skip
-def merge_path(memory: Memory, name: PathName, said: Merge) -> dict[str, Any]:
+def merge_path(memory: Memory, name: PathName, body: Merge) -> dict[str, Any]:
     """Merges its beliefs into its parent, or into another ancestor, and ends the path. All of them, or none."""
-    if said.dry_run:
-        return {"done": False, **plain(memory.paths.preview(name, said.into))}
-    return {"done": True, **plain(memory.paths.merge(name, said.into, conflicts=said.conflicts))}
+    if body.dry_run:
+        return {"done": False, **plain(memory.paths.preview(name, body.into))}
+    return {"done": True, **plain(memory.paths.merge(name, body.into, conflicts=body.conflicts))}
 
 
 class Abandon(Shape):
@@ -200,10 +188,10 @@ class Abandon(Shape):
     reason: str = Field(description="The reason.", min_length=1)
 
 
-@paths.post("/v1/paths/{name:path}/abandon", Path, 202, 403, 404, 409, summary="Abandon a branch", gives="The path.")
-def abandon_path(memory: Memory, name: PathName, said: Abandon) -> Any:
+@paths.post("/v1/paths/{name:path}/abandon", models.Path, *WRITE, summary="Abandon a branch", gives="The path.")
+def abandon_path(memory: Memory, name: PathName, body: Abandon) -> Any:
     """Abandons it with all paths below it. What was stated there is hidden, and stays in history."""
-    return plain(memory.paths.abandon(name, said.reason))
+    return plain(memory.paths.abandon(name, body.reason))
 
 
 class Close(Shape):
@@ -213,10 +201,10 @@ class Close(Shape):
     summary: str = Field(default="", description="Remembered on the path first, unless empty.")
 
 
-@paths.post("/v1/paths/{name:path}/compact", Path, 202, 403, 404, 409, summary="Compact a branch", gives="The path.")
-def compact_path(memory: Memory, name: PathName, said: Close) -> Any:
+@paths.post("/v1/paths/{name:path}/compact", models.Path, *WRITE, summary="Compact a branch", gives="The path.")
+def compact_path(memory: Memory, name: PathName, body: Close) -> Any:
     """It takes no more statements, and its episodes are no longer recalled. Its beliefs stay."""
-    return plain(memory.paths.compact(name, summary=said.summary))
+    return plain(memory.paths.compact(name, summary=body.summary))
 
 
 class Reopen(Shape):
@@ -226,13 +214,13 @@ class Reopen(Shape):
     reason: str = Field(description="The reason.", min_length=1)
 
 
-@paths.post("/v1/paths/{name:path}/reopen", Path, 202, 403, 404, 409, summary="Reopen a branch", gives="The path.")
-def reopen_path(memory: Memory, name: PathName, said: Reopen) -> Any:
+@paths.post("/v1/paths/{name:path}/reopen", models.Path, *WRITE, summary="Reopen a branch", gives="The path.")
+def reopen_path(memory: Memory, name: PathName, body: Reopen) -> Any:
     """Undoes abandoning or compacting it. A merge is not undone."""
-    return plain(memory.paths.reopen(name, said.reason))
+    return plain(memory.paths.reopen(name, body.reason))
 
 
-@paths.get("/v1/paths/{name:path}", Path, 304, 404, summary="Get a branch", gives="The path.")
+@paths.get("/v1/paths/{name:path}", models.Path, 304, 404, summary="Get a branch", gives="The path.")
 def get_path(memory: Memory, name: PathName) -> Any:
     """The main path has no record, and is not found."""
     return plain(memory.paths.get(name))
@@ -241,7 +229,7 @@ def get_path(memory: Memory, name: PathName) -> Any:
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
-@rules.get("/v1/rules", Rules, summary="List the rules", gives="Each rule, and its progress.")
+@rules.get("/v1/rules", models.Rules, summary="List the rules", gives="Each rule, and its progress.")
 def list_rules(memory: Memory) -> Any:
     """Which episodes become facts, and how often. `tallystick consolidate` saves rules."""
     return {"rules": plains(memory.rules.all())}
@@ -256,10 +244,10 @@ class Consolidate(Shape):
 
 
 @rules.post(
-    "/v1/consolidate", Consolidated, 202, 403, 404, 409, summary="Make facts of episodes",
+    "/v1/consolidate", models.Consolidated, *WRITE, summary="Make facts of episodes",
     gives="The result of the run.",
 )  # fmt: skip
-def consolidate(memory: Memory, said: Consolidate) -> Any:
+def consolidate(memory: Memory, body: Consolidate) -> Any:
     """Runs a rule over the episodes since its last run. Repeating it changes nothing."""
-    found = plain(memory.consolidate(memory.rules.get(said.rule), since_last=said.since_last))
+    found = plain(memory.consolidate(memory.rules.get(body.rule), since_last=body.since_last))
     return {name: value for name, value in found.items() if name != "deltas"}

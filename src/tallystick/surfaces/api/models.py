@@ -82,7 +82,9 @@ def model(
     for field, given in fields.items():
         kind, description = (types[field], given) if isinstance(given, str) else given
         described[field] = (_json_type(kind), Field(description=description))
-    made: type[BaseModel] = create_model(name, __config__=shaped(**example), __doc__=about, **described)
+    made: type[BaseModel] = create_model(
+        name, __config__=shaped(**example), __doc__=about, __module__=__name__, **described
+    )
     if record:
         _MODELS.setdefault(record, made)
     return made
@@ -99,13 +101,11 @@ def _json_type(kind: Any) -> Any:
     return reduce(or_, parts) if isinstance(kind, UnionType) else kind
 
 
-def listing(
-    name: str, record: Any, about: str, example: Mapping[str, Any] | None, order: str, *, end: str = "null at the end"
-) -> type[BaseModel]:  # fmt: skip
+def listing(name: str, record: Any, about: str, example: Mapping[str, Any] | None, order: str) -> type[BaseModel]:
     """Model of one part of a long list."""
     return model(
         name, None, about, {"items": [example] if example else [], "next": None},
-        items=(GenericAlias(list, record), order), next=(str | None, f"The cursor to continue with; {end}."),
+        items=(GenericAlias(list, record), order), next=(str | None, "The cursor to continue with; null at the end."),
     )  # fmt: skip
 
 
@@ -463,15 +463,15 @@ Known = model(
     entities="The visible entities.", relations="The relations between them.",
 )  # fmt: skip
 CreatedEntities = model(
-    "CreatedEntities", None, "The entities that are new.", {"entities": [_ANA]},
+    "CreatedEntities", None, "The new entities.", {"entities": [_ANA]},
     entities=(list[named_entity.NamedEntity], "As stored: secrets are masked."),
 )  # fmt: skip
 NewObservations = model(
-    "NewObservations", None, "The observations that are new.", {"contents": ["prefers tea"]},
+    "NewObservations", None, "The new observations.", {"contents": ["prefers tea"]},
     contents=(list[str], "As stored."),
 )  # fmt: skip
 CreatedRelations = model(
-    "CreatedRelations", None, "The relations that are new.",
+    "CreatedRelations", None, "The new relations.",
     {"relations": [{"source": "Ana", "kind": "works_at", "target": "Acme"}]},
     relations=(list[named_entity.Relation], "As stored."),
 )  # fmt: skip
@@ -615,8 +615,7 @@ Event = model(
     by="The surface and source that wrote it.", hash="The hash, which covers all events before it.",
     body="The content; null, if it was erased.",
 )  # fmt: skip
-_FOR_NOW = "null at the end, for now"
-Events = listing("Events", event.Event, "One part of the ledger.", EVENT, "Oldest first.", end=_FOR_NOW)
+Events = listing("Events", event.Event, "One part of the ledger.", EVENT, "Oldest first.")
 AuditLine = model(
     "AuditLine", audit.AuditLine, "Who did what, without stored words.", {
         "seq": 12, "at": AT, "by": "http:local", "action": "remember", "op": "belief.put/1", "hash": HASH,
@@ -629,7 +628,7 @@ AuditLine = model(
     approval=(dict[str, Any] | None, "The approval, if it needed one."), trust="The trust of the source.",
     schema_version="The version of this schema.",
 )  # fmt: skip
-Audit = listing("Audit", audit.AuditLine, "One part of the audit log.", None, "Oldest first.", end=_FOR_NOW)
+Audit = listing("Audit", audit.AuditLine, "One part of the audit log.", None, "Oldest first.")
 _KEY = (str, "The verifier key. Not a secret.")
 Proof = model(
     "Proof", None, "Proof that an event is in the ledger; the key is enough to check it.",
@@ -652,22 +651,15 @@ Report = model(
     outside=(bool, "true, if one of them is outside the folder."),
     bad=(dict[str, Any] | None, "The first thing that is wrong."), notes=(list[str], "Notes."),
 )  # fmt: skip
-
-
-class Finding(Shape):
-    """One thing that is wrong with the folder, and the way out."""
-
-    model_config = shaped(
-        code="index-behind", place="index.db", severity="note", text="it lags behind", remedy="nothing to do"
-    )
-    code: str = Field(description="The code of the finding.")
-    place: str = Field(description="Where it is.")
-    severity: str = Field(description="error, warning or note.")
-    text: str = Field(description="What is wrong.")
-    remedy: str = Field(description="The way out.")
-
-
+Finding = model(
+    "Finding", None, "One thing that is wrong with the folder, and the way out.", {
+        "code": "index-behind", "place": "index.db", "severity": "note", "text": "it lags behind",
+        "remedy": "nothing to do",
+    },
+    code=(str, "The code of the finding."), place=(str, "Where it is."), severity=(str, "error, warning or note."),
+    text=(str, "What is wrong."), remedy=(str, "The way out."),
+)  # fmt: skip
 Findings = model(
     "Findings", None, "All that is wrong with the folder, worst first.", {"findings": []},
-    findings=(list[Finding], "Empty, if nothing is wrong."),
+    findings=("list[Finding]", "Empty, if nothing is wrong."),
 )  # fmt: skip

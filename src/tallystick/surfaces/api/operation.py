@@ -18,7 +18,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from hashlib import blake2b
 from inspect import Parameter, Signature, signature
 from json import JSONDecodeError
@@ -54,6 +54,7 @@ REASONS = {
     422: "The request is not valid; `errors` says where.",
     503: "Not available: the memory is busy, damaged, closed or read-only.",
 }
+WRITE = (202, 403, 404, 409)  # the usual statuses of an operation that writes
 
 
 def also(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -67,43 +68,30 @@ def also(*statuses: int) -> dict[int | str, dict[str, Any]]:
 class Operations:
     """The operations under one tag."""
 
-    def __init__(self, tag: str) -> None:
+    def __init__(self, tag: str, about: str) -> None:
+        self.tag, self.about = tag, about
         self.router = APIRouter(
             route_class=_StrictRoute, tags=[tag], generate_unique_id_function=lambda route: route.name
         )
 
-    def get(self, path: str, answer: Any, *statuses: int, **described: Any) -> Callable[[Work], Work]:
-        """A GET. With 304 among its statuses, it has an `ETag`."""
-        return self._operation("GET", path, answer, statuses, **described)
-
-    def post(self, path: str, answer: Any, *statuses: int, **described: Any) -> Callable[[Work], Work]:
-        return self._operation("POST", path, answer, statuses, **described)
-
-    def patch(self, path: str, answer: Any, *statuses: int, **described: Any) -> Callable[[Work], Work]:
-        return self._operation("PATCH", path, answer, statuses, **described)
-
-    def list(
-        self, path: str, answer: Any, *statuses: int, place: tuple[type, ...], **described: Any
-    ) -> Callable[[Work], Work]:  # fmt: skip
-        """A GET of a long list. The function takes the `place` behind which to continue, and gives a `Part`.
-
-        `place` has the types of the values that name one. With `cached_with`, there is an `ETag` only if that parameter
-        is given.
-        """
-        return self._operation("GET", path, answer, statuses, place=place, **described)
-
     def _operation(
-        self, method: str, path: str, answer: Any, statuses: tuple[int, ...], *, summary: str, gives: str,
-        status: int = 200, place: tuple[type, ...] | None = None, cached_with: str = "",
+        self, method: str, path: str, answer: Any, *statuses: int, summary: str, gives: str, status: int = 200,
+        place: tuple[type, ...] | None = None, cached_with: str = "",
         responses: dict[int | str, dict[str, Any]] | None = None, **more: Any,
     ) -> Callable[[Work], Work]:  # fmt: skip
+        """Declare an operation. With 304 among its statuses, it has an `ETag`.
+
+        With `place`, it is a long list: the function takes the place behind which to continue, whose types these are,
+        and gives a `Part`. With `cached_with`, there is an `ETag` only if that parameter is given.
+        """
+
         def decorate(work: Work) -> Work:
             @wraps(work)
             async def endpoint(request: Request, **given: Any) -> Response:
                 is_cached = 304 in statuses and (not cached_with or given[cached_with] is not None)
                 if place is not None:
                     given["place"] = place_in(request, given.pop("cursor"), *place)
-                made = _list_maker(request) if place is not None else None
+                made = partial(_list_answer, request) if place is not None else None
                 if is_cached:
                     return await unless_known(request, lambda memory: work(memory, **given), made=made)
                 found = await ask(request, lambda memory: work(memory, **given))
@@ -119,6 +107,15 @@ class Operations:
             return work
 
         return decorate
+
+    def get(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("GET", path, answer, *statuses, **more)
+
+    def post(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("POST", path, answer, *statuses, **more)
+
+    def patch(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("PATCH", path, answer, *statuses, **more)
 
 
 def _http_signature(work: Callable[..., Any], *, is_list: bool) -> Signature:
@@ -261,8 +258,8 @@ async def unless_known(
 
 def _tag(request: Request, memory: Memory, also: Callable[[Memory], str] | None) -> str:
     seq, version = memory.content_version()
-    asked = [request.url.path, request.url.query, request.headers.get("accept", ""), also(memory) if also else ""]
-    digest = blake2b(orjson.dumps([version, memory.trust, *asked]), digest_size=12).hexdigest()
+    parts = [request.url.path, request.url.query, request.headers.get("accept", ""), also(memory) if also else ""]
+    digest = blake2b(orjson.dumps([version, memory.trust, *parts]), digest_size=12).hexdigest()
     return f'"{seq}-{digest}"'
 
 
@@ -317,20 +314,16 @@ def _query(request: Request) -> list[tuple[str, str]]:
     return parse_qsl(request.url.query, keep_blank_values=True)
 
 
-def _list_maker(request: Request) -> Callable[[Part, Mapping[str, str]], Json]:
-    """How a part of this request's list is answered: with the cursor of the next part, and a `Link` to it."""
-
-    def made(found: Part, headers: Mapping[str, str]) -> Json:
-        items, place = found
-        if place is None:
-            return Json({"items": items, "next": None}, headers=dict(headers))
-        raw = orjson.dumps(list(place))
-        cursor = urlsafe_b64encode(_checksum(request, raw) + raw).rstrip(b"=").decode()
-        query = urlencode([*(pair for pair in _query(request) if pair[0] != "cursor"), ("cursor", cursor)])
-        link = f'<{request.url.path}?{query}>; rel="next"'
-        return Json({"items": items, "next": cursor}, headers={**headers, "Link": link})
-
-    return made
+def _list_answer(request: Request, found: Part, headers: Mapping[str, str]) -> Json:
+    """A part of this request's list, with the cursor of the next part and a `Link` to it."""
+    items, place = found
+    if place is None:
+        return Json({"items": items, "next": None}, headers=dict(headers))
+    raw = orjson.dumps(list(place))
+    cursor = urlsafe_b64encode(_checksum(request, raw) + raw).rstrip(b"=").decode()
+    query = urlencode([*(pair for pair in _query(request) if pair[0] != "cursor"), ("cursor", cursor)])
+    link = f'<{request.url.path}?{query}>; rel="next"'
+    return Json({"items": items, "next": cursor}, headers={**headers, "Link": link})
 
 
 def part(each: Iterable[T], key: Callable[[T], tuple[Any, ...]], place: list[Any] | None, limit: int) -> Part:

@@ -9,8 +9,10 @@ from fastapi import Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from tallystick.surfaces.api.models import Entry, Found, Page, Pages, PageText, Shape, shaped
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import (
+    WRITE,
     IdempotencyKey,
     Json,
     Limit,
@@ -27,14 +29,14 @@ from tallystick.surfaces.api.operation import (
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-api = Operations("pages")
+api = Operations("pages", "Beliefs as entries on Markdown pages.")
 MARKDOWN = "text/markdown"
 _MARKDOWN_TEXT = {MARKDOWN: {"schema": {"type": "string"}}}
 
 PageName = Annotated[str, InPath(max_length=300, description="The name of a page: person-ana, or person-ana.md.")]
 
 
-@api.list("/v1/pages", Pages, 304, place=(str,), summary="List the pages", gives="By name.")
+@api.get("/v1/pages", models.Pages, 304, place=(str,), summary="List the pages", gives="By name.")
 def list_pages(
     memory: Memory, place: list[Any] | None,
     dormant: Annotated[bool, Query(description="Also dormant pages.")] = False,
@@ -55,14 +57,14 @@ class NewPage(Shape):
     title: str = Field(default="", description="The heading.")
 
 
-@api.post("/v1/pages", Page, 403, 409, status=201, summary="Create a page", gives="The page.")
-def create_page(memory: Memory, said: NewPage) -> Json:
+@api.post("/v1/pages", models.Page, 403, 409, status=201, summary="Create a page", gives="The page.")
+def create_page(memory: Memory, body: NewPage) -> Json:
     """Creates a page before it has entries. One that exists is refused."""
-    found = plain(memory.pages.create(said.name, said.description, said.tags, title=said.title))
+    found = plain(memory.pages.create(body.name, body.description, body.tags, title=body.title))
     return Json(found, 201, {"Location": f"/v1/pages/{quote(found['about'], safe='')}"})
 
 
-@api.get("/v1/pages/search", Found, 304, summary="Search the pages", gives="Entries, best first.")
+@api.get("/v1/pages/search", models.Found, 304, summary="Search the pages", gives="Entries, best first.")
 def search_pages(
     memory: Memory,
     *,
@@ -78,7 +80,7 @@ def search_pages(
     return {"entries": plains(memory.pages.search(query, pages or None, since, until, limit, superseded, tags=tags))}
 
 
-@api.get("/v1/pages/recent", Found, 304, summary="List the newest entries", gives="Entries, newest first.")
+@api.get("/v1/pages/recent", models.Found, 304, summary="List the newest entries", gives="Entries, newest first.")
 def recent_entries(
     memory: Memory,
     *,
@@ -100,7 +102,7 @@ def page_schema(memory: Memory) -> Response:
 
 
 @api.router.get(
-    "/v1/pages/{name}", response_model=PageText, summary="Get a page", responses={**also(304, 404), 200: {
+    "/v1/pages/{name}", response_model=models.PageText, summary="Get a page", responses={**also(304, 404), 200: {
         "description": "The page; as Markdown, if `Accept` is text/markdown.", "content": _MARKDOWN_TEXT,
     }},
 )  # fmt: skip
@@ -151,14 +153,14 @@ class ChangePage(Shape):
     reason: str = Field(default="", description="Why it needs compaction.")
 
 
-@api.patch("/v1/pages/{name}", Page, 403, 404, 409, summary="Describe or archive a page", gives="The page.")
-def change_page(memory: Memory, name: PageName, said: ChangePage) -> Any:
+@api.patch("/v1/pages/{name}", models.Page, 403, 404, 409, summary="Describe or archive a page", gives="The page.")
+def change_page(memory: Memory, name: PageName, body: ChangePage) -> Any:
     """Fields that are left out stay as they are. To change entries, supersede them."""
     pages = memory.pages
-    found = pages.describe(name, description=said.description, tags=said.tags, title=said.title)
-    if said.status is not None:
-        found = pages.archive(name) if said.status == "archived" else pages.activate(name)
-    return plain(pages.flag_compact(name, said.reason) if said.needs_compact else found)
+    found = pages.describe(name, description=body.description, tags=body.tags, title=body.title)
+    if body.status is not None:
+        found = pages.archive(name) if body.status == "archived" else pages.activate(name)
+    return plain(pages.flag_compact(name, body.reason) if body.needs_compact else found)
 
 
 class NewEntry(Shape):
@@ -172,13 +174,13 @@ class NewEntry(Shape):
 
 
 @api.post(
-    "/v1/pages/{name}/entries", Entry, 202, 403, 404, 409, status=201, summary="Add an entry to a page",
+    "/v1/pages/{name}/entries", models.Entry, *WRITE, status=201, summary="Add an entry to a page",
     gives="The entry.",
 )  # fmt: skip
-def append_entry(memory: Memory, name: PageName, said: NewEntry, idempotency_key: IdempotencyKey = "") -> Any:
+def append_entry(memory: Memory, name: PageName, body: NewEntry, idempotency_key: IdempotencyKey = "") -> Any:
     """Creates the page if needed. The entry is a belief about that entity."""
-    more: dict[str, Any] = {"kind": said.kind, "confidence": said.confidence, "idempotency_key": idempotency_key}
-    return plain(memory.pages.append(name, said.text, said.tags, **more))
+    more: dict[str, Any] = {"kind": body.kind, "confidence": body.confidence, "idempotency_key": idempotency_key}
+    return plain(memory.pages.append(name, body.text, body.tags, **more))
 
 
 class Supersede(Shape):
@@ -191,12 +193,12 @@ class Supersede(Shape):
 
 
 @api.post(
-    "/v1/pages/{name}/entries/{id}/supersede", Entry, 202, 403, 404, 409, summary="Supersede an entry",
+    "/v1/pages/{name}/entries/{id}/supersede", models.Entry, *WRITE, summary="Supersede an entry",
     gives="The new entry.",
 )  # fmt: skip
 def supersede_entry(
     memory: Memory, name: PageName, id: Annotated[str, InPath(max_length=200, description="The id of the entry.")],
-    said: Supersede,
+    body: Supersede,
 ) -> Any:  # fmt: skip
     """The old entry is struck and names the new one. If it was superseded since you read it: 409."""
-    return plain(memory.pages.supersede(name, id, said.text, said.reason, tags=said.tags))
+    return plain(memory.pages.supersede(name, id, body.text, body.reason, tags=body.tags))

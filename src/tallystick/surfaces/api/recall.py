@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Path as InPath, Query
 from pydantic import BeforeValidator, Field
 
+from tallystick.surfaces.api import models
 from tallystick.surfaces.api.errors import must_be_a_person
-from tallystick.surfaces.api.models import (
-    FilledFrame,
-    Frames,
-    RecallResult,
-    Receipt,
-    Receipts,
-    Replayed,
-    Shape,
-    shaped,
-)
+from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import Limit, Operations, Part, When, moment, part, plain, plains, several, whole
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-api = Operations("asking")
+api = Operations("asking", "Ask the memory.")
 _KEPT = 10_000  # receipts that are looked through
 _HITS = "The memories that answer, best first."
 _QUARANTINED = "Also what needs approval; only with a person's trust."
@@ -60,10 +52,6 @@ class RecallFields(Shape):
     receipt: bool | None = Field(default=None, description="Record a receipt, or not, whatever the settings say.")
     keep_question: bool = Field(default=False, description="Keep the question in the receipt.")
 
-    def given(self) -> dict[str, Any]:
-        """The parameters for `Memory.recall` or `Memory.frame`."""
-        return self.model_dump(exclude_none=True)
-
 
 class Recall(RecallFields):
     """A question."""
@@ -76,13 +64,13 @@ class Recall(RecallFields):
     words: bool = Field(default=False, description="Compare words only, not meaning.")
 
 
-@api.post("/v1/recall", RecallResult, 403, 404, summary="Ask a question", gives=_HITS)
-def recall(memory: Memory, asked: Recall) -> dict[str, Any]:
+@api.post("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question", gives=_HITS)
+def recall(memory: Memory, body: Recall) -> dict[str, Any]:
     """The memories that answer a question, each with its score, its reasons and its sources.
 
     If nothing fits, `hits` is empty, and `nearest` has the closest memories.
     """
-    return _recall(memory, asked.given())
+    return _recall(memory, body.model_dump(exclude_none=True))
 
 
 def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +84,7 @@ def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@api.get("/v1/recall", RecallResult, 403, 404, summary="Ask a question with query parameters", gives=_HITS)
+@api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters", gives=_HITS)
 def recall_by_query(
     memory: Memory,
     *,
@@ -147,19 +135,19 @@ class FillFrame(RecallFields):
 
 
 @api.post(
-    "/v1/frame", FilledFrame, 403, 404, summary="Get text for a prompt",
+    "/v1/frame", models.FilledFrame, 403, 404, summary="Get text for a prompt",
     gives="The text, the memories in it, and those that were left out and why.",
 )  # fmt: skip
-def frame(memory: Memory, asked: FillFrame) -> dict[str, Any]:
+def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
     """What an agent needs to know for a purpose, as text within a budget of tokens."""
-    if asked.quarantined:
+    if body.quarantined:
         must_be_a_person(memory)
-    given = asked.given()
+    given = body.model_dump(exclude_none=True)
     return memory.frame(given.pop("name"), given.pop("question"), **given).to_dict()
 
 
-@api.list(
-    "/v1/frames", Frames, 304, place=(str,), summary="List the frames",
+@api.get(
+    "/v1/frames", models.Frames, 304, place=(str,), summary="List the frames",
     gives="The built-in frames and those of the user.",
 )  # fmt: skip
 def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
@@ -170,7 +158,7 @@ def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> 
 # -- receipts ----------------------------------------------------------------------------------------------------------
 
 
-@api.list("/v1/receipts", Receipts, place=(str,), summary="List the receipts", gives="Receipts, newest first.")
+@api.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts", gives="Receipts, newest first.")
 def list_receipts(memory: Memory, place: list[Any] | None, limit: Limit = 50) -> Part:
     """What was served, from which state of the ledger, and with which scores. The newest ten thousand."""
     at_most = limit + 1 if place is None else _KEPT
@@ -181,7 +169,7 @@ def list_receipts(memory: Memory, place: list[Any] | None, limit: Limit = 50) ->
 ReceiptId = Annotated[str, InPath(description="The id of a receipt.", max_length=200)]
 
 
-@api.get("/v1/receipts/{id}", Receipt, 404, summary="Get a receipt", gives="The receipt.")
+@api.get("/v1/receipts/{id}", models.Receipt, 404, summary="Get a receipt", gives="The receipt.")
 def get_receipt(memory: Memory, id: ReceiptId) -> Any:
     """What one recall served."""
     return plain(memory.receipts.get(id))
@@ -195,9 +183,9 @@ class Replay(Shape):
 
 
 @api.post(
-    "/v1/receipts/{id}/replay", Replayed, 404, summary="Repeat a recorded question",
+    "/v1/receipts/{id}/replay", models.Replayed, 404, summary="Repeat a recorded question",
     gives="The recorded answer, the answer now, and the differences.",
 )  # fmt: skip
-def replay(memory: Memory, id: ReceiptId, said: Replay) -> dict[str, Any]:
+def replay(memory: Memory, id: ReceiptId, body: Replay) -> dict[str, Any]:
     """Asks it at the same place in the ledger. Nothing is written."""
-    return memory.replay(id, question=said.question).to_dict()
+    return memory.replay(id, question=body.question).to_dict()

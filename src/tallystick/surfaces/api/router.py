@@ -36,19 +36,6 @@ Send `Authorization: Bearer TOKEN`; `tallystick serve` prints where its token is
 Lists have `items` and `next`; `next` is the cursor of the next part, which `Link` names too. \
 Answers with an `ETag` are 304 for clients that have them.
 """
-TAGS = (
-    ("saying", "Write to the memory."),
-    ("asking", "Ask the memory."),
-    ("looking", "Read beliefs, episodes and facts."),
-    ("pages", "Beliefs as entries on Markdown pages."),
-    ("graph", "Entities and their relations."),
-    ("paths", "The branches of conversations."),
-    ("learning", "Rules that make facts of episodes."),
-    ("reviews", "Actions that need a person's approval."),
-    ("sources", "Whom to trust."),
-    ("ledger", "The ledger itself, and its proofs."),
-    ("leaving", "Export everything."),
-)
 _ACCESS = {
     401: "The token is missing or wrong.",
     413: "The request is too long; send several.",
@@ -86,7 +73,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         return app.openapi_schema
     found = app.openapi_schema = get_openapi(
         title="tallystick", version="1", description=ABOUT, routes=app.routes,
-        tags=[{"name": name, "description": what} for name, what in TAGS],
+        tags=[{"name": each.tag, "description": each.about} for each in _PARTS],
     )  # fmt: skip
     parts = found["components"]
     for name in ("HTTPValidationError", "ValidationError"):
