@@ -48,7 +48,7 @@ def _public(review: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in review.items() if name != "marker"}
 
 
-@reviews.get("/v1/reviews", models.Reviews, place=(int, str), summary="List the reviews", gives="Oldest first.")
+@reviews.get("/v1/reviews", models.Reviews, place=(int, str), summary="List the reviews")
 def list_reviews(
     memory: Memory, place: list[Any] | None,
     status: Annotated[Literal["waiting", "any"], Query(description="Pending ones, or all.")] = "waiting",
@@ -66,7 +66,7 @@ def list_reviews(
 ReviewId = Annotated[str, InPath(max_length=200, description="The id of a review, or the last six characters of it.")]
 
 
-@reviews.get("/v1/reviews/{id}", models.Review, 404, summary="Get a review", gives="The review.")
+@reviews.get("/v1/reviews/{id}", models.Review, 404, summary="Get a review")
 def get_review(memory: Memory, id: ReviewId) -> Any:
     """The requested action, who requested it, and the answer."""
     return _public(plain(memory.reviews.get(id)))
@@ -87,21 +87,19 @@ class Reject(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@reviews.post("/v1/reviews/{id}/approve", models.Review, 403, 404, 409, summary="Approve", gives="The answered review.")
+@reviews.post("/v1/reviews/{id}/approve", models.Review, 403, 404, 409, summary="Approve")
 def approve(memory: Memory, id: ReviewId, body: Approve) -> Any:
     """Approves the action and carries it out. Needs a person's trust: see `tallystick serve --trust`."""
     return _public(plain(memory.reviews.approve(id, reason=body.reason, digest=body.digest)))
 
 
-@reviews.post("/v1/reviews/{id}/reject", models.Review, 403, 404, 409, summary="Reject", gives="The answered review.")
+@reviews.post("/v1/reviews/{id}/reject", models.Review, 403, 404, 409, summary="Reject")
 def reject(memory: Memory, id: ReviewId, body: Reject) -> Any:
     """A quarantined belief is forgotten; otherwise nothing is changed."""
     return _public(plain(memory.reviews.reject(id, reason=body.reason)))
 
 
-@reviews.post(
-    "/v1/reviews/{id}/withdraw", models.Review, 403, 404, 409, summary="Withdraw a review", gives="The closed review.",
-)  # fmt: skip
+@reviews.post("/v1/reviews/{id}/withdraw", models.Review, 403, 404, 409, summary="Withdraw a review")
 def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
     """One that this server requested itself."""
     return _public(plain(memory.reviews.withdraw(id, reason=body.reason)))
@@ -110,7 +108,7 @@ def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-@sources.get("/v1/sources", models.Sources, 304, summary="List the sources", gives="Each source, and its state.")
+@sources.get("/v1/sources", models.Sources, 304, summary="List the sources")
 def list_sources(memory: Memory) -> Any:
     """How much each stated, with which trust, and whether recall leaves it out."""
     return {"sources": plains(memory.sources())}
@@ -125,7 +123,7 @@ class Doubt(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@sources.post("/v1/distrust", models.Distrust, 403, summary="Distrust a source", gives="What applies from now on.")
+@sources.post("/v1/distrust", models.Distrust, 403, summary="Distrust a source")
 def distrust(memory: Memory, body: Doubt) -> Any:
     """Recall leaves it out, and what it replaced becomes current again. Only a person may do this."""
     return plain(memory.distrust(body.source, since=body.since, reason=body.reason))
@@ -139,10 +137,7 @@ class RestoreTrust(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@sources.post(
-    "/v1/restore-trust", models.Sources, 403, 404, summary="Trust a source again",
-    gives="Each source, and its new state.",
-)  # fmt: skip
+@sources.post("/v1/restore-trust", models.Sources, 403, 404, summary="Trust a source again")
 def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
     """Recall serves it again, with what it stated in the meantime. Only a person may do this."""
     memory.restore_trust(body.source, reason=body.reason)
@@ -218,16 +213,13 @@ def _first(each: Iterator[Any], limit: int) -> Part:
     return plains(found[:limit]), (found[limit - 1].seq + 1,) if len(found) > limit else None
 
 
-@ledger.get("/v1/events", models.Events, place=(int,), summary="Read the ledger", gives="Events, oldest first.")
+@ledger.get("/v1/events", models.Events, place=(int,), summary="Read the ledger")
 def list_events(memory: Memory, place: list[Any] | None, start: Start = 0, op: Op = "", limit: Limit = 100) -> Part:
     """All events, and the ledger's own. The body of an erased event is null."""
     return _first(memory.log(place[0] if place else start, op=op), limit)
 
 
-@ledger.get(
-    "/v1/audit", models.Audit, place=(int,), summary="Read the audit log",
-    gives="Who did what, oldest first, without stored words.",
-)  # fmt: skip
+@ledger.get("/v1/audit", models.Audit, place=(int,), summary="Read the audit log")
 def list_audit(memory: Memory, place: list[Any] | None, start: Start = 0, limit: Limit = 100) -> Part:
     """Read from the ledger."""
     return _first(memory.audit(place[0] if place else start), limit)
@@ -243,16 +235,13 @@ def _event(memory: Memory, seq: int) -> Any:
     return plain(found)
 
 
-@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event", gives="The event.")
+@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
 def get_event(memory: Memory, seq: Seq) -> Any:
     """By its number."""
     return _event(memory, seq)
 
 
-@ledger.post(
-    "/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger",
-    gives="The proof, and the key.",
-)  # fmt: skip
+@ledger.post("/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger")
 def prove_event(memory: Memory, seq: Seq) -> Any:
     """Takes a checkpoint first, and reads every line."""
     return {"event": _event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
@@ -267,10 +256,7 @@ async def verify(request: Request) -> Response:
     return Json((await _off_thread(request, verify_folder)).to_dict())
 
 
-@ledger.post(
-    "/v1/ledger/checkpoint", models.Note, 409, summary="Sign the ledger's size, head and root",
-    gives="The note, and the key to check it with.",
-)  # fmt: skip
+@ledger.post("/v1/ledger/checkpoint", models.Note, 409, summary="Sign the ledger's size, head and root")
 def checkpoint(memory: Memory) -> Any:
     """The note is kept in the folder and pinned outside it."""
     return {"note": memory.ledger.checkpoint(), "key": memory.ledger.verifier_key}

@@ -144,9 +144,7 @@ class Revise(Fields):
     reason: str = Field(default="", description="Why it changes.")
 
 
-@api.post(
-    "/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief", gives="The new version.",
-)  # fmt: skip
+@api.post("/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief")
 def revise(memory: Memory, body: Revise, if_match: IfMatch = "") -> dict[str, Any]:
     """Makes a new version with another text or other fields; the old version stays in history.
 
@@ -166,10 +164,7 @@ class Forget(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post(
-    "/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode",
-    gives="The belief or the episode.",
-)  # fmt: skip
+@api.post("/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode")
 def forget(memory: Memory, body: Forget, if_match: IfMatch = "") -> dict[str, Any]:
     """Recall no longer serves it; it stays in history. With `If-Match`, only if that version is still current."""
     with _matching(memory, body.name, if_match, body.path):
@@ -187,10 +182,7 @@ class Invalidate(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post(
-    "/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong",
-    gives="The beliefs that were weakened by it.",
-)  # fmt: skip
+@api.post("/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong")
 def invalidate(memory: Memory, body: Invalidate, if_match: IfMatch = "") -> dict[str, Any]:
     """Beliefs that depend on it become hypotheses with half of their confidence."""
     with _matching(memory, body.name, if_match, body.path):
@@ -223,10 +215,7 @@ class Erase(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post(
-    "/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes",
-    gives="What was erased, or would be.",
-)  # fmt: skip
+@api.post("/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes")
 def erase(memory: Memory, body: Erase) -> dict[str, Any]:
     """Erases all versions, here and in the backups of this folder. It cannot be undone, and needs `confirm`."""
     call = memory.erase if body.confirm else memory.preview_erase
@@ -245,10 +234,7 @@ class Outcome(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post(
-    "/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories",
-    gives="The memories that it counts for.",
-)  # fmt: skip
+@api.post("/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories")
 def outcome(memory: Memory, body: Outcome) -> dict[str, Any]:
     """Memories that helped weigh more from then on; memories that misled weigh less."""
     return {"ids": list(memory.outcome(body.names, **body.model_dump(exclude={"names"})))}
@@ -264,7 +250,7 @@ class Relate(Shape):
     path: str = Field(default="", description=_PATH)
 
 
-@api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories", gives="Whether the relation is new.")
+@api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories")
 def relate_memories(memory: Memory, body: Relate) -> dict[str, Any]:
     """Where one of them answers a question, recall serves the other one after it. Repeating it replaces the words."""
     return {"is_new": memory.relate(body.one, body.other, body.relation, path=body.path)}
@@ -278,7 +264,7 @@ class Archive(Shape):
     reason: str = Field(default="", description=_REASON)
 
 
-@api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes", gives="The archived episodes.")
+@api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes")
 def archive(memory: Memory, body: Archive) -> dict[str, Any]:
     """Recall no longer serves them; they stay in history. Only a person may do this."""
     return {"ids": list(memory.archive(*body.names, reason=body.reason))}

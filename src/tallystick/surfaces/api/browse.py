@@ -32,7 +32,7 @@ api = Operations("looking", "Read beliefs, episodes and facts.")
 Quarantined = Annotated[bool, Query(description="Also what needs approval; its words only with a person's trust.")]
 
 
-@api.get("/v1/status", models.Status, summary="Get the status of the memory", gives="The memory at a glance.")
+@api.get("/v1/status", models.Status, summary="Get the status of the memory")
 def status(memory: Memory) -> dict[str, Any]:
     """How much there is, which reviews are pending, and whether anything is wrong."""
     return memory.status().to_dict()
@@ -41,7 +41,7 @@ def status(memory: Memory) -> dict[str, Any]:
 # -- beliefs -----------------------------------------------------------------------------------------------------------
 
 
-@api.get("/v1/beliefs", models.Beliefs, 304, place=(int,), summary="List the beliefs", gives="Matches, oldest first.")
+@api.get("/v1/beliefs", models.Beliefs, 304, place=(int,), summary="List the beliefs")
 def list_beliefs(
     memory: Memory, place: list[Any] | None,
     kind: Annotated[str | None, Query(max_length=100, description="Only of that kind.")] = None,
@@ -61,52 +61,37 @@ def list_beliefs(
     return plains(visible), None if following is None else (following,)
 
 
-@api.get(
-    "/v1/beliefs/{name:path}/history", models.History, 304, 404, summary="Get the history of a belief",
-    gives="All versions, oldest first.",
-)  # fmt: skip
+@api.get("/v1/beliefs/{name:path}/history", models.History, 304, 404, summary="Get the history of a belief")
 def belief_history(memory: Memory, name: Name, path: OfPath = "") -> Any:
     """What it said when, who changed it, and why."""
     return {"versions": plains(memory.history(name, path=path))}
 
 
-@api.get(
-    "/v1/beliefs/{name:path}/why", models.Why, 304, 404, summary="Explain the state of a belief",
-    gives="The reasons, and those of the beliefs that it depends on.",
-)  # fmt: skip
+@api.get("/v1/beliefs/{name:path}/why", models.Why, 304, 404, summary="Explain the state of a belief")
 def belief_why(memory: Memory, name: Name, path: OfPath = "") -> Any:
     """Its evidence, what weakened it, and the same for the beliefs that it depends on."""
     return plain(memory.why(name, path=path))
 
 
-@api.get(
-    "/v1/beliefs/{name:path}/dependents", models.Dependents, 304, 404, summary="List what depends on a belief",
-    gives="Direct dependents first.",
-)  # fmt: skip
+@api.get("/v1/beliefs/{name:path}/dependents", models.Dependents, 304, 404, summary="List what depends on a belief")
 def belief_dependents(memory: Memory, name: Name, path: OfPath = "") -> Any:
     """Directly or indirectly: what would be weakened, if it proved wrong."""
     return {"beliefs": plains(memory.dependents(name, path=path))}
 
 
-@api.get(
-    "/v1/beliefs/{name:path}/related", models.Neighbours, 304, 404, summary="List what a belief is related to",
-    gives="The related memories that are visible.",
-)  # fmt: skip
+@api.get("/v1/beliefs/{name:path}/related", models.Neighbours, 304, 404, summary="List what a belief is related to")
 def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
     """The relations made by `POST /v1/relate`; recall serves such a memory after the one that answers."""
     return {"neighbours": plains(memory.related(name, path=path))}
 
 
-@api.get(
-    "/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief",
-    gives="The belief; also a forgotten one, with its status.",
-)  # fmt: skip
+@api.get("/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief")
 def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: OfPath = "") -> Any:
-    """By its key, the id of any version, or the last six characters of an id."""
+    """By its key, the id of any version, or the last six characters of an id. A forgotten one too, with its status."""
     return plain(memory.show(name, believed_at=moment(believed_at), path=path))
 
 
-@api.get("/v1/diff", models.Changes, 304, summary="Compare two points in time", gives="The differences.")
+@api.get("/v1/diff", models.Changes, 304, summary="Compare two points in time")
 def diff(
     memory: Memory, before: Annotated[str, Query(max_length=40, description="A point in time.", examples=["12"])],
     after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "", path: OfPath = "",
@@ -124,7 +109,7 @@ def _is_withheld(change: Change) -> bool:
 # -- episodes ----------------------------------------------------------------------------------------------------------
 
 
-@api.get("/v1/episodes", models.Episodes, 304, place=(str, int), summary="List the episodes", gives="Newest first.")
+@api.get("/v1/episodes", models.Episodes, 304, place=(str, int), summary="List the episodes")
 def list_episodes(
     memory: Memory, place: list[Any] | None,
     session: Annotated[str | None, Query(min_length=1, description="Only of that session.")] = None,
@@ -139,7 +124,7 @@ def list_episodes(
     return plains(visible), (stamp(last.timestamp), last.seq) if last else None
 
 
-@api.get("/v1/episodes/{id:path}", models.Episode, 304, 404, summary="Get an episode", gives="The episode.")
+@api.get("/v1/episodes/{id:path}", models.Episode, 304, 404, summary="Get an episode")
 def get_episode(
     memory: Memory, id: Annotated[str, InPath(max_length=1000, description="Its id, or your own id for it.")]
 ) -> Any:  # fmt: skip
@@ -156,10 +141,7 @@ class Retract(Shape):
     withdraw: bool = Field(default=False, description="Also forget the facts that depend on these alone.")
 
 
-@api.post(
-    "/v1/episodes/retract", models.Retraction, *WRITE, summary="Retract episodes",
-    gives="The episodes, and the facts that come from them.",
-)  # fmt: skip
+@api.post("/v1/episodes/retract", models.Retraction, *WRITE, summary="Retract episodes")
 def retract(memory: Memory, body: Retract) -> Any:
     """They are no longer recalled or consolidated, and stay in history."""
     return plain(memory.episodes.retract(*body.names, reason=body.reason, withdraw=body.withdraw))
@@ -168,10 +150,7 @@ def retract(memory: Memory, body: Retract) -> Any:
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-@api.get(
-    "/v1/facts", models.Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts",
-    gives="Matches that are true, oldest first.",
-)  # fmt: skip
+@api.get("/v1/facts", models.Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts")
 def list_facts(
     memory: Memory, place: list[Any] | None,
     subject: Annotated[str | None, Query(description="Only with that subject.")] = None,
@@ -192,16 +171,13 @@ def list_facts(
 FactId = Annotated[str, InPath(max_length=1000, description="The id of a fact, or of any of its versions.")]
 
 
-@api.get(
-    "/v1/facts/{id:path}/history", models.FactHistory, 304, 404, summary="Get the history of a fact",
-    gives="All versions, oldest first.",
-)  # fmt: skip
+@api.get("/v1/facts/{id:path}/history", models.FactHistory, 304, 404, summary="Get the history of a fact")
 def fact_history(memory: Memory, id: FactId) -> Any:
     """A version that was replaced says until when it was true, and by which it was replaced."""
     return {"versions": plains(memory.facts.history(id))}
 
 
-@api.get("/v1/facts/{id:path}", models.Fact, 304, 404, summary="Get a fact", gives="The fact.")
+@api.get("/v1/facts/{id:path}", models.Fact, 304, 404, summary="Get a fact")
 def get_fact(memory: Memory, id: FactId) -> Any:
     """By its id, or the id of any version."""
     return plain(memory.facts.get(id))

@@ -24,10 +24,7 @@ _SESSION, _AGENT = "The label of the conversation.", "The name of the agent that
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
 
-@api.get(
-    "/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity",
-    gives="The nodes, nearest first, and the edges.",
-)  # fmt: skip
+@api.get("/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity")
 def graph(
     memory: Memory,
     *,
@@ -43,10 +40,7 @@ def graph(
     return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds or None, as_of=as_of)).to_dict()
 
 
-@api.get(
-    "/v1/graph/path", models.Way, 304, 404, summary="Find the shortest path between two entities",
-    gives="The path, or none.",
-)  # fmt: skip
+@api.get("/v1/graph/path", models.Way, 304, 404, summary="Find the shortest path between two entities")
 def graph_path(
     memory: Memory, start: Annotated[str, Query(description="A node.", examples=["Ana"])],
     end: Annotated[str, Query(description="Another node.", examples=["Acme"])],
@@ -58,7 +52,7 @@ def graph_path(
 
 
 @api.get(
-    "/v1/graph/envelope", None, 304, summary="Export the whole graph", gives="The envelope.", response_class=Response,
+    "/v1/graph/envelope", None, 304, summary="Export the whole graph", response_class=Response,
     responses={200: {
         "description": "The envelope.", "content": {"application/json": {"schema": {"type": "object"}}},
     }},
@@ -73,7 +67,7 @@ def graph_envelope(
 # -- entities ----------------------------------------------------------------------------------------------------------
 
 
-@api.get("/v1/entities", models.Known, 304, summary="List the entities", gives="Entities and relations.")
+@api.get("/v1/entities", models.Known, 304, summary="List the entities")
 def list_entities(memory: Memory) -> Any:
     """By the names that programs gave them, with the observations about them."""
     return memory.entities.all().to_dict()
@@ -88,7 +82,7 @@ class NewEntities(Shape):
     agent: str = Field(default="", description=_AGENT)
 
 
-@api.post("/v1/entities", models.CreatedEntities, 202, 403, 409, summary="Create entities", gives="The new entities.")
+@api.post("/v1/entities", models.CreatedEntities, 202, 403, 409, summary="Create entities")
 def create_entities(memory: Memory, body: NewEntities) -> Any:
     """All of them; or none, if one is refused."""
     given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in body.entities]
@@ -105,10 +99,7 @@ class Observations(Shape):
     agent: str = Field(default="", description=_AGENT)
 
 
-@api.post(
-    "/v1/entities/observations", models.NewObservations, *WRITE, summary="Add observations about an entity",
-    gives="The new observations.",
-)  # fmt: skip
+@api.post("/v1/entities/observations", models.NewObservations, *WRITE, summary="Add observations about an entity")
 def observe_entity(memory: Memory, body: Observations) -> Any:
     """Known observations are skipped."""
     found = memory.entities.observe(body.name, body.contents, session=body.session, agent=body.agent)
@@ -124,10 +115,7 @@ class NewRelations(Shape):
     agent: str = Field(default="", description=_AGENT)
 
 
-@api.post(
-    "/v1/entities/relations", models.CreatedRelations, *WRITE, summary="Relate entities",
-    gives="The new relations.",
-)  # fmt: skip
+@api.post("/v1/entities/relations", models.CreatedRelations, *WRITE, summary="Relate entities")
 def relate(memory: Memory, body: NewRelations) -> Any:
     """All of them; or none, if one of the entities does not exist."""
     given = [RelationRecord(each.source, each.kind, each.target) for each in body.relations]
@@ -139,7 +127,7 @@ def relate(memory: Memory, body: NewRelations) -> Any:
 PathName = Annotated[str, InPath(max_length=200, description="The name of a path.")]
 
 
-@paths.get("/v1/paths", models.Paths, 304, place=(str, str), summary="List the branches", gives="Oldest first.")
+@paths.get("/v1/paths", models.Paths, 304, place=(str, str), summary="List the branches")
 def list_paths(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """All paths except the main one, open or not."""
     return part(memory.paths.all(), lambda each: (each.created_at, each.path_id), place, limit)
@@ -153,7 +141,7 @@ class Branch(Shape):
     parent: str = Field(default="", description="The path that it branches from; empty: the main one.", max_length=200)
 
 
-@paths.post("/v1/paths", models.Path, 403, 404, 409, status=201, summary="Branch a conversation", gives="The path.")
+@paths.post("/v1/paths", models.Path, 403, 404, 409, status=201, summary="Branch a conversation")
 def branch(memory: Memory, body: Branch) -> Any:
     """A branch sees what its parent sees; no other path sees what is stated on it until it is merged."""
     return plain(memory.paths.branch(body.name, body.parent))
@@ -170,10 +158,7 @@ class Merge(Shape):
     dry_run: bool = Field(default=False, description="Only preview the merge.")
 
 
-@paths.post(
-    "/v1/paths/{name:path}/merge", models.Merged, *WRITE, summary="Merge a branch",
-    gives="What it did, or would do.",
-)  # fmt: skip
+@paths.post("/v1/paths/{name:path}/merge", models.Merged, *WRITE, summary="Merge a branch")
 def merge_path(memory: Memory, name: PathName, body: Merge) -> dict[str, Any]:
     """Merges its beliefs into its parent, or into another ancestor, and ends the path. All of them, or none."""
     if body.dry_run:
@@ -188,7 +173,7 @@ class Abandon(Shape):
     reason: str = Field(description="The reason.", min_length=1)
 
 
-@paths.post("/v1/paths/{name:path}/abandon", models.Path, *WRITE, summary="Abandon a branch", gives="The path.")
+@paths.post("/v1/paths/{name:path}/abandon", models.Path, *WRITE, summary="Abandon a branch")
 def abandon_path(memory: Memory, name: PathName, body: Abandon) -> Any:
     """Abandons it with all paths below it. What was stated there is hidden, and stays in history."""
     return plain(memory.paths.abandon(name, body.reason))
@@ -201,7 +186,7 @@ class Close(Shape):
     summary: str = Field(default="", description="Remembered on the path first, unless empty.")
 
 
-@paths.post("/v1/paths/{name:path}/compact", models.Path, *WRITE, summary="Compact a branch", gives="The path.")
+@paths.post("/v1/paths/{name:path}/compact", models.Path, *WRITE, summary="Compact a branch")
 def compact_path(memory: Memory, name: PathName, body: Close) -> Any:
     """It takes no more statements, and its episodes are no longer recalled. Its beliefs stay."""
     return plain(memory.paths.compact(name, summary=body.summary))
@@ -214,13 +199,13 @@ class Reopen(Shape):
     reason: str = Field(description="The reason.", min_length=1)
 
 
-@paths.post("/v1/paths/{name:path}/reopen", models.Path, *WRITE, summary="Reopen a branch", gives="The path.")
+@paths.post("/v1/paths/{name:path}/reopen", models.Path, *WRITE, summary="Reopen a branch")
 def reopen_path(memory: Memory, name: PathName, body: Reopen) -> Any:
     """Undoes abandoning or compacting it. A merge is not undone."""
     return plain(memory.paths.reopen(name, body.reason))
 
 
-@paths.get("/v1/paths/{name:path}", models.Path, 304, 404, summary="Get a branch", gives="The path.")
+@paths.get("/v1/paths/{name:path}", models.Path, 304, 404, summary="Get a branch")
 def get_path(memory: Memory, name: PathName) -> Any:
     """The main path has no record, and is not found."""
     return plain(memory.paths.get(name))
@@ -229,7 +214,7 @@ def get_path(memory: Memory, name: PathName) -> Any:
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
-@rules.get("/v1/rules", models.Rules, summary="List the rules", gives="Each rule, and its progress.")
+@rules.get("/v1/rules", models.Rules, summary="List the rules")
 def list_rules(memory: Memory) -> Any:
     """Which episodes become facts, and how often. `tallystick consolidate` saves rules."""
     return {"rules": plains(memory.rules.all())}
@@ -243,10 +228,7 @@ class Consolidate(Shape):
     since_last: bool = Field(default=True, description="false: all episodes again.")
 
 
-@rules.post(
-    "/v1/consolidate", models.Consolidated, *WRITE, summary="Make facts of episodes",
-    gives="The result of the run.",
-)  # fmt: skip
+@rules.post("/v1/consolidate", models.Consolidated, *WRITE, summary="Make facts of episodes")
 def consolidate(memory: Memory, body: Consolidate) -> Any:
     """Runs a rule over the episodes since its last run. Repeating it changes nothing."""
     found = plain(memory.consolidate(memory.rules.get(body.rule), since_last=body.since_last))

@@ -75,14 +75,15 @@ class Operations:
         )
 
     def _operation(
-        self, method: str, path: str, answer: Any, *statuses: int, summary: str, gives: str, status: int = 200,
+        self, method: str, path: str, answer: Any, *statuses: int, summary: str, gives: str = "", status: int = 200,
         place: tuple[type, ...] | None = None, cached_with: str = "",
         responses: dict[int | str, dict[str, Any]] | None = None, **more: Any,
     ) -> Callable[[Work], Work]:  # fmt: skip
         """Declare an operation. With 304 among its statuses, it has an `ETag`.
 
-        With `place`, it is a long list: the function takes the place behind which to continue, whose types these are,
-        and gives a `Part`. With `cached_with`, there is an `ETag` only if that parameter is given.
+        `gives` describes the answer, else its model does. With `place`, it is a long list: the function takes the place
+        behind which to continue, whose types these are, and gives a `Part`. With `cached_with`, there is an `ETag` only
+        if that parameter is given.
         """
 
         def decorate(work: Work) -> Work:
@@ -102,7 +103,8 @@ class Operations:
             endpoint.__signature__ = _http_signature(work, is_list=place is not None)  # type: ignore[attr-defined]
             self.router.add_api_route(
                 path, endpoint, methods=[method], response_model=answer, status_code=status, summary=summary,
-                response_description=gives, responses={**also(*statuses), **(responses or {})}, **more,
+                response_description=gives or getattr(answer, "__doc__", None) or summary,
+                responses={**also(*statuses), **(responses or {})}, **more,
             )  # fmt: skip
             return work
 

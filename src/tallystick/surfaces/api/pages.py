@@ -36,7 +36,7 @@ _MARKDOWN_TEXT = {MARKDOWN: {"schema": {"type": "string"}}}
 PageName = Annotated[str, InPath(max_length=300, description="The name of a page: person-ana, or person-ana.md.")]
 
 
-@api.get("/v1/pages", models.Pages, 304, place=(str,), summary="List the pages", gives="By name.")
+@api.get("/v1/pages", models.Pages, 304, place=(str,), summary="List the pages")
 def list_pages(
     memory: Memory, place: list[Any] | None,
     dormant: Annotated[bool, Query(description="Also dormant pages.")] = False,
@@ -57,14 +57,14 @@ class NewPage(Shape):
     title: str = Field(default="", description="The heading.")
 
 
-@api.post("/v1/pages", models.Page, 403, 409, status=201, summary="Create a page", gives="The page.")
+@api.post("/v1/pages", models.Page, 403, 409, status=201, summary="Create a page")
 def create_page(memory: Memory, body: NewPage) -> Json:
     """Creates a page before it has entries. One that exists is refused."""
     found = plain(memory.pages.create(body.name, body.description, body.tags, title=body.title))
     return Json(found, 201, {"Location": f"/v1/pages/{quote(found['about'], safe='')}"})
 
 
-@api.get("/v1/pages/search", models.Found, 304, summary="Search the pages", gives="Entries, best first.")
+@api.get("/v1/pages/search", models.Found, 304, summary="Search the pages")
 def search_pages(
     memory: Memory,
     *,
@@ -80,7 +80,7 @@ def search_pages(
     return {"entries": plains(memory.pages.search(query, pages or None, since, until, limit, superseded, tags=tags))}
 
 
-@api.get("/v1/pages/recent", models.Found, 304, summary="List the newest entries", gives="Entries, newest first.")
+@api.get("/v1/pages/recent", models.Found, 304, summary="List the newest entries")
 def recent_entries(
     memory: Memory,
     *,
@@ -93,7 +93,7 @@ def recent_entries(
 
 
 @api.get(
-    "/v1/pages/schema", None, summary="Get the rules for writing pages", gives="As Markdown.",
+    "/v1/pages/schema", None, summary="Get the rules for writing pages",
     responses={200: {"content": _MARKDOWN_TEXT, "description": "As Markdown."}}, response_class=Response,
 )  # fmt: skip
 def page_schema(memory: Memory) -> Response:
@@ -153,7 +153,7 @@ class ChangePage(Shape):
     reason: str = Field(default="", description="Why it needs compaction.")
 
 
-@api.patch("/v1/pages/{name}", models.Page, 403, 404, 409, summary="Describe or archive a page", gives="The page.")
+@api.patch("/v1/pages/{name}", models.Page, 403, 404, 409, summary="Describe or archive a page")
 def change_page(memory: Memory, name: PageName, body: ChangePage) -> Any:
     """Fields that are left out stay as they are. To change entries, supersede them."""
     pages = memory.pages
@@ -173,10 +173,7 @@ class NewEntry(Shape):
     confidence: float = Field(default=0.7, ge=0, le=1, description="From 0 to 1.")
 
 
-@api.post(
-    "/v1/pages/{name}/entries", models.Entry, *WRITE, status=201, summary="Add an entry to a page",
-    gives="The entry.",
-)  # fmt: skip
+@api.post("/v1/pages/{name}/entries", models.Entry, *WRITE, status=201, summary="Add an entry to a page")
 def append_entry(memory: Memory, name: PageName, body: NewEntry, idempotency_key: IdempotencyKey = "") -> Any:
     """Creates the page if needed. The entry is a belief about that entity."""
     more: dict[str, Any] = {"kind": body.kind, "confidence": body.confidence, "idempotency_key": idempotency_key}
@@ -192,10 +189,7 @@ class Supersede(Shape):
     tags: list[str] | None = Field(default=None, description="Left out: as before.")
 
 
-@api.post(
-    "/v1/pages/{name}/entries/{id}/supersede", models.Entry, *WRITE, summary="Supersede an entry",
-    gives="The new entry.",
-)  # fmt: skip
+@api.post("/v1/pages/{name}/entries/{id}/supersede", models.Entry, *WRITE, summary="Supersede an entry")
 def supersede_entry(
     memory: Memory, name: PageName, id: Annotated[str, InPath(max_length=200, description="The id of the entry.")],
     body: Supersede,

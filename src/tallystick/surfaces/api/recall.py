@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 api = Operations("asking", "Ask the memory.")
 _KEPT = 10_000  # receipts that are looked through
-_HITS = "The memories that answer, best first."
 _QUARANTINED = "Also what needs approval; only with a person's trust."
 
 _K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
@@ -64,7 +63,7 @@ class Recall(RecallFields):
     words: bool = Field(default=False, description="Compare words only, not meaning.")
 
 
-@api.post("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question", gives=_HITS)
+@api.post("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question")
 def recall(memory: Memory, body: Recall) -> dict[str, Any]:
     """The memories that answer a question, each with its score, its reasons and its sources.
 
@@ -84,7 +83,7 @@ def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters", gives=_HITS)
+@api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")
 def recall_by_query(
     memory: Memory,
     *,
@@ -134,10 +133,7 @@ class FillFrame(RecallFields):
     budget: _Tokens | None = Field(default=None, description="The limit of the text, in tokens.")
 
 
-@api.post(
-    "/v1/frame", models.FilledFrame, 403, 404, summary="Get text for a prompt",
-    gives="The text, the memories in it, and those that were left out and why.",
-)  # fmt: skip
+@api.post("/v1/frame", models.FilledFrame, 403, 404, summary="Get text for a prompt")
 def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
     """What an agent needs to know for a purpose, as text within a budget of tokens."""
     if body.quarantined:
@@ -146,10 +142,7 @@ def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
     return memory.frame(given.pop("name"), given.pop("question"), **given).to_dict()
 
 
-@api.get(
-    "/v1/frames", models.Frames, 304, place=(str,), summary="List the frames",
-    gives="The built-in frames and those of the user.",
-)  # fmt: skip
+@api.get("/v1/frames", models.Frames, 304, place=(str,), summary="List the frames")
 def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """How to recall for a purpose: each with its weights, filters and budget."""
     return part(memory.frames.all(), lambda each: (each.name,), place, limit)
@@ -158,7 +151,7 @@ def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> 
 # -- receipts ----------------------------------------------------------------------------------------------------------
 
 
-@api.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts", gives="Receipts, newest first.")
+@api.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts")
 def list_receipts(memory: Memory, place: list[Any] | None, limit: Limit = 50) -> Part:
     """What was served, from which state of the ledger, and with which scores. The newest ten thousand."""
     at_most = limit + 1 if place is None else _KEPT
@@ -169,7 +162,7 @@ def list_receipts(memory: Memory, place: list[Any] | None, limit: Limit = 50) ->
 ReceiptId = Annotated[str, InPath(description="The id of a receipt.", max_length=200)]
 
 
-@api.get("/v1/receipts/{id}", models.Receipt, 404, summary="Get a receipt", gives="The receipt.")
+@api.get("/v1/receipts/{id}", models.Receipt, 404, summary="Get a receipt")
 def get_receipt(memory: Memory, id: ReceiptId) -> Any:
     """What one recall served."""
     return plain(memory.receipts.get(id))
@@ -182,10 +175,7 @@ class Replay(Shape):
     question: str = Field(default="", description="Left out: the one in the receipt.")
 
 
-@api.post(
-    "/v1/receipts/{id}/replay", models.Replayed, 404, summary="Repeat a recorded question",
-    gives="The recorded answer, the answer now, and the differences.",
-)  # fmt: skip
+@api.post("/v1/receipts/{id}/replay", models.Replayed, 404, summary="Repeat a recorded question")
 def replay(memory: Memory, id: ReceiptId, body: Replay) -> dict[str, Any]:
     """Asks it at the same place in the ledger. Nothing is written."""
     return memory.replay(id, question=body.question).to_dict()

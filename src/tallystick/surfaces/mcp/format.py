@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
@@ -63,10 +62,6 @@ class Note(BaseModel):
         found += [f"  {name}: {short(value, 300)}" for name, value in (("standing", self.standing), ("why", self.why))
                   if value]  # fmt: skip
         return found
-
-
-def numbered(notes: Iterable[Note]) -> list[str]:
-    return [line for number, note in enumerate(notes, 1) for line in note.lines(number)]
 
 
 def cut(text: str) -> dict[str, Any]:

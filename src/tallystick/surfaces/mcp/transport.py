@@ -170,26 +170,19 @@ class Lines:
 
 
 def split(read: Callable[[], bytes]) -> Iterator[bytes]:
-    """The lines of what `read` gives, without their ends. The last one may lack its end."""
+    """The lines of what `read` gives, without their ends, which the last may lack. A broken pipe is a closed one."""
     parts: list[bytes] = []
     size = 0
-    while chunk := _or_nothing(read):
-        first, *rest = chunk.split(b"\n")
-        for piece in rest:
-            yield b"".join([*parts, first]) if size + len(first) <= LONGEST else TOO_LONG
-            parts, size, first = [], 0, piece
-        size += len(first)
-        parts = [*parts, first] if size <= LONGEST else []
+    with suppress(OSError):
+        while chunk := read():
+            first, *rest = chunk.split(b"\n")
+            for piece in rest:
+                yield b"".join([*parts, first]) if size + len(first) <= LONGEST else TOO_LONG
+                parts, size, first = [], 0, piece
+            size += len(first)
+            parts = [*parts, first] if size <= LONGEST else []
     if size:
         yield b"".join(parts) if size <= LONGEST else TOO_LONG
-
-
-def _or_nothing(read: Callable[[], bytes]) -> bytes:
-    """A broken pipe is a closed pipe."""
-    try:
-        return read()
-    except OSError:
-        return b""
 
 
 class Output:

@@ -20,7 +20,7 @@ from tallystick.records.operations import (
     EPISODE_PUT,
     EPISODE_RETRACT,
 )
-from tallystick.surfaces.mcp.format import Note, cut, numbered, of_belief, of_episode, of_hit
+from tallystick.surfaces.mcp.format import Note, cut, of_belief, of_episode, of_hit
 from tallystick.surfaces.mcp.tool import (
     Agent,
     Answer,
@@ -107,8 +107,9 @@ class RecallResult(Data):
         if not self.notes:
             near = ", ".join(f"{exactly(each.id)} ({each.score:.2f})" for each in self.nearest or ())
             return f"{_NOTHING} Closest: {near}." if near else _NOTHING
+        lines = [line for number, note in enumerate(self.notes, 1) for line in note.lines(number)]
         more = [f"not served: {exactly(each.id)} ({each.score:.2f})" for each in self.nearly or ()]
-        return "\n".join([NOTICE, *numbered(self.notes), *more])
+        return "\n".join([NOTICE, *lines, *more])
 
 
 def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
