@@ -8,19 +8,19 @@ from typing import Any
 _HEAD = """\
 # The HTTP API
 
-Made from the program: what `tallystick serve` answers under `/v1`. [Use it over HTTP](../how-to/use-over-http.md) tells
-how it is meant; `/openapi.json` has the same for programs.
+Generated from the program: all operations of `tallystick serve` under `/v1`.
+[Use it over HTTP](../how-to/use-over-http.md) shows how to use them; `/openapi.json` has the same for programs.
 
-Every request says `Authorization: Bearer TOKEN`. Bodies are JSON; a field or parameter that is not named here is
-refused (422). Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` where the
-request itself is wrong. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. What needs a person's yes
-is 202, with the question's address in `Location`. Any request may also be answered 400 (it cannot be done as it
-stands), 401 (no token), 403 (not allowed), 413 (too long), 421 (another server's name), 429 (too many), 500, and 503
-(busy, damaged, closed, or only to be read).
+Every request sends `Authorization: Bearer TOKEN`. Bodies are JSON; an unknown field or parameter is refused (422).
+Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` if the request is not
+valid. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. An action that needs a person's approval is
+answered with 202; `Location` has the address of its review. Any request may also be answered with 400 (cannot be
+carried out), 401 (no token), 403 (not allowed), 413 (too long), 421 (wrong host), 429 (too many requests), 500, and 503
+(busy, damaged, closed or read-only).
 
-A list gives `items` and `next`, at most `limit` of them (1 to 500); `next` is the `cursor` to go on with, and stands in
-`Link` too. It names a place in the list, so what others write meanwhile loses and doubles nothing. Answers that only an
-event can change have an `ETag`: say it in `If-None-Match`, and what has not changed is 304.
+A list has `items` and `next`, with at most `limit` items (1 to 500); `next` is the `cursor` of the next part, which
+`Link` names too. A cursor names a place in the list: what others write in between is neither missed nor repeated.
+Answers that only an event can change have an `ETag`: send it in `If-None-Match`, and an unchanged answer is 304.
 """
 _USUAL = {"400", "401", "403", "413", "421", "422", "429", "500", "503"}
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -35,7 +35,7 @@ def page(told: Mapping[str, Any]) -> str:
             for method in _METHODS:
                 if method in operations and tag["name"] in operations[method]["tags"]:
                     found += _operation(method, path, operations[method], told["components"]["responses"])
-    found += ["## Models\n", "What bodies and answers are made of. A field that may be left out has its default.\n"]
+    found += ["## Models\n", "The parts of bodies and answers. An optional field shows its default.\n"]
     for name, model in told["components"]["schemas"].items():
         found += _model(name, model)
     return "\n".join(found).rstrip() + "\n"

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tool import Tool
 
 _HEAD = """\
 # Tools of the MCP server
 
-Made from the program: every server of `tallystick mcp` has these tools, in this order. [Use it with an
-agent](../how-to/use-with-an-agent.md) tells how they are meant. Each answer comes as structure, as its fields say, and
-as text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
+Generated from the program: the tools of every `tallystick mcp` server, in this order. [Use it with an
+agent](../how-to/use-with-an-agent.md) shows how to use them. Each answer has its fields as structure, and the same as
+text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
 """
 
 
 _HEAD_OF_PROFILES = """\
 # Tools of the profiles
 
-Made from the program: what `tallystick mcp --profile NAME` offers beside [the tools that every server
-has](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) tells what they are for.
+Generated from the program: the tools that `tallystick mcp --profile NAME` offers in addition to [the tools of every
+server](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) describes what they are for.
 """
 
 

@@ -25,7 +25,7 @@ def test_a_fault_costs_one_call_and_leaks_nothing(hold, owner, tea, era, monkeyp
     broken, odd, good = play(hold, scene, era=era)
 
     assert broken.is_error
-    assert line(odd).startswith("timeline failed inside tallystick")
+    assert line(odd).startswith("timeline failed with an internal error")
     assert "Traceback" not in line(broken)
     assert "ZeroDivision" not in line(broken)
     assert not good.is_error

@@ -113,7 +113,7 @@ def test_no_path_leads_out_of_the_folder_and_the_folder_itself_stays(call, home)
         refusal(call, "create", path, file_text="x")
         refusal(call, "rename", old_path=PREFS, new_path=path)
     for command in ("delete", "create"):
-        assert "/memories itself stays" in refusal(call, command, "/memories", file_text="x")
+        assert "/memories itself cannot be changed" in refusal(call, command, "/memories", file_text="x")
     assert call("view") == LISTING.format("/memories") + "1B\t/memories\n1B\t/memories/prefs.md"
     assert not (home / "memories").exists()
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import CallContext
 from tests.surfaces.mcp.reference_page import page

@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
 from tests.surfaces.mcp.reference_page import page_of_profiles
 

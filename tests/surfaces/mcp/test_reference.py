@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
-from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.server import defined
 from tests.surfaces.mcp.profiles import Profile
 
 ANA = {"name": "Ana Lima", "entityType": "person", "observations": ["drinks tea"]}

@@ -8,9 +8,8 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
 from tallystick.surfaces.mcp.prompts import START
-from tallystick.surfaces.mcp.quote import NOTHING, quoted
 from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from tallystick.surfaces.mcp.wording import NOTICE
+from tallystick.surfaces.mcp.wording import NOTHING, NOTICE, quoted
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
 from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line
@@ -154,7 +154,7 @@ def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder):
     ]  # fmt: skip
     sent = [json.dumps({"jsonrpc": "2.0", **each}).encode() for each in calls]
 
-    patient = "from tallystick.surfaces.mcp import transport; transport._PATIENCE = 600"
+    patient = "from tallystick.surfaces.mcp import transport; transport._TIMEOUT = 600"
     code = f"{patient}; from tallystick.surfaces.cli import main; main()"
     command = [sys.executable, "-c", code, "mcp", "-C", folder]
     done = subprocess.run(command, input=b"\n".join(sent), capture_output=True, timeout=120)

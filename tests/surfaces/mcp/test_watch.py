@@ -9,9 +9,9 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.changes import Changes
 from tallystick.surfaces.mcp.offers import Offers
 from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.subscriptions import Changes
 from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 
@@ -161,7 +161,7 @@ def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._MOST", 2)
+    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._LIMIT", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):
@@ -199,7 +199,7 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
     (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     with Memory(folder) as memory:
         changes = Changes()
-        changes.begin(memory, [ANA, STATUS], again=True)
+        changes.begin(memory, [ANA, STATUS], is_first=True)
         assert not changes.are_due()
         memory.remember("Ana likes green tea", about="person-ana")
         assert changes.are_due()

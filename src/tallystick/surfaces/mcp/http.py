@@ -1,7 +1,7 @@
 """The server over HTTP: one memory, one worker, shared by all clients that have the token.
 
-How it listens and ends is told in `listening`; it answers nobody whom `guard` does not let in. Told to end, it lets go
-of the memory when what was begun is finished.
+`server/listen` describes how it listens and ends, `server/guard` whom it lets in. On a signal it finishes open
+requests, and then closes the memory.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 
-_SESSIONS = 256  # clients that began with a handshake and have not left
-_IDLE = 30 * 60.0  # seconds after which one that is silent has left
-_ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
+_SESSIONS = 256  # clients with a handshake that are connected
+_IDLE = 30 * 60.0  # seconds after which a silent client is disconnected
+_ELSEWHERE = Refusal(404, f"no such address; the memory is at {PATH}")
 
 
 async def serve(
     hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
 ) -> None:
-    """Answer clients until the program is told to end. `anew` makes another token first; `note` is told the address."""
-    Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
+    """Serve clients until a signal ends it. `renew` makes another token first; `note` gets the lines for the person."""
+    Names.at(where.host, 0, where.also)  # a wrong name is refused before anything is made
     listening = bound(where)
     try:
         at = listening.getsockname()[1]
@@ -58,7 +58,7 @@ async def serve(
 
 
 class App:
-    """What the guard lets through to: one address, and the life of the sessions behind it."""
+    """The application behind the guard: one address, and the life of its sessions."""
 
     def __init__(self, manager: StreamableHTTPSessionManager, offers: Offers) -> None:
         self._manager, self._offers = manager, offers
@@ -66,7 +66,7 @@ class App:
 
     @classmethod
     def of(cls, hold: MemoryWorker, tools: Sequence[Tool]) -> App:
-        """The application that serves these tools, over the memory that is held."""
+        """The application that serves these tools over a memory."""
         offers = Offers(hold)
         return cls(StreamableHTTPSessionManager(
             made(hold, tools, **offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
@@ -87,7 +87,7 @@ class App:
                 await self._manager.handle_request(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """From the start to the end, which `finish` may bring about before it is asked for."""
+        """Run from the start to the end, which `finish` may bring about first."""
         await receive()
         async with self._manager.run():
             await send({"type": "lifespan.startup.complete"})
@@ -96,14 +96,14 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def finish(self, is_hurried: Hurried) -> None:
-        """Take nothing new, let what was begun come to its end, then end what only waits."""
+        """Take no new requests, finish open ones, then end the streams that only wait."""
         self._offers.close()
         await self._begun.finish(is_hurried)
         self._over.set()
 
 
 def _announced(folder: str, host: str, port: int, token: Token) -> Iterable[str]:
-    """What the person who started it needs to know. The token itself is never shown."""
+    """Lines for the person who started it. The token itself is never printed."""
     yield f"tallystick: serving {folder} at {address(host, port)}{PATH} until Ctrl-C"
-    yield f"tallystick: clients say `Authorization: Bearer TOKEN`; the token is in {token.path}"
+    yield f"tallystick: clients send `Authorization: Bearer TOKEN`; the token is in {token.path}"
     yield from warned(host)

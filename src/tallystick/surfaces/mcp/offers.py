@@ -1,8 +1,7 @@
-"""What a server offers beside its tools: resources, prompts, completion, and word of what changed."""
+"""Everything that a server offers besides its tools: resources, prompts, completion, notifications of changes."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,65 +10,58 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.mcp.completion import Completion
 from tallystick.surfaces.mcp.prompts import Prompts
 from tallystick.surfaces.mcp.resources import Resources
 from tallystick.surfaces.mcp.subscriptions import EVERY, Watch
-from tallystick.surfaces.mcp.wording import one_line
+from tallystick.surfaces.mcp.wording import error_line
 
 if TYPE_CHECKING:
     from tallystick.surfaces.server.worker import MemoryWorker
 
 Handler = Callable[..., Awaitable[Any]]
 
-logger = logging.getLogger("tallystick.mcp")
-
 
 class Offers:
     """The offers of one server, over one memory."""
 
     def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
-        self._resources, self._prompts, self._completion = Resources(hold), Prompts(hold), Completion(hold)
+        self._resources, self._prompts = Resources(hold), Prompts(hold)
         self._watch = Watch(hold, every=every)
 
     @property
     def handlers(self) -> dict[str, Any]:
-        """Who answers what, under the names that the package has for it."""
-        answers: dict[str, Handler] = {
+        """The handlers, under the names that the package has for them."""
+        handlers: dict[str, Handler] = {
             "on_list_resources": self._list, "on_list_resource_templates": self._resources.templates,
             "on_read_resource": self._resources.read, "on_subscribe_resource": self._watch.subscribe,
             "on_unsubscribe_resource": self._watch.unsubscribe, "on_subscriptions_listen": self._watch.listen,
             "on_list_prompts": self._prompts.list, "on_get_prompt": self._prompts.get,
-            "on_completion": self._completion.complete,
+            "on_completion": self._prompts.complete,
         }  # fmt: skip
-        return {name: _in_a_line(answer) for name, answer in answers.items()}
+        return {name: _with_plain_errors(handler) for name, handler in handlers.items()}
 
     async def _list(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:  # fmt: skip
-        await self._watch.listed(ctx)
+        await self._watch.list_requested(ctx)
         return await self._resources.list(ctx, params)
 
     def close(self) -> None:
-        """Tell nobody anything more. Streams that are open end."""
+        """Send no more notifications. Open streams end."""
         self._watch.close()
 
 
-def _in_a_line(answer: Handler) -> Handler:
-    """The same, but what the memory has to say against it reaches the client in its one line; no fault's words do."""
+def _with_plain_errors(handler: Handler) -> Handler:
+    """The same, but an error of the memory reaches the client as one line, and a fault of the program as no more."""
 
-    async def told(ctx: Any, params: Any) -> Any:
+    async def handle(ctx: Any, params: Any) -> Any:
         try:
-            return await answer(ctx, params)
+            return await handler(ctx, params)
         except MCPError:
             raise
         except TallystickError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
-        except OSError as error:
-            reason = one_line(error.strerror or "no reason given", "")
-            raise MCPError(types.INTERNAL_ERROR, f"the system refused ({reason}); try again") from None
-        except Exception as error:  # the outer edge, as in `calls`: what the package would tell names SQL and paths
-            logger.error("a request failed: %s", type(error).__name__)
-            raise MCPError(types.INTERNAL_ERROR, "this failed inside tallystick; try again") from None
+        except Exception as error:  # the outer edge: the package would send a message with SQL and paths in it
+            raise MCPError(types.INTERNAL_ERROR, error_line(error, "a request", "")) from None
 
-    return told
+    return handle
