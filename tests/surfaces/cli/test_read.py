@@ -19,8 +19,8 @@ def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(tallystick
         done = tallystick(*command)
         assert (done.status, done.out) == (1, ""), command
         assert done.err == (
-            "tallystick: there is no memory at ~/.tallystick yet; "
-            "`tallystick remember` makes one, --folder names another\n"
+            "tallystick: no memory at ~/.tallystick yet; "
+            "`tallystick remember` creates one, --folder names another\n"
         )
     assert not folder.exists()
 

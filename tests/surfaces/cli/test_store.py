@@ -95,7 +95,7 @@ def test_what_replaces_something_is_counted(store, home):
     (home / "work/more.json").write_text(json.dumps({**GRAPH, "nodes": [{**TEA, "label": "Ana likes green tea"}]}))
     done = store("import", "notes", "more.json")
 
-    assert done.out.splitlines()[0] == "Took in 1 node"
+    assert done.out.splitlines()[0] == "Imported 1 node"
     assert "replaced    1 record" in done.out
     assert "green" in store("export", "notes").out
 
@@ -104,7 +104,7 @@ def test_a_dry_run_changes_no_byte(store, notes, home):
     (home / "work/more.json").write_text(json.dumps({"schema_version": 1, "nodes": [{"id": "x", "kind": "fact"}]}))
     before = content(notes)
 
-    assert store("import", "notes", "more.json", "--dry-run").out.startswith("Would take in 1 node")
+    assert store("import", "notes", "more.json", "--dry-run").out.startswith("Would import 1 node")
     assert content(notes) == before
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_is_nothing_is_refused_and_what_came_before_it_is_not_taken_
 def test_events_come_in_once_and_one_that_says_otherwise_refuses_all(store, notes, home):
     second = {**BRANCH, "id": "c", "path_id": "d"}
     (home / "work/two.jsonl").write_text(json.dumps(BRANCH) + "\r\n\r\n" + json.dumps(second))
-    assert store("import", "notes", "two.jsonl").out.startswith("Took in 2 events")
+    assert store("import", "notes", "two.jsonl").out.startswith("Imported 2 events")
     assert "2 events that were here already" in store("import", "notes", "two.jsonl").out
     before = content(notes)
     (home / "work/other.jsonl").write_text(json.dumps({**BRANCH, "payload": {"parent_id": "d"}}))
@@ -166,7 +166,8 @@ def test_of_two_files_with_one_record_the_last_counts_and_the_first_profile_stay
     later = {**GRAPH, "profile": {"id": "ana", "label": "later"}, "nodes": []}
     (home / "work/again.json").write_text(json.dumps(later))
     assert store("create", "both").status == 0
-    assert store("import", "both", "ana.json", "bob.json", "again.json").out.startswith("Took in 2 profiles and 1 edge")
+    done = store("import", "both", "ana.json", "bob.json", "again.json")
+    assert done.out.startswith("Imported 2 profiles and 1 edge")
 
     told = json.loads(store("export", "both").out)
     assert told["profile"] == {"id": "ana", "kind": "profile", "label": "later"}
@@ -182,9 +183,9 @@ def test_a_byte_order_mark_is_no_part_of_what_a_file_says(store, home):
 
 
 def test_standard_input_and_a_missing_file(store):
-    assert store("import", "notes", "-", stdin=json.dumps({"id": "bob"})).out.startswith("Took in 1 profile")
+    assert store("import", "notes", "-", stdin=json.dumps({"id": "bob"})).out.startswith("Imported 1 profile")
     is_refused(store("import", "notes", "-", stdin="{"), "standard input: not JSON")
-    is_refused(store("import", "notes", "nowhere.json"), "nowhere.json", "look at the path")
+    is_refused(store("import", "notes", "nowhere.json"), "nowhere.json", "check the path")
 
 
 def test_an_import_cannot_put_out_of_sight_what_is_here_nor_bring_an_action_without_its_yes(store, notes, home):
@@ -286,7 +287,7 @@ def test_paths_in_a_ring_or_without_their_parent_are_drawn_all_the_same(store, h
     parents = {"x": "y", "y": "x", "lost": "nowhere"}
     paths = [{"path_id": name, "parent_id": parent, **at} for name, parent in parents.items()]
     (home / "work/odd.json").write_text(json.dumps({"schema_version": 1, "paths": paths}))
-    assert store("import", "notes", "odd.json").out.startswith("Took in 3 paths")
+    assert store("import", "notes", "odd.json").out.startswith("Imported 3 paths")
 
     assert "  lost  open, 0 events\n  x  open, 0 events\n  └── y  open, 0 events\n" in store("inspect", "notes").out
     assert [each["code"] for each in store("diagnose", "notes", "--json").json] == ["ring", "path-without-parent"]
@@ -298,11 +299,11 @@ def test_an_export_is_the_same_bytes_each_time_and_replaces_nothing_unasked(stor
 
     assert done.out == "Wrote 1 profile, 2 nodes and 1 edge to out.json\n"
     assert (home / "work/out.json").read_text() == out
-    is_refused(store("export", "notes", "out.json"), "is there already", "--force")
+    is_refused(store("export", "notes", "out.json"), "exists already", "--force")
     assert store("export", "notes", "out.json", "--force", "--json").json["nodes"] == 2
-    is_refused(store("export", "notes", "no/such/out.json"), "look at the path")
+    is_refused(store("export", "notes", "no/such/out.json"), "check the path")
     assert store("create", "copy").status == 0
-    assert store("import", "copy", "out.json").out.startswith("Took in 1 profile, 2 nodes and 1 edge")
+    assert store("import", "copy", "out.json").out.startswith("Imported 1 profile, 2 nodes and 1 edge")
     assert store("export", "copy").out == out
 
 
@@ -312,7 +313,7 @@ def test_an_export_that_is_not_all_says_so_and_ends_with_four(store, notes):
     done = store("export", "notes")
 
     assert done.status == 4
-    assert "this is not all: 1 place could not be read" in done.err
+    assert "incomplete: 1 place could not be read" in done.err
     assert len(json.loads(done.out)["nodes"]) == 2
 
 
@@ -335,10 +336,10 @@ def test_a_graph_that_is_not_as_its_log_says_is_named_and_put_right(store, notes
     done = store("replay", "notes")
 
     assert done.status == 4
-    assert done.out.startswith("2 records not as the log says\n")
+    assert done.out.startswith("2 records not as in the log\n")
     assert "node likes-tea, other" in done.out
     assert "edge tea-ana, missing" in done.out
-    assert "untold      node untold" in done.out
+    assert "no event    node untold" in done.out
     assert store("replay", "notes", "--write").status == 0
     assert store("replay", "notes").status == 0
     after = content(notes)
@@ -354,7 +355,7 @@ def test_what_is_seen_from_a_path_is_shown_and_changes_nothing(store):
     assert set(store("replay", "notes", "--path", "main", "--json").json["nodes"]) == {"likes-tea", "person-ana", "x"}
     assert "x" not in store("replay", "notes", "--path", "other", "--json").json["nodes"]
     is_refused(store("replay", "notes", "--path", "nowhere"), "no path 'nowhere'")
-    is_refused(store("replay", "notes", "--path", "main", "--write"), "give one of them", status=2)
+    is_refused(store("replay", "notes", "--path", "main", "--write"), "choose one of", status=2)
 
 
 def test_findings_have_code_place_line_byte_reason_and_remedy(store, notes):
@@ -395,7 +396,7 @@ def test_an_action_without_a_yes_is_denied_and_with_it_done_once(store, yes, not
     is_refused(store("apply", "notes", "archive.json"), "it needs a person's yes")
     assert status_of(store) is None
     told = yes()
-    assert told.err == "tallystick: ana says yes to: archive likes-tea, asked for by bot, because it is old\n"
+    assert told.err == "tallystick: ana approves: archive likes-tea, asked for by bot, because it is old\n"
 
     assert store("apply", "notes", "archive.json", "--approval", "yes.json", "--json").json["nodes"] == ["likes-tea"]
     assert status_of(store) == "archived"

@@ -94,4 +94,4 @@ def test_a_server_that_a_person_starts_says_that_it_speaks_to_programs(terminal)
     done = terminal("mcp", typed="\x04")
 
     assert done.status == 0
-    assert "this speaks to programs; `tallystick connect` lets one start it. Ctrl-C ends it" in done.out
+    assert "this is for programs; `tallystick connect` sets one up. Ctrl-C ends it" in done.out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Damaged, NotFound
-from tallystick.surfaces.present.copies import copies_in
+from tallystick.surfaces.present.names import copies_in
 from tallystick.surfaces.web.render import command_of
 from tallystick.surfaces.web.timeline import EventLine, line_of
 

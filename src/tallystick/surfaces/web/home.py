@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Refused
-from tallystick.surfaces.present.remembered import DONE
+from tallystick.surfaces.present.beliefs import DONE
 from tallystick.surfaces.present.reviews import ASKS
 from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import several

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Damaged, TallystickError
 from tallystick.records.policy import DEFAULT
-from tallystick.surfaces.present.days import day_name, day_of
+from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.page_view import page_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from starlette.routing import BaseRoute, Route
 
 from tallystick.records.errors import Refused
-from tallystick.surfaces.present.days import day_name, day_of
+from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web import event
 from tallystick.surfaces.web.event_view import KINDS, TONES, address_of, scope_of, told_of, trust_of, verb
 from tallystick.surfaces.web.filters import door
