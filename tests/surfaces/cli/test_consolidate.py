@@ -342,7 +342,7 @@ def test_show_tells_which_episodes_a_fact_comes_from_and_by_which_rule(told):
     done = told("show", fact["key"])
 
     assert (
-        "  told in     e1 Ana works at Acme (rule people)\n"
+        "  episodes    e1 Ana works at Acme (rule people)\n"
         "              e2 Ana works at Acme (rule people)\n"
         "              e3 Ana works at Initech (rule people)\n"
     ) in done.out
@@ -355,7 +355,7 @@ def test_of_many_episodes_the_newest_are_shown(told):
     [fact] = told("show", "--json").json
     done = told("show", fact["key"])
 
-    assert "  told in     and 3 episodes before\n" in done.out
+    assert "  episodes    and 3 episodes before\n" in done.out
     assert done.out.count("(rule people)") == 5
 
 

@@ -94,7 +94,7 @@ def test_a_warning_is_one_plain_line(capsys):
      (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
      (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b"),
      (["remember", "--tgs", "x"], "there is no option '--tgs'; did you mean --tag or --trust? (see"),
-     (["erase"], "; for example: tallystick erase ana-tea"), (["clean"], "; it is one of memory, all; for example:"),
+     (["erase"], "; for example: tallystick erase ana-tea"), (["clean"], "; choose one of memory, all; for example:"),
      (["export", "all.ndjson"], "too many words: all.ndjson; for example: tallystick export > everything.ndjson (see"),
      (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `tallystick show`?"),
      (["search", "tea"], "did you mean `tallystick recall`?"), (["help"], "did you mean `tallystick --help`?"),
@@ -176,7 +176,7 @@ def test_a_user_who_may_not_write_reads_and_is_told_so(tallystick, open_place):
     if as_nobody("--version").returncode != 0:
         pytest.skip("another user cannot run this Python")
     assert "Ana prefers tea" in as_nobody("show", "k").stdout
-    assert "may only be read here" in as_nobody("status").stdout
+    assert "read-only here" in as_nobody("status").stdout
     for args in (["remember", "x"], ["forget", "k"], ["erase", "k", "--yes"], ["ledger", "compact"], ["backup"]):
         done = as_nobody(*args)
         assert done.returncode in (1, 3), (args, done.stderr)

@@ -68,7 +68,7 @@ def test_what_was_exported_is_imported_by_one_command(tallystick, told, folder):
     assert tallystick("-C", "two", *mine, "--dry-run").out.startswith("Would import 1 episode and 1 b")
     assert tallystick("-C", "two", *mine).out.startswith("Imported 1 episode and 1 belief, from 1 f")
     assert tallystick("-C", "two", "export").out.splitlines()[1:] == lines
-    assert tallystick("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 known already\n"
+    assert tallystick("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 already known\n"
     piped = tallystick("-C", "three", "import", "--mine", "-", stdin="\n".join(tallystick("export").out.splitlines()))
     assert (piped.status, tallystick("-C", "three", "show", "tea").status) == (0, 0)
     cut = tallystick("-C", "four", "import", "-", stdin=tallystick("export").out[:-30])

@@ -28,7 +28,7 @@ def test_what_came_in_is_told_in_a_few_lines(tallystick, home, talk):
         "  1 of it quarantined; `tallystick recall --quarantined` includes it\n"
     )
     assert "You drink green tea." in tallystick("recall", "green tea").out
-    assert tallystick("import", "~/.claude/projects").out == "Nothing new: 3 known already\n"
+    assert tallystick("import", "~/.claude/projects").out == "Nothing new: 3 already known\n"
     assert "chatgpt/tea-31m-time/" in tallystick("paths").out
 
 

@@ -59,7 +59,7 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallysti
     done = tallystick("init", "--here")
     made = home / "work/.tallystick"
 
-    assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
+    assert done.out == f"Created {made}\nfound from {home}/work and every folder below it\n"
     assert (made / "tallystick.toml").read_text().startswith("# Settings of this memory")
     assert stat.S_IMODE((made / "tallystick.toml").stat().st_mode) == 0o600
     assert sorted(page.name for page in (made / "memory").iterdir()) == ["user-preferences.md", "user-profile.md"]

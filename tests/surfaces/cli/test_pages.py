@@ -74,7 +74,7 @@ def test_another_users_pages_are_theirs(tallystick, people):
     assert names(tallystick("pages", "--user", "bob"))[0] == "person-ana"
     assert "sister" in tallystick("pages", "person-ana", "--user", "bob").out
     assert "sister" not in tallystick("pages", "person-ana").out
-    assert tallystick("pages", "--search", "sister").out == "nothing is found\n"
+    assert tallystick("pages", "--search", "sister").out == "Nothing found.\n"
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -171,7 +171,7 @@ def test_a_search_shows_the_words_the_page_and_the_time(tallystick, people):
 
 
 def test_a_search_can_be_kept_to_pages_and_led_into_history(tallystick, people):
-    assert tallystick("pages", "--search", "berlin").out == "nothing is found\n"
+    assert tallystick("pages", "--search", "berlin").out == "Nothing found.\n"
     assert "replaced by" in tallystick("pages", "--search", "berlin", "--history").out
     assert tallystick("pages", "--search", "tea chess", "--in", "person-bob").out.startswith("Bob plays chess\n")
     assert len(tallystick("pages", "--search", "ana", "--in", "person-", "--limit", "1", "--json").json) == 1

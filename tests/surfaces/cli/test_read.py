@@ -265,5 +265,5 @@ def test_a_folder_that_may_only_be_read_is_shown(tallystick, folder):
         path.chmod(0o500)
 
     assert tallystick("show", "1").status == 0
-    assert "may only be read here" in tallystick("status").out
+    assert "read-only here" in tallystick("status").out
     assert tallystick("remember", "two").status == 1

@@ -154,7 +154,7 @@ def test_of_all_one_that_is_stale_does_not_stop_the_others(tallystick, asked):
     assert done.status == 1
     assert done.out.startswith("Approved ")
     assert "stale and closed" in done.err
-    assert "1 review could not be answered" in done.err
+    assert "1 review failed" in done.err
     assert tallystick("review").out == "No pending reviews.\n"
 
 

@@ -159,7 +159,7 @@ def test_one_that_cannot_be_answered_does_not_stop_the_others(tallystick, three)
     assert done.status == 1
     assert done.out.count("Approved") == 1
     assert "stale and closed" in done.err
-    assert "1 review could not be answered" in done.err
+    assert "1 review failed" in done.err
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n"])

@@ -39,7 +39,7 @@ def test_it_tells_how_much_there_is_what_waits_and_who_wrote_last(lived_in, fold
     assert "  episodes    1" in lines
     assert "  review      1 pending: `tallystick review`" in lines
     assert f"              {asked['id'][-6:]}  {asked['asks']}  agent" in lines
-    assert f"  chain       whole, {raw['events']} events (`tallystick ledger verify` reads every one)" in lines
+    assert f"  chain       intact, {raw['events']} events (`tallystick ledger verify` reads every one)" in lines
     assert "  witness     none outside the folder (`tallystick ledger checkpoint` makes one)" in lines
     assert any(line.startswith("  last write  just now, at the command line (") for line in lines)
 

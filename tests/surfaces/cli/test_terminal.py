@@ -34,7 +34,7 @@ def test_alone_it_shows_the_status_once_there_is_a_memory(terminal, process, fol
 
     drawn = plain(terminal(columns=80).out)
     assert drawn.startswith("~/.tallystick\n\n  beliefs     1  1 learned this week\n")
-    assert "  chain       whole, 2 events" in drawn
+    assert "  chain       intact, 2 events" in drawn
     assert max(map(len, drawn.splitlines())) <= 80
 
 

@@ -68,7 +68,7 @@ def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
 def test_on_a_terminal_it_asks(terminal, long):
     no = terminal("tidy", "--compact", "--apply", "1", typed="n\n")
     assert no.status == 1
-    assert "Fold 1 page?" in no.out
+    assert "Compact 1 page?" in no.out
     assert "~~" in long.read_text()
 
     assert terminal("tidy", "--compact", "--apply", "1", typed="y\n").status == 0

@@ -64,7 +64,7 @@ def _verified(report: Any) -> Iterator[str]:
         yield from row("what", shown(report.bad.why))
     yield from row("events", f"{report.first:,} to {report.last:,}")
     yield from row("head", dim(shown(report.head)))
-    yield from row("root", dim(shown(report.root or "")))
+    yield from row("root", dim(shown(report.root)) if report.root else "")
     yield from row("witnesses", [shown(str(witness)) for witness in report.witnesses])
     notes = list(map(shown, report.notes))
     yield from row("notes", notes if report.outside else list(map(warn, notes)))
