@@ -424,7 +424,7 @@ def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, fo
     done = story("rebuild-index")
 
     assert (done.status, done.err) == (0, "")
-    assert done.out == "read 5 pages\nmade anew from 5 events\nevery text has its vector\n"
+    assert done.out == "read 5 pages\nrebuilt from 5 events\nevery text has its vector\n"
     assert (folder / "index.db").stat().st_ino != inode
     assert story("recall", "tea port", "--json").out == before
     again = story("rebuild-index", "--json").json
