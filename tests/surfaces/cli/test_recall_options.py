@@ -211,7 +211,7 @@ def test_a_question_that_was_kept_is_put_again_and_the_same_answer_is_status_0(s
     done = story("recall", "--replay", receipt)
 
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("who prefers tea?\nas it was served\n  1  ")
+    assert done.out.startswith("who prefers tea?\nserved then\n  1  ")
     assert "\nthe same\n" in done.out
     assert "\nnote: " in done.out
     assert "Eve" not in done.out
@@ -291,7 +291,7 @@ def test_texts_that_have_no_vector_are_told_in_one_line_beside_the_answer(tallys
 def test_rebuild_index_makes_the_vectors_that_are_missing_and_says_how_many(tallystick, slow):
     done = tallystick("rebuild-index")
 
-    assert done.out.splitlines()[-2].startswith("made anew from ")
+    assert done.out.splitlines()[-2].startswith("rebuilt from ")
     assert done.out.splitlines()[-1] == "added vectors for 40 texts (slow-8-aaaaaaaaaaaaaaaa)"
     assert tallystick("rebuild-index", "--vectors").out == "every text has its vector\n"
     assert tallystick("recall", "tea").err == ""

@@ -145,7 +145,7 @@ def test_rebuild_index_takes_edits_in_and_tells_of_a_broken_page_and_goes_on(tal
     done = tallystick("rebuild-index")
 
     assert done.status == 1
-    assert re.match(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\nread 4 pages\nmade anew from ", done.out)
+    assert re.match(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\nread 4 pages\nrebuilt from ", done.out)
     assert done.err.startswith("notes.md: its name is no page's")
     assert "go" in tallystick("pages", "--search", "bob").out
     (folder / "memory/notes.md").unlink()
