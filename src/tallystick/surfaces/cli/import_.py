@@ -55,7 +55,7 @@ def import_(
     episodes, and each of their branches a path; notes become beliefs. Tool output is quarantined. Importing the same
     again adds what is new. Prints what was imported, and what was not and why.
 
-    An export, or the pages of a memory, has a source of its own (import:…) and is quarantined until you approve it:
+    An export, or the pages of a memory, has a source of its own (import:…) and is quarantined. To approve it, run
     `tallystick review approve --all --source SOURCE`. With --mine it is your own, and is restored whole if this user
     has nothing yet.
     """

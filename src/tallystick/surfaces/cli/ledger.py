@@ -11,7 +11,7 @@ import click
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command, group
-from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.options import FilePath, yes as yes_option
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bad, dim, good, outcome, row, warn
 from tallystick.surfaces.present.text import lines, short, shown
@@ -111,8 +111,8 @@ tallystick ledger prove --check proof.txt""",
     exits={1: "refused, not found, or the proof is not valid"},
 )
 @click.argument("seq", required=False, type=click.IntRange(min=0))
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the proof to that file.")
-@click.option("check", "--check", type=click.Path(), metavar="FILE", help="Check the proof in that file instead.")
+@click.option("--out", type=FilePath(), metavar="FILE", help="Write the proof to that file.")
+@click.option("check", "--check", type=FilePath(), metavar="FILE", help="Check the proof in that file instead.")
 @click.option("--key", metavar="VKEY", help="The key it is signed with, if the memory is not here.")
 def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: str | None) -> None:
     """Prove that an event is in the ledger, or check such a proof
@@ -126,6 +126,8 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
     if check is not None:
         _check_proof(call, Path(check), key)
         return
+    if out is not None and Path(out).is_dir():
+        raise click.UsageError(f"{out} is a folder; name a file")
     with call.memory() as memory:
         proof = memory.ledger.prove(seq or 0)
     if out is not None:
@@ -166,7 +168,7 @@ def compact(call: Call) -> None:
 
 
 @command("ledger prune", example="tallystick ledger prune --to sealed-elsewhere")
-@click.option("--to", required=True, type=click.Path(), metavar="DIR", help="A folder outside the memory.")
+@click.option("--to", required=True, type=FilePath(), metavar="DIR", help="A folder outside the memory.")
 def prune(call: Call, to: str) -> None:
     """Move sealed files elsewhere
 

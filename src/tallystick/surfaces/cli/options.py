@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.completion import complete, complete_entity, complete_path
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +23,19 @@ LIMIT = 1 << 20  # bytes; a line of the ledger holds no more
 LINES_LIMIT = 1 << 24  # bytes of all lines together
 
 _LISTS = ("tags", "evidence", "rests_on")
+
+
+class FilePath(click.ParamType):
+    """A path, completed by the shell. Click's own looks up a translation as it is made, which loads `locale`."""
+
+    name = "path"
+
+    def shell_complete(
+        self, _: click.Context, __: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 def decorate(function: F, *options: Callable[[F], F]) -> F:
@@ -123,7 +139,7 @@ def from_standard_input(limit: int = LIMIT) -> str:
 def decoded(data: bytes, name: str, limit: int = LIMIT) -> str:
     """The text of a file or stream, refused if it is too long or not UTF-8."""
     if len(data) > limit:
-        raise Refused(f"{name} has more than {limit:,} bytes; split it", "size")
+        raise Refused(f"{name} has more than {limit:,} bytes; say it in parts", "size")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
