@@ -349,11 +349,11 @@ def test_a_workspace_of_that_day_is_inspected_exported_and_replayed_without_a_by
         (kept / name).parent.mkdir(parents=True, exist_ok=True)
         (kept / name).write_bytes(data)
 
-    assert command("diagnose", str(kept)) == "Nothing is wrong\n"
+    assert command("diagnose", str(kept)) == "No problems found.\n"
     assert json.loads(command("inspect", str(kept), "--json"))["counts"] == {
         "profiles": 1, "nodes": 6, "edges": 4, "paths": 3, "activation_plans": 1, "events": 22, "audit": 5,
     }  # fmt: skip
-    assert command("replay", str(kept)).startswith("The graph is as its log says: 1 profile, 6 nodes, 4 edges")
+    assert command("replay", str(kept)).startswith("The graph matches its log: 1 profile, 6 nodes, 4 edges")
     assert command("export", str(kept)).encode() == (GOLDEN / "envelope.json").read_bytes()
     assert content(kept) == content(GOLDEN / "notes")
 
@@ -446,8 +446,8 @@ def test_an_envelope_comes_out_of_an_import_byte_for_byte(tmp_path, envelope):
     command("import", str(tmp_path / "w"), str(tmp_path / "sent.json"))
 
     assert command("export", str(tmp_path / "w")).encode() == envelope.to_bytes()
-    assert command("replay", str(tmp_path / "w")).startswith("The graph is as its log says")
-    assert command("diagnose", str(tmp_path / "w")) == "Nothing is wrong\n"
+    assert command("replay", str(tmp_path / "w")).startswith("The graph matches its log")
+    assert command("diagnose", str(tmp_path / "w")) == "No problems found.\n"
 
 
 def test_what_an_import_brought_and_a_branch_changed_is_merged_as_where_it_came_from(tmp_path):

@@ -154,7 +154,7 @@ def events_on(disk: Path) -> dict[str, str]:
 
 def is_said_well(args: list[str], status: int, err: str) -> None:
     assert status in (0, 1, 3), (args, status, err)
-    assert "a fault of tallystick" not in err, (args, err)
+    assert "a bug in tallystick" not in err, (args, err)
     assert "Traceback" not in err, (args, err)
     assert not status or err.splitlines()[-1].startswith("tallystick: "), (args, err)
 

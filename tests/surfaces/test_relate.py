@@ -14,7 +14,7 @@ def two(tallystick):
 def test_two_memories_are_related_shown_and_parted_again(tallystick):
     two(tallystick)
     assert tallystick("relate", "museum", "parser", " shows  why").out == "museum shows why parser\n"
-    assert tallystick("relate", "museum", "parser", "shows why").out == "museum shows why parser (known already)\n"
+    assert tallystick("relate", "museum", "parser", "shows why").out == "museum shows why parser (already known)\n"
 
     assert "related     museum shows why this: Invoices from the museum" in tallystick("show", "parser").out
     assert "related     shows why parser: The parser rejects" in tallystick("show", "museum").out

@@ -110,7 +110,7 @@ def test_an_approved_action_on_a_damaged_workspace_is_done_and_audited_as_done(r
     ]  # fmt: skip
     assert len(runtime.log.list(kind=APPLIED)) == 1
     assert runtime.store.load_node("tea").properties["status"] == "archived"
-    assert store("diagnose", root).stdout == "Nothing is wrong\n"
+    assert store("diagnose", root).stdout == "No problems found.\n"
 
 
 def test_what_is_appended_to_a_damaged_workspace_is_recorded_and_said_to_be(root):
@@ -132,7 +132,7 @@ def test_of_a_damaged_file_what_can_be_read_and_no_event_tells_of_stays(root):
 
     done = store("replay", root, "--write")
 
-    assert (done.exit_code, "Put right: 1 record" in done.stdout) == (0, True)
+    assert (done.exit_code, "Fixed: 1 record" in done.stdout) == (0, True)
     assert [node.id for node in opened(root).store.list_nodes()] == ["ana", "tea", "untold"]
 
 

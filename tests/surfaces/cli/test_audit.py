@@ -8,7 +8,7 @@ from itertools import islice
 import click
 
 from tallystick.records.audit import AuditLine
-from tallystick.surfaces.present.audit_line import audit_line
+from tallystick.surfaces.present.events import audit_line
 
 
 def test_it_lists_each_act_with_who_and_how_it_went(tallystick):

@@ -56,10 +56,7 @@ def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tally
     done = tallystick("clean", "all")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err == (
-        "tallystick: 2 beliefs and 4 pages and 1 episode would go out of sight, and nobody is here to ask; "
-        "do it with --yes\n"
-    )
+    assert done.err == "tallystick: this would hide 2 beliefs, 4 pages and 1 episode; confirm with --yes\n"
     assert status(tallystick, "tea") == "active"
 
 
@@ -68,7 +65,7 @@ def test_on_a_terminal_it_shows_what_would_go_and_takes_no_for_an_answer(termina
     done = terminal("clean", "memory", typed=typed)
 
     assert "  2 beliefs\n  4 pages\n" in done.out
-    assert "`tallystick erase` is the one that destroys" in done.out
+    assert "`tallystick erase` destroys" in done.out
     assert done.status in (1, 130)
     assert status(tallystick, "tea") == "active"
 

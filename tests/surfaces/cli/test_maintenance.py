@@ -30,7 +30,7 @@ def test_going_back_keeps_what_is_left_behind(tallystick, folder):
 
     assert listed.out == f"{copy.name}\n"
     assert done.status == 0
-    assert f"Went back to {copy.name}: 1 belief held" in done.out
+    assert f"Restored {copy.name}: 1 belief" in done.out
     assert "-before-restore" in done.out
     assert tallystick("show", "k", "--json").json["text"] == "before"
     [left] = (folder / "backup").glob("*-before-restore")
@@ -59,7 +59,7 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallysti
     done = tallystick("init", "--here")
     made = home / "work/.tallystick"
 
-    assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
+    assert done.out == f"Created {made}\nfound from {home}/work and every folder below it\n"
     assert (made / "tallystick.toml").read_text().startswith("# Settings of this memory")
     assert stat.S_IMODE((made / "tallystick.toml").stat().st_mode) == 0o600
     assert sorted(page.name for page in (made / "memory").iterdir()) == ["user-preferences.md", "user-profile.md"]
@@ -95,7 +95,7 @@ def test_init_says_when_another_memory_goes_first(tallystick, home, monkeypatch)
     monkeypatch.setenv("TALLYSTICK_HOME", str(home / "first"))
     done = tallystick("init", "--here")
 
-    assert f"from here, commands use {home}/first" in done.out
+    assert f"commands here use {home}/first" in done.out
     assert tallystick("init", "--here", "--json").json["found"] is False
 
 
@@ -122,11 +122,11 @@ def specsmith(home) -> Path:
 def test_migrate_tells_the_counts_and_every_item_it_could_not_take(tallystick, specsmith, home):
     first, again = tallystick("migrate"), tallystick("migrate")
 
-    assert first.out.startswith("Took in 1 requirement and 1 test case\n3 items not taken:\n")
+    assert first.out.startswith("Imported 1 requirement and 1 test case\n3 items not imported:\n")
     assert "requirements.json, item 1: has no id" in first.out
     assert "confidence: 7.5" in first.out
     assert first.err == ""
-    assert "Took in 0 requirements and 0 test cases\n2 items unchanged\n" in again.out
+    assert "Imported 0 requirements and 0 test cases\n2 items unchanged\n" in again.out
     assert tallystick("-C", str(home / "work/.chronomemory"), "show", "R-1", "--json").json["text"] == "It works"
 
 
@@ -147,8 +147,8 @@ def test_migrate_into_a_folder_of_chronomemory_counts_its_notes_apart(tallystick
 
     done = tallystick("migrate")
 
-    assert "Took in 0 requirements and 1 test case\n1 item unchanged\n3 items not taken:\n" in done.out
-    assert "'O-3': its status 'own 3' is unknown" in done.out
+    assert "Imported 0 requirements and 1 test case\n1 item unchanged\n3 items not imported:\n" in done.out
+    assert "'O-3': its status 'own 3' is none of ours" in done.out
     assert len(tallystick("migrate", "--json").json["reasons"]) == 3
 
 
@@ -176,7 +176,7 @@ def test_compacting_and_pruning_tell_what_they_did(tallystick, home):
     tallystick("remember", "two")
 
     assert "nothing is sealed yet" in tallystick("ledger", "prune", "--to", str(home / "old")).out
-    assert tallystick("ledger", "compact").out == "Folded 2 events\n"
+    assert tallystick("ledger", "compact").out == "Compacted 2 events\n"
     done = tallystick("ledger", "prune", "--to", str(home / "old"), "--json")
     assert done.json["moved"][0].startswith(f"{home}/old/")
     assert tallystick("show", "1").status == 0
@@ -193,8 +193,8 @@ def test_verify_says_whole_and_that_nobody_outside_vouches_for_the_end(tallystic
     done = tallystick("ledger", "verify")
 
     assert done.status == 0
-    assert done.out.startswith("Whole: ")
-    assert "no witness outside this folder" in done.out
+    assert done.out.startswith("Intact: ")
+    assert "nobody outside this folder has seen it" in done.out
     assert tallystick("ledger", "verify", "--processes", "2", "--json").json["ok"] is True
 
 
@@ -205,7 +205,7 @@ def test_verify_names_the_file_line_and_byte_of_damage(tallystick, folder):
     done = tallystick("ledger", "verify")
 
     assert done.status == 4
-    assert done.out.startswith("Not whole\n")
+    assert done.out.startswith("Not intact\n")
     assert "events.wal, line 2, byte " in done.out
     assert tallystick("ledger", "verify", "--json").json["ok"] is False
 
@@ -218,7 +218,7 @@ def test_check_finds_nothing_in_a_healthy_folder_and_damage_in_a_damaged_one(tal
     before = (folder / "events.wal").read_bytes()
     damaged, raw = tallystick("check"), tallystick("check", "--json").json
 
-    assert (healthy.status, healthy.out) == (0, "Nothing is wrong\n")
+    assert (healthy.status, healthy.out) == (0, "No problems found.\n")
     assert damaged.status == 4
     assert "line-damaged" in damaged.out
     assert "way out" in damaged.out
@@ -242,7 +242,7 @@ def test_repair_asks_and_is_refused_where_nobody_can_be_asked(tallystick, folder
 def test_repair_of_nothing_and_of_an_unknown_code(tallystick):
     tallystick("remember", "Ana prefers tea")
 
-    assert "nothing to mend" in tallystick("repair", "torn-end", "--yes").out
+    assert "nothing to fix" in tallystick("repair", "torn-end", "--yes").out
     assert tallystick("repair", "gremlins").status == 1
     assert tallystick("repair").status == 2
 
@@ -254,7 +254,7 @@ def test_a_checkpoint_is_printed_pinned_and_vouches_for_the_end(tallystick, home
     assert "\n— " in done.out
     assert f"pinned at {home}" in done.err
     assert "none outside the folder" not in tallystick("status").out
-    assert "no witness outside this folder" not in tallystick("ledger", "verify").out
+    assert "nobody outside this folder" not in tallystick("ledger", "verify").out
 
 
 def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(tallystick):
@@ -263,7 +263,7 @@ def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(tallystick
     proof = Path("proof.txt").read_text()
 
     assert made.out == "Written to proof.txt\n"
-    assert tallystick("ledger", "prove", "--check", "proof.txt").out.startswith("The proof holds\n")
+    assert tallystick("ledger", "prove", "--check", "proof.txt").out.startswith("The proof is valid\n")
     Path("proof.txt").write_text(proof.replace("index 1", "index 0"))
     assert tallystick("ledger", "prove", "--check", "proof.txt").status in (1, 4)
     Path("proof.txt").write_bytes(b"\xff\x00")
@@ -316,7 +316,7 @@ def test_a_bar_appears_only_if_it_takes_a_while(monkeypatch):
     for wait, is_drawn in ((3600.0, False), (0.0, True)):
         screen = Screen()
         monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "PATIENCE", wait)
+        monkeypatch.setattr(progress, "DELAY", wait)
         with progress.progress("Verifying", 100) as tick:
             tick(10)
             time.sleep(0.12)
@@ -329,7 +329,7 @@ def test_a_sign_of_life_appears_only_if_it_takes_a_while(monkeypatch):
     for wait, is_drawn in ((3600.0, False), (0.0, True)):
         screen = Screen()
         monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "PATIENCE", wait)
+        monkeypatch.setattr(progress, "DELAY", wait)
         with progress.waiting("Copying …"):
             time.sleep(0.3 if is_drawn else 0)
         assert ("Copying …" in screen.drawn) is is_drawn

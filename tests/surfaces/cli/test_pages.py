@@ -41,9 +41,9 @@ def test_a_page_that_was_put_away_is_counted_and_listed_on_request(tallystick, p
     listed, every = tallystick("pages"), tallystick("pages", "--all")
 
     assert "person-bob" not in listed.out
-    assert listed.out.endswith("\nand 1 page that is dormant or archived: --all\n")
+    assert listed.out.endswith("\nand 1 dormant or archived page: --all\n")
     assert "archived; What is known about Bob" in every.out
-    assert "to be folded; What is known about Ana" in every.out
+    assert "to be compacted; What is known about Ana" in every.out
 
     assert tallystick("pages", "person-bob", "--activate").status == 0
     assert "person-bob" in tallystick("pages").out
@@ -53,7 +53,7 @@ def test_a_memory_without_pages_says_how_one_begins(tallystick, people):
     tallystick("clean", "memory", "--yes")
 
     assert tallystick("pages").out == (
-        "there are no pages yet; `tallystick remember TEXT --about person-ana` begins one\n"
+        "No pages yet; `tallystick remember TEXT --about person-ana` starts one.\n"
     )  # fmt: skip
     assert tallystick("pages", "--json").json == []
 
@@ -74,7 +74,7 @@ def test_another_users_pages_are_theirs(tallystick, people):
     assert names(tallystick("pages", "--user", "bob"))[0] == "person-ana"
     assert "sister" in tallystick("pages", "person-ana", "--user", "bob").out
     assert "sister" not in tallystick("pages", "person-ana").out
-    assert tallystick("pages", "--search", "sister").out == "nothing is found\n"
+    assert tallystick("pages", "--search", "sister").out == "Nothing found.\n"
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -129,7 +129,7 @@ def test_entries_are_chosen_by_tag_time_and_place(tallystick, people):
     assert "Berlin" not in tallystick("pages", "person-ana", "--tag", "home").out
     assert "Ana lives in Berlin" in tallystick("pages", "person-ana", "--tag", "home", "--history").out
     assert "tea" not in tallystick("pages", "person-ana", "--tail", "1").out
-    assert tallystick("pages", "person-ana", "--until", "2020-01").out.endswith("no entry fits\n")
+    assert tallystick("pages", "person-ana", "--until", "2020-01").out.endswith("No entries.\n")
     assert "tea" in tallystick("pages", "person-ana", "--since", "2020-01-01").out
 
 
@@ -138,8 +138,8 @@ def test_what_was_replaced_says_by_what_and_what_was_taken_back_says_so(tallysti
     *_, now = tallystick("pages", "person-ana", "--history", "--json").json["entries"]
     berlin, munich = re.findall(r"^Ana lives.*\n.*$", tallystick("pages", "person-ana", "--history").out, re.MULTILINE)
 
-    assert berlin.endswith(f"#home  replaced, now {now['id']}")
-    assert munich.endswith("#home  taken back")
+    assert berlin.endswith(f"#home  replaced by {now['id']}")
+    assert munich.endswith("#home  retracted")
 
 
 def test_the_path_is_one_line_for_an_editor_and_the_file_is_there_and_current(tallystick, people, folder):
@@ -171,8 +171,8 @@ def test_a_search_shows_the_words_the_page_and_the_time(tallystick, people):
 
 
 def test_a_search_can_be_kept_to_pages_and_led_into_history(tallystick, people):
-    assert tallystick("pages", "--search", "berlin").out == "nothing is found\n"
-    assert "replaced, now" in tallystick("pages", "--search", "berlin", "--history").out
+    assert tallystick("pages", "--search", "berlin").out == "Nothing found.\n"
+    assert "replaced by" in tallystick("pages", "--search", "berlin", "--history").out
     assert tallystick("pages", "--search", "tea chess", "--in", "person-bob").out.startswith("Bob plays chess\n")
     assert len(tallystick("pages", "--search", "ana", "--in", "person-", "--limit", "1", "--json").json) == 1
 
@@ -209,18 +209,18 @@ def test_a_file_that_was_not_taken_in_yet_is_not_called_missing(tallystick, peop
     (folder / "memory/org-acme.md").write_text("## #work\nAcme makes anvils.\n")
 
     told = tallystick("pages", "org-acme").err
-    assert told == "tallystick: org-acme.md was not taken in yet; `tallystick sync` does\n"
+    assert told == "tallystick: org-acme.md was not imported yet; run `tallystick sync`\n"
 
 
 def test_pages_without_a_ledger_lead_to_sync(tallystick, folder):
     (folder / "memory").mkdir(parents=True)
-    assert tallystick("pages").err.startswith("tallystick: there is no memory at ~/.tallystick yet")
-    assert tallystick("sync").err.startswith("tallystick: there is no memory at ~/.tallystick yet")
+    assert tallystick("pages").err.startswith("tallystick: no memory at ~/.tallystick yet")
+    assert tallystick("sync").err.startswith("tallystick: no memory at ~/.tallystick yet")
     (folder / "memory/person-bob.md").write_text("## #game\nBob plays chess.\n")
     done = tallystick("pages")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith(f"tallystick: there are pages in {folder}/memory, and no ledger yet; `tallystick sync` ")
+    assert done.err.startswith(f"tallystick: {folder}/memory has pages, but no ledger yet; run `tallystick sync` ")
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_of_lines_all_are_recorded_or_none(tallystick, folder):
         assert (done.status, done.out) == (1, "")
         assert "too long" in done.err
         empty = tallystick(command, "--lines", stdin="\n \n")
-        assert (empty.status, empty.err) == (1, "tallystick: there is nothing in it: every line is empty\n")
+        assert (empty.status, empty.err) == (1, "tallystick: every line is empty\n")
     assert (folder / "events.wal").read_bytes() == before
 
 
@@ -125,7 +125,7 @@ def test_the_short_name_of_an_episode_is_taken_by_the_commands_that_take_an_id(t
     assert tallystick("recall", "ship friday").out.endswith(f"   {short} · you · just now\n")
     assert tallystick("show", short, "--json").json["id"] == episode["id"]
     assert tallystick("show", short, "--user", "bea").status == 1
-    assert tallystick("forget", short).out == f"Took back {short}: Let's ship on Friday.\n"
+    assert tallystick("forget", short).out == f"Retracted {short}: Let's ship on Friday.\n"
     assert tallystick("erase", short, "--yes").status == 0
     assert tallystick("show", short).status == 1
 

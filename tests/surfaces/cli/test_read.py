@@ -19,8 +19,8 @@ def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(tallystick
         done = tallystick(*command)
         assert (done.status, done.out) == (1, ""), command
         assert done.err == (
-            "tallystick: there is no memory at ~/.tallystick yet; "
-            "`tallystick remember` makes one, --folder names another\n"
+            "tallystick: no memory at ~/.tallystick yet; "
+            "`tallystick remember` creates one, --folder names another\n"
         )
     assert not folder.exists()
 
@@ -265,5 +265,5 @@ def test_a_folder_that_may_only_be_read_is_shown(tallystick, folder):
         path.chmod(0o500)
 
     assert tallystick("show", "1").status == 0
-    assert "may only be read here" in tallystick("status").out
+    assert "read-only here" in tallystick("status").out
     assert tallystick("remember", "two").status == 1

@@ -150,14 +150,14 @@ def test_that_nothing_fits_is_an_answer_and_no_error(story, question):
     done = story("recall", "--", question)
 
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("Nothing I would stand behind.")
+    assert done.out.startswith("I don't know.")
     assert done.out.count("\n") == 1
     assert story("recall", "--json", "--", question).json == []
 
 
 def test_what_came_nearest_is_named_with_its_score_and_marked_as_no_answer(story):
     done = story("recall", "quantum chromodynamics", "--floor", "0.9")
-    near = re.fullmatch(r"Nothing I would stand behind\. Nearest: (.+)\n", done.out)
+    near = re.fullmatch(r"I don't know\. Closest: (.+)\n", done.out)
     assert near
     named = [re.fullmatch(r"(\w{6}) \(0\.\d\d\)", each) for each in near[1].split(", ")]
     assert {each and each[1] for each in named} <= {story("show", key, "--json").json["id"][-6:] for key in KEYS}
@@ -168,7 +168,7 @@ def test_what_came_nearest_is_named_with_its_score_and_marked_as_no_answer(story
 
 
 def test_in_an_empty_memory_nothing_fits_and_nothing_is_near(story):
-    assert story("recall", "tea", "--user", "nobody").out == "Nothing I would stand behind.\n"
+    assert story("recall", "tea", "--user", "nobody").out == "I don't know.\n"
 
 
 def test_without_a_question_there_is_no_answer(story):
@@ -274,7 +274,7 @@ def test_no_question_is_taken_for_an_order(tallystick, question):
 
     assert (done.status, done.err) == (0, "")
     assert texts(done) in ([], ["Ana prefers tea"])
-    assert tallystick("check").out == "Nothing is wrong\n"
+    assert tallystick("check").out == "No problems found.\n"
 
 
 @pytest.mark.parametrize("where", [[], ["tea", "--session"], ["tea", "--agent"], ["tea", "--user"]], ids=" ".join)
@@ -283,8 +283,8 @@ def test_bytes_that_are_no_text_are_refused_or_found_nowhere(process, where):
     done = process("recall", *where, b"\xff\xfe")
 
     assert done.status in (0, 1)
-    assert done.out == "" or done.out.startswith("Nothing I would stand behind.")
-    assert "a fault of tallystick" not in done.err
+    assert done.out == "" or done.out.startswith("I don't know.")
+    assert "a bug in tallystick" not in done.err
 
 
 def test_standard_input_that_is_no_text_is_refused(process):
@@ -361,7 +361,7 @@ def test_an_index_that_is_damaged_grows_back_too(story, process, folder, spoil, 
     assert (first.status, first.out) == (0, expected)
     assert first.err == MADE_ANEW.format(wrong)
     assert (second.out, second.err) == (expected, "")
-    assert process("check").out == "Nothing is wrong\n"
+    assert process("check").out == "No problems found.\n"
 
 
 def test_a_new_memory_says_nothing_of_its_index(tallystick, process, folder):
@@ -386,7 +386,7 @@ def test_an_older_index_that_holds_erased_words_is_not_served(story, process, fo
     (folder / "index.db").write_bytes(older)
     done = process("recall", "tea coffee")
 
-    assert done.out.startswith("Nothing I would stand behind.")
+    assert done.out.startswith("I don't know.")
     assert "coffee" not in done.out
     assert done.err == MADE_ANEW.replace("it was {}", "it held words that were erased")
     assert not any(b"coffee" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
@@ -414,7 +414,7 @@ def test_without_a_memory_both_say_how_to_make_one_and_make_none(tallystick, fol
     done = tallystick(*command)
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("tallystick: there is no memory at ~/.tallystick yet; `tallystick remember` makes one")
+    assert done.err.startswith("tallystick: no memory at ~/.tallystick yet; `tallystick remember` creates one")
     assert not folder.exists()
 
 
@@ -424,7 +424,7 @@ def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, fo
     done = story("rebuild-index")
 
     assert (done.status, done.err) == (0, "")
-    assert done.out == "read 5 pages\nmade anew from 5 events\nevery text has its vector\n"
+    assert done.out == "read 5 pages\nrebuilt from 5 events\nevery text has its vector\n"
     assert (folder / "index.db").stat().st_ino != inode
     assert story("recall", "tea port", "--json").out == before
     again = story("rebuild-index", "--json").json
@@ -441,7 +441,7 @@ def test_making_it_anew_puts_right_an_index_that_lies(story, folder):
 
     assert lying.status == 4
     assert "index-differs" in lying.out
-    assert story("check").out == "Nothing is wrong\n"
+    assert story("check").out == "No problems found.\n"
     assert texts(story("recall", "coffee", "--json")) == ["Ana prefers tea over coffee"]
 
 

@@ -211,7 +211,7 @@ def test_a_question_that_was_kept_is_put_again_and_the_same_answer_is_status_0(s
     done = story("recall", "--replay", receipt)
 
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("who prefers tea?\nas it was served\n  1  ")
+    assert done.out.startswith("who prefers tea?\nserved then\n  1  ")
     assert "\nthe same\n" in done.out
     assert "\nnote: " in done.out
     assert "Eve" not in done.out
@@ -282,7 +282,7 @@ def test_texts_that_have_no_vector_are_told_in_one_line_beside_the_answer(tallys
 
     assert re.match(r"\d\.\d\d  Tea number", done.out)
     assert re.fullmatch(
-        r"(\d+) texts have no vectors yet and are found by words alone; `tallystick rebuild-index` makes them\n",
+        r"(\d+) texts have no vectors yet and are found by words alone; run `tallystick rebuild-index` to add them\n",
     done.err )
     assert tallystick("recall", "tea", "--words").err == ""
     assert tallystick("recall", "tea", "--json").err == ""
@@ -291,8 +291,8 @@ def test_texts_that_have_no_vector_are_told_in_one_line_beside_the_answer(tallys
 def test_rebuild_index_makes_the_vectors_that_are_missing_and_says_how_many(tallystick, slow):
     done = tallystick("rebuild-index")
 
-    assert done.out.splitlines()[-2].startswith("made anew from ")
-    assert done.out.splitlines()[-1] == "made vectors for 40 texts (slow-8-aaaaaaaaaaaaaaaa)"
+    assert done.out.splitlines()[-2].startswith("rebuilt from ")
+    assert done.out.splitlines()[-1] == "added vectors for 40 texts (slow-8-aaaaaaaaaaaaaaaa)"
     assert tallystick("rebuild-index", "--vectors").out == "every text has its vector\n"
     assert tallystick("recall", "tea").err == ""
 
@@ -327,7 +327,7 @@ def test_without_an_embedder_it_says_so_and_recall_goes_by_words(tallystick, fol
     done = tallystick("rebuild-index")
 
     assert done.status == 0
-    assert done.out.splitlines()[-1].startswith("no vectors: there is no embedder here, and recall goes by words")
+    assert done.out.splitlines()[-1].startswith("no vectors: there is no embedder, and recall uses words only")
     again = tallystick("rebuild-index", "--json").json
     assert again | {"pages": {}} == {"pages": {}, "events": 2, "vectors": 0, "embedder": ""}
     assert texts(tallystick("recall", "tea", "--json")) == ["Ana prefers tea"]

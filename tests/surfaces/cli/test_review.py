@@ -42,7 +42,7 @@ def test_a_held_action_is_one_line_with_the_way_out_and_changes_nothing(tallysti
 def test_nothing_waits_in_a_new_memory(tallystick):
     tallystick("remember", "tea")
 
-    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert tallystick("review").out == "No pending reviews.\n"
     assert tallystick("review", "--json").json == []
 
 
@@ -78,7 +78,7 @@ def test_what_an_invalid_or_erased_belief_would_take_along_is_shown(tallystick, 
                 do()
     wrong, gone = (tallystick("review", review["id"]).out for review in tallystick("review", "--json").json)
 
-    assert wrong.startswith("Hold to be wrong below?\n  - tea\n  ~ becomes a guess: on tea\n")
+    assert wrong.startswith("Invalidate below?\n  - tea\n  ~ becomes a hypothesis: on tea\n")
     assert gone.startswith("Destroy the words of below?\n  - tea\n  - on tea\n")
     assert "erase below and 1 more" in tallystick("review").out
 
@@ -92,7 +92,7 @@ def test_a_yes_does_it_and_an_answered_review_still_tells_what_it_was(tallystick
     assert "  - Ana prefers tea\n  + Ana prefers coffee\n" in page
     assert "I heard it" in page
     assert "review approve" not in page
-    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert tallystick("review").out == "No pending reviews.\n"
     assert "approved" in tallystick("review", "--all").out
 
 
@@ -154,8 +154,8 @@ def test_of_all_one_that_is_stale_does_not_stop_the_others(tallystick, asked):
     assert done.status == 1
     assert done.out.startswith("Approved ")
     assert "stale and closed" in done.err
-    assert "1 review could not be answered" in done.err
-    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert "1 review failed" in done.err
+    assert tallystick("review").out == "No pending reviews.\n"
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n"])

@@ -22,7 +22,7 @@ from tallystick.surfaces.serve.login import Sessions
         (["--host", "192.0.2.1", "--port", "0"], 1, "cannot listen on 192.0.2.1:0"),
         (["--allow", "http://x", "--port", "0"], 1, "is not a host name"),
         (["--link", "--port", "0"], 2, "--link needs the port on which the server listens: --port N"),
-        (["--link"], 1, "there is no memory at"),
+        (["--link"], 1, "no memory at"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_told_in_one_line_and_nothing_is_made(tallystick, folder, options, status, told):
@@ -83,7 +83,7 @@ def test_nothing_is_served_from_among_other_things(tallystick, home, command):
     (home / "desk" / "letter.txt").write_text("")
     ended = tallystick(*command, "-C", str(home / "desk"))
     assert (ended.status, ended.out) == (1, "")
-    assert "~/desk holds other things and no memory; `tallystick init ~/desk` makes one among them" in ended.err
+    assert "~/desk holds other files and no memory; `tallystick init ~/desk` creates one there" in ended.err
     assert [path.name for path in (home / "desk").iterdir()] == ["letter.txt"]
 
 

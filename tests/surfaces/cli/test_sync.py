@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.cli.watch import LOOK
+from tallystick.surfaces.cli.sync import LOOK
 from tests.projections.markdown.samples import SAMPLE
 
 
@@ -80,7 +80,7 @@ def test_what_changed_on_both_sides_is_asked_and_the_command_to_answer_is_told(t
     tallystick("revise", "bob", "Bob plays the drums")
     done = tallystick("sync")
 
-    found = re.search(r"^changed on both sides, and asked: tallystick review (\w{6})$", done.out, re.MULTILINE)
+    found = re.search(r"^changed on both sides, needs review: tallystick review (\w{6})$", done.out, re.MULTILINE)
     assert done.status == 0
     assert found
     asked = tallystick("review", found[1]).out
@@ -107,7 +107,7 @@ def test_without_a_memory_or_pages_none_is_made(tallystick, folder):
     done = tallystick("sync")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("tallystick: there is no memory at ~/.tallystick yet")
+    assert done.err.startswith("tallystick: no memory at ~/.tallystick yet")
     assert not folder.exists()
 
 
@@ -145,7 +145,7 @@ def test_rebuild_index_takes_edits_in_and_tells_of_a_broken_page_and_goes_on(tal
     done = tallystick("rebuild-index")
 
     assert done.status == 1
-    assert re.match(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\nread 4 pages\nmade anew from ", done.out)
+    assert re.match(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\nread 4 pages\nrebuilt from ", done.out)
     assert done.err.startswith("notes.md: its name is no page's")
     assert "go" in tallystick("pages", "--search", "bob").out
     (folder / "memory/notes.md").unlink()

@@ -28,9 +28,9 @@ def held(tallystick):
 def test_nothing_to_tidy_is_one_friendly_line(tallystick):
     tallystick("remember", "tea")
 
-    assert tallystick("tidy").out == "nothing to tidy\n"
+    assert tallystick("tidy").out == "Nothing to tidy.\n"
     assert tallystick("tidy", "--json").json == []
-    assert tallystick("tidy", "--apply", "all", "--yes").out == "nothing to tidy\n"
+    assert tallystick("tidy", "--apply", "all", "--yes").out == "Nothing to tidy.\n"
 
 
 def test_proposals_are_numbered_with_their_reasons_and_nothing_is_changed(tallystick, untidy):
@@ -86,7 +86,7 @@ def test_all_are_applied_with_the_reason_that_was_given(tallystick, untidy):
     assert [line.split()[0] for line in done.out.splitlines()] == ["Forgot", "Forgot", "Merged"]
     assert held(tallystick) == ["tombstone", "tombstone", "active", "active", "active"]
     assert tallystick("show", "away", "--json").json["reason"] == "spring cleaning"
-    assert tallystick("tidy").out == "nothing to tidy\n"
+    assert tallystick("tidy").out == "Nothing to tidy.\n"
 
 
 @pytest.mark.parametrize("chosen", ["0", "4", "-1", "c4f1a5", "x", "", "1 2", "\x1b[31m"])

@@ -117,7 +117,7 @@ def test_what_was_forgotten_already_is_said_to_be_and_since_when(tallystick):
 
     done = tallystick("forget", "1", "2", "--reason", "again")
 
-    assert (done.status, done.out) == (0, "1 was forgotten already, just now: one\nForgot 2: two\n")
+    assert (done.status, done.out) == (0, "1 was already forgotten, just now: one\nForgot 2: two\n")
     assert tallystick("show", "1", "--json").json == first
     assert tallystick("forget", "1", "--json").json == [{name: first[name] for name in first if name != "related"}]
 
@@ -148,7 +148,7 @@ def test_no_memory_is_made_among_other_things_unless_that_is_asked_for(tallystic
     done = tallystick(*order)
 
     assert (done.status, done.out) == (1, "")
-    assert "~/desk holds other things and no memory; `tallystick init ~/desk` makes one among them" in done.err
+    assert "~/desk holds other files and no memory; `tallystick init ~/desk` creates one there" in done.err
     assert sorted(home.rglob("*")) == before
 
     assert tallystick("init", str(home / "desk")).status == 0

@@ -53,13 +53,13 @@ def story(tallystick, home):
 def check(done, what) -> None:
     """A status that is known, one line that a terminal may have, and nothing half said."""
     assert done.status in (0, 1, 2, 3, 4), (what, done)
-    assert "a fault of tallystick" not in done.err, (what, done.err)
+    assert "a bug in tallystick" not in done.err, (what, done.err)
     assert "Traceback" not in done.out + done.err, what
     assert not set(done.out + done.err) & set("\x1b\x07\u202e\u200b\ud800"), (what, done)
     if done.status and not what[0].startswith(TELLING):
         *others, last = done.err.splitlines() or [""]
         assert last.startswith("tallystick: "), (what, done)
-        assert all(line.startswith("tallystick: this is not all: ") for line in others), (what, done.err)
+        assert all(line.startswith("tallystick: incomplete: ") for line in others), (what, done.err)
         assert done.out == "", (what, done.out)
 
 
@@ -101,7 +101,7 @@ def test_a_home_that_nobody_has_is_one_line(story, line):
     done = story(*line.format("~no-such-user/x").split())
     check(done, line)
     assert done.status in (1, 2)
-    assert "this is a fault" not in done.err
+    assert "this is a bug" not in done.err
 
 
 def test_a_home_that_is_no_folder_keeps_nobody_from_asking(story, monkeypatch, folder):

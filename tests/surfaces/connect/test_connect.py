@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tallystick.surfaces.cli import connect as skin, mcp as server
-from tallystick.surfaces.cli.connect_output import differing
+from tallystick.surfaces.cli import mcp as server
+from tallystick.surfaces.cli.connect import differing
 from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
 
@@ -52,7 +52,7 @@ def test_a_project_has_its_own_file_where_the_client_has_such_files(tallystick, 
 
     if not file:
         assert done.status == 1
-        assert "has no file for a project" in done.err
+        assert "has no project file" in done.err
         return
     assert held(home / "work" / file)[key]["tallystick"]["args"] == ["mcp", "--agent", name]
     assert "names a program on this machine" in done.out
@@ -128,14 +128,14 @@ def test_a_server_that_runs_is_reached_and_its_token_is_never_written(tallystick
     [
         (["zed", "--http", "http://a"], "leave --http out"),
         (["vscode", "--http", "http://a"], "leave --http out"),
-        (["cursor", "--http", "ftp://a"], "not an address"),
-        (["cursor", "--http", "http://a b"], "not an address"),
+        (["cursor", "--http", "ftp://a"], "not a server address"),
+        (["cursor", "--http", "http://a b"], "not a server address"),
         (["cursor", "--http", "http://a", "--profile", "pages"], "has its own memory"),
         (["cursor", "--project", "--user-wide"], "choose"),
         (["cursor", "--remove", "--print"], "leave --print"),
         (["cursor", "--capture"], "has no hooks"),
         (["nvim", "--capture"], "has no hooks"),
-        (["nvim", "--remove"], "does not know"),
+        (["nvim", "--remove"], "no client named"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(tallystick, home, words, says):
@@ -175,7 +175,7 @@ def test_without_a_yes_it_only_shows(tallystick, home):
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1)])
 def test_on_a_terminal_it_asks(tallystick, home, monkeypatch, typed, status):
-    monkeypatch.setattr(skin, "on_a_terminal", lambda: True)
+    monkeypatch.setattr("tallystick.surfaces.cli.command.on_a_terminal", lambda: True)
     (home / ".cursor").mkdir()
 
     done = tallystick("connect", "cursor", stdin=typed)
@@ -289,7 +289,7 @@ def test_the_clients_are_listed_with_what_is_known_of_them(tallystick, home):
 
 def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(tallystick):
     for typed in ("claud-code", "Claude Code", "claudecode"):
-        assert "tallystick knows; did you mean claude-code?\n" in tallystick("connect", typed).out
+        assert "a known client; did you mean claude-code?\n" in tallystick("connect", typed).out
     assert "did you mean" not in tallystick("connect", "my-editor").out
 
 

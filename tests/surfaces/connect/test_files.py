@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 from tallystick.records.errors import Moved, NotWritable
-from tallystick.surfaces.connect import files
+from tallystick.surfaces.connect import plan as files
 from tallystick.surfaces.connect.clients import BY_NAME
 from tallystick.surfaces.connect.hooks import wanted
 from tallystick.surfaces.connect.json_edit import read
@@ -186,7 +186,7 @@ def test_what_is_no_file_is_refused(path):
 
 def test_a_file_that_is_far_too_large_is_refused(path):
     with path.open("wb") as file:
-        file.truncate(files.MOST + 1)
+        file.truncate(files.LIMIT + 1)
 
     with refuses("size"):
         connect()

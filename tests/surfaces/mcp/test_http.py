@@ -279,7 +279,7 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(served, pr
 @pytest.mark.parametrize(
     ("options", "status", "told"),
     [
-        (["--port", "1"], 2, "--port goes with --http"), (["--new-token"], 2, "--new-token goes with --http"),
+        (["--port", "1"], 2, "--port needs --http"), (["--new-token"], 2, "--new-token needs --http"),
         (["--http", "--port", "70000"], 2, "70000 is not in the range"),
         (["--http", "--host", "no.such.host.invalid"], 1, "is not an address of this machine"),
         (["--http", "--host", "192.0.2.1", "--port", "0"], 1, "cannot listen on 192.0.2.1:0"),

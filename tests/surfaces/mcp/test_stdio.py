@@ -199,7 +199,7 @@ def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatc
 
 
 def test_the_command_for_a_person_means_the_same_memory(home):
-    from tallystick.surfaces.cli.call import Call
+    from tallystick.surfaces.cli.command import Call
     from tallystick.surfaces.cli.mcp import holder
 
     usual = holder(Call(), "me", "agent", "", "")

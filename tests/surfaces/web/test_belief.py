@@ -29,7 +29,7 @@ def test_a_belief_is_told_with_all_that_is_known_of_it(web, m):
 
     assert len(page.all("h1")) == 1
     assert "<strong>password</strong>" in page.html
-    for word in ("90 %", "net", "Ana saw it", "from 2026-05-03", "the board is gone", "held", "wifi/pass", now.id):
+    for word in ("90 %", "net", "Ana saw it", "from 2026-05-03", "the board is gone", "current", "wifi/pass", now.id):
         assert word in page.text
     assert "<del>on</del><ins>at</ins>" in page.html
     assert "confidence: 0.8 0.9" in page.text

@@ -1,7 +1,7 @@
-"""What the Tab key offers for a name: loaded when it is pressed, and not before.
+"""Names that the Tab key completes. What it takes to find them is loaded when it is pressed.
 
-Completion looks and never makes or changes anything. Whatever goes wrong, it offers nothing and says nothing. The names
-of other users are not offered: nobody reads across that wall by a key press.
+Completion only reads. Whatever goes wrong, it offers nothing and prints nothing. The names of other users are not
+offered.
 """
 
 from __future__ import annotations
@@ -13,68 +13,47 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
-from tallystick.surfaces.cli.call import BY, Call
-from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.page_names import called
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.cli.command import BY, Call
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from tallystick.memory.memory import Memory
 
-MOST = 200  # names at once; whoever has more types another letter
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-Offered = Iterable[tuple[str, str]]  # a name, and what it stands for
+LIMIT = 200  # names at once
 
-
-def offer(what: str, ctx: click.Context, begun: str) -> list[CompletionItem]:
-    """The names of that kind that begin like that."""
-    try:
-        with warnings.catch_warnings(), _memory(ctx) as memory:
-            warnings.simplefilter("ignore")
-            names = _KINDS[what](memory, begun) if memory else ()
-            fitting = ((name, text) for name, text in names if name.startswith(begun) and _can_be_typed(name))
-            return [CompletionItem(name, help=_help(text)) for name, text in islice(fitting, MOST)]
-    except Exception:  # a completion that fails is no completion; the command itself will say what is wrong
-        return []
+Names = Iterable[tuple[str, str]]  # a name, and what it stands for
 
 
-def _beliefs(memory: Memory, begun: str) -> Offered:
-    """Whole ids only once somebody begins to type one: the short name is enough."""
-    for belief in memory.beliefs.query():
-        yield from ((name, belief.text) for name in (handle(belief.key), belief.id) if begun or name != belief.id)
+def _completer(names_in: Callable[[Memory, str], Names]) -> Completer:
+    """The completion of the names that `names_in` finds in a memory."""
 
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
 
-def _reviews(memory: Memory, begun: str) -> Offered:
-    for review in memory.reviews.waiting():
-        yield from ((name, review.action.label) for name in (review.id[-6:], review.id) if begun or name != review.id)
+        from tallystick.surfaces.present.text import short
 
+        try:
+            with warnings.catch_warnings(), _memory(ctx) as memory:
+                warnings.simplefilter("ignore")
+                names = names_in(memory, incomplete) if memory else ()
+                fitting = (pair for pair in names if pair[0].startswith(incomplete) and _can_be_typed(pair[0]))
+                return [  # fish ends a help text at a comma
+                    CompletionItem(name, help=short(text, 60).replace(",", ";"))
+                    for name, text in islice(fitting, LIMIT)
+                ]
+        except Exception:  # the command itself will say what is wrong
+            return []
 
-def _pages(memory: Memory, _: str) -> Offered:
-    return ((called(info), info.description) for info in memory.pages.list())
-
-
-def _entities(memory: Memory, _: str) -> Offered:
-    return ((info.about, info.description) for info in memory.pages.list())
-
-
-def _paths(memory: Memory, _: str) -> Offered:
-    return ((path.path_id, path.state) for path in memory.paths.all())
-
-
-def _frames(memory: Memory, _: str) -> Offered:
-    return ((frame.name, "") for frame in memory.frames.all())
-
-
-_KINDS: dict[str, Callable[[Memory, str], Offered]] = {
-    "belief": _beliefs, "review": _reviews, "page": _pages, "entity": _entities, "path": _paths, "frame": _frames,
-}  # fmt: skip
+    return complete
 
 
 @contextmanager
 def _memory(ctx: click.Context) -> Iterator[Memory | None]:
-    """The memory that is meant, to look at; None if there is none."""
+    """The memory to read; None if there is none."""
     from tallystick.memory.memory import Memory
     from tallystick.stores.esdb.migrate import is_old
     from tallystick.stores.open_folder import is_memory
@@ -87,10 +66,35 @@ def _memory(ctx: click.Context) -> Iterator[Memory | None]:
         yield None
 
 
-def _help(text: str) -> str:
-    """What stands beside a name. What fish is told ends at a comma."""
-    return short(text, 60).replace(",", ";")
-
-
 def _can_be_typed(name: str) -> bool:
+    from tallystick.surfaces.present.text import shown
+
     return shown(name) == name and "," not in name and not any(sign.isspace() for sign in name)
+
+
+def _beliefs(memory: Memory, incomplete: str) -> Names:
+    """Short names; whole ids once somebody begins to type one."""
+    from tallystick.surfaces.present.names import handle
+
+    for belief in memory.beliefs.query():
+        yield from ((name, belief.text) for name in (handle(belief.key), belief.id) if incomplete or name != belief.id)
+
+
+def _reviews(memory: Memory, incomplete: str) -> Names:
+    for review in memory.reviews.waiting():
+        names = (review.id[-6:], review.id) if incomplete else (review.id[-6:],)
+        yield from ((name, review.action.label) for name in names)
+
+
+def _pages(memory: Memory, _: str) -> Names:
+    from tallystick.surfaces.present.page_names import called
+
+    return ((called(info), info.description) for info in memory.pages.list())
+
+
+complete = _completer(_beliefs)
+complete_review = _completer(_reviews)
+complete_page = _completer(_pages)
+complete_entity = _completer(lambda memory, _: ((info.about, info.description) for info in memory.pages.list()))
+complete_path = _completer(lambda memory, _: ((path.path_id, path.state) for path in memory.paths.all()))
+complete_frame = _completer(lambda memory, _: ((frame.name, "") for frame in memory.frames.all()))

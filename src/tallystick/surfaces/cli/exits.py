@@ -1,9 +1,9 @@
-"""How every run ends: whatever goes wrong becomes one line with the way out, and an exit status.
+"""The end of every run: whatever goes wrong becomes one line with the way out, and an exit status.
 
-    0 done   1 refused or not found   2 wrong usage   3 busy, or the disk refused   4 damaged or not whole
-    70 a fault of tallystick itself   130 interrupted   141 the reader of a pipe went away
+    0 done   1 refused or not found   2 wrong usage   3 busy, or the disk refused   4 damaged or incomplete
+    70 a bug in tallystick   130 interrupted   141 the reader of a pipe went away
 
-`--debug` prints where it arose before that line.
+`--debug` prints the traceback before that line.
 """
 
 from __future__ import annotations
@@ -14,51 +14,76 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
 
-from tallystick.surfaces.cli.call import Call
+from tallystick.surfaces.cli.command import Call
 
-FAULT, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
+BUG, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
 _SQLITE_FULL = 13
-_NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
+_WAYS_OUT = {  # by what the system says; the rest is the disk's fault
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "ask its owner, or name another folder with --folder"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "name another folder with --folder"),
+    errno.EISDIR: "name a file, or another folder with --folder",
+    errno.ENOENT: "check the path",
+}
+_SIMILAR = 0.7  # how alike two words are before one is taken for the other; `frame` is not a mistyped `erase`
+
+OTHER_WORDS = {  # what people who know other programs type first, and what it is called here
+    "add": "tallystick remember", "save": "tallystick remember", "note": "tallystick remember",
+    "search": "tallystick recall", "find": "tallystick recall", "query": "tallystick recall",
+    "ask": "tallystick recall",
+    "get": "tallystick show", "list": "tallystick show", "ls": "tallystick show", "cat": "tallystick show",
+    "delete": "tallystick forget", "remove": "tallystick forget", "rm": "tallystick forget",
+    "edit": "tallystick revise", "update": "tallystick revise", "change": "tallystick revise",
+    "frame": "tallystick recall --frame", "history": "tallystick show NAME --history", "timeline": "tallystick log",
+    "server": "tallystick serve", "web": "tallystick serve", "install": "tallystick connect",
+    "setup": "tallystick connect",
+    "verify": "tallystick ledger verify", "checkpoint": "tallystick ledger checkpoint",
+    "prove": "tallystick ledger prove",
+    "page": "tallystick pages", "doctor": "tallystick check", "help": "tallystick --help",
+    "version": "tallystick --version",
+    "completion": "tallystick --help-all",
+}  # fmt: skip
 
 
-def end_well(run: Callable[[], Any], call: Call) -> int:
-    """Run a command and return its exit status, with everything it printed on its way."""
-    _have_streams()
-    _print_anything()
+def run_to_end(run: Callable[[], Any], call: Call) -> int:
+    """Run a command and return its exit status; everything it printed is flushed."""
+    _open_streams()
+    for stream in (sys.stdout, sys.stderr):  # what the terminal's encoding lacks is escaped, not an error
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: _print_error(f"tallystick: {message}")
         try:
             status = run()
             sys.stdout.flush()
         except BaseException as error:
-            status = _tell(error, call)
-    _let_go_of_output()
+            status = _report(error, call)
+    _release_output()
     return status if isinstance(status, int) else 0
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, with all that was asked to happen at its end.
+    """End the process after its exit functions, without taking apart what was loaded.
 
-    Only what was loaded is not taken apart first, which would take longer than most commands run.
+    That would take longer than most commands run.
     """
     threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
     atexit._run_exitfuncs()
     with suppress(OSError, ValueError):
         sys.stderr.flush()
-    _let_go_of_output()
+    _release_output()
     os._exit(status)
 
 
-def _tell(error: BaseException, call: Call) -> int:
+def _report(error: BaseException, call: Call) -> int:
     if isinstance(error, SystemExit):  # the end of a completion request
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, click.Abort | KeyboardInterrupt):
@@ -69,76 +94,91 @@ def _tell(error: BaseException, call: Call) -> int:
         click.echo(error.format_message(), err=True)
         return 2
     if call.debug:
-        _print_trace(error)
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            _print_error(line)
     line, status = line_and_status(error)
-    if line != call.told:
-        _to_stderr(f"tallystick: {line}")
+    if line != call.trouble:
+        _print_error(f"tallystick: {line}")
     return status
 
 
 def line_and_status(error: BaseException) -> tuple[str, int]:
-    """What a person is told of an error, and the exit status that tells it to a script."""
+    """The line that a person reads about an error, and the exit status for scripts."""
     from tallystick.records.errors import Busy, Damaged, TallystickError, Unfinished
 
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "tallystick"
+        return f"{_wrong_usage(error)} (see `{where} --help`)", 2
     if isinstance(error, click.ClickException):
-        from tallystick.surfaces.cli.wrong_usage import sentence, wrong_usage
-
-        return (wrong_usage(error), 2) if isinstance(error, click.UsageError) else (sentence(error.format_message()), 1)
+        return _sentence(error.format_message()), 1
     if isinstance(error, TallystickError):
         return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy | Unfinished) else 1
     if isinstance(error, OSError):
-        return _system(error)
+        return _of_system(error)
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == _SQLITE_FULL:
-        return "there is no room on the disk; make some, then do it again", 3
-    if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are no text
+        return "the disk is full; make room, then try again", 3
+    if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are not text
         return "something in the command is not UTF-8; convert it first, for example with iconv", 1
     what = f"{type(error).__name__}: {error}"
-    return f"this is a fault of tallystick: {what}; run it again with --debug and report it", FAULT
+    return f"this is a bug in tallystick: {what}; run it again with --debug and report it", BUG
 
 
-def _system(error: OSError) -> tuple[str, int]:
-    """What the system said, and where."""
-    said = (error.strerror or str(error)).lower()
-    place = _name(error.filename2 or error.filename)
-    if error.errno in _NOT_YOURS:
-        return f"{place}: {said}; ask its owner, or name another folder with --folder", 1
-    if error.errno in _NOT_A_FOLDER:
-        return f"{place}: {said}; name another folder with --folder", 1
-    if error.errno == errno.EISDIR:
-        return f"{place}: {said}; name a file, or another folder with --folder", 1
-    if error.errno == errno.ENOENT:
-        return f"{place}: {said}; look at the path", 1
-    return f"{place}: {said}; make room or check the disk, then try again", 3
+def _of_system(error: OSError) -> tuple[str, int]:
+    name = error.filename2 or error.filename
+    place = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else "the system refused"
+    line = f"{place}: {(error.strerror or str(error)).lower()}"
+    if way_out := _WAYS_OUT.get(error.errno or 0):
+        return f"{line}; {way_out}", 1
+    return f"{line}; make room or check the disk, then try again", 3
 
 
-def _name(filename: object) -> str:
-    if filename is None or isinstance(filename, int):
-        return "the system refused"
-    return os.fsdecode(filename) if isinstance(filename, bytes) else str(filename)
+# -- wrong usage -------------------------------------------------------------------------------------------------------
 
 
-def _print_trace(error: BaseException) -> None:
-    import traceback
+def suggestion(name: str, commands: Sequence[str], *, inside: bool = False) -> str:
+    """The command that was probably meant, as the end of a line; `inside` a command's own commands."""
+    from difflib import get_close_matches
 
-    for line in "".join(traceback.format_exception(error)).splitlines():
-        _to_stderr(line)
+    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
+        return f"; did you mean {near[0]!r}?"
+    other = "" if inside else OTHER_WORDS.get(name.lower(), "")
+    return f"; did you mean `{other}`?" if other else ""
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _to_stderr(f"tallystick: {message}")
+def _wrong_usage(error: click.UsageError) -> str:
+    lines = getattr(error.ctx and error.ctx.command, "example", "").strip().splitlines()
+    example = f"; for example: {lines[0]}" if lines else ""
+    if isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
+        return f"there is no option {error.option_name!r}{near}"
+    if isinstance(error, click.MissingParameter):
+        return _sentence(error.format_message()) + example
+    if error.message.startswith("Got unexpected extra argument"):
+        return f"too many words: {error.message.partition('(')[2].rpartition(')')[0]}{example}"
+    return _sentence(error.format_message()).replace("a valid integer range", "a whole number")
 
 
-def _to_stderr(line: str) -> None:
+def _sentence(message: str) -> str:
+    """A message of click's as the second half of a line."""
+    message = " ".join(message.split()).removesuffix(".").replace(". ", "; ")
+    message = message.replace("; Choose from: ", "; choose one of ")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+def _print_error(line: str) -> None:
     from tallystick.surfaces.present.text import shown
 
-    try:
+    with suppress(OSError):  # nobody is listening; the exit status still tells
         click.echo(shown(line), err=True)
-    except OSError:
-        return  # nobody is listening; the exit status still tells
 
 
-def _have_streams() -> None:
-    """Whoever closed one of the three gets nothing by it: no file that is opened later takes its place."""
+def _open_streams() -> None:
+    """Open a standard stream that was closed: no file that is opened later may take its place."""
     for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -148,15 +188,7 @@ def _have_streams() -> None:
             setattr(sys, name, os.fdopen(fd, mode, encoding="utf-8", closefd=False))
 
 
-def _print_anything() -> None:
-    """Text that the terminal's encoding lacks is printed as escapes, not as an error."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-
-
-def _let_go_of_output() -> None:
+def _release_output() -> None:
     """Leave nothing for the interpreter to print into a pipe that is gone as it ends."""
     try:
         sys.stdout.flush()

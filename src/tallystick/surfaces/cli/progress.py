@@ -1,4 +1,4 @@
-"""What a person sees who has to wait: nothing for a moment, then a sign of life on the terminal, gone when it is over.
+"""Signs of life for a person who has to wait: nothing for a moment, then a spinner or a bar, gone when it is over.
 
 It is drawn on standard error and only on a terminal. rich is loaded only when something is drawn.
 """
@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-PATIENCE = 0.7  # seconds without a sign
-_OFTEN = 0.1
-
+DELAY = 0.7  # seconds before anything is drawn
+_INTERVAL = 0.1
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A spinner and `what`, for a call that does not say how far it is."""
+def waiting(text: str) -> Iterator[None]:
+    """A spinner and `text`, for a call without progress."""
     if not sys.stderr.isatty():
         yield
         return
     done = threading.Event()
-    drawer = threading.Thread(target=_spin, args=(what, done), daemon=True)
+    drawer = threading.Thread(target=_spin, args=(text, done), daemon=True)
     drawer.start()
     try:
         yield
@@ -36,19 +35,19 @@ def waiting(what: str) -> Iterator[None]:
         drawer.join()
 
 
-def _spin(what: str, done: threading.Event) -> None:
-    if done.wait(PATIENCE):
+def _spin(text: str, done: threading.Event) -> None:
+    if done.wait(DELAY):
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(text):
         done.wait()
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar of `total` steps; the block calls what it is given with those it did. No thread draws it: it may fork."""
-    bar = _Bar(what, total)
+def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar of `total` steps, advanced by the function it yields. No thread draws it: the block may fork."""
+    bar = _Bar(text, total)
     try:
         yield bar.on_progress
     finally:
@@ -56,16 +55,16 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 class _Bar:
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, total, 0
-        self._next = time.monotonic() + PATIENCE if sys.stderr.isatty() else float("inf")
+    def __init__(self, text: str, total: int) -> None:
+        self._text, self._total, self._done = text, total, 0
+        self._next = time.monotonic() + DELAY if sys.stderr.isatty() else float("inf")
         self._drawn: tuple[Progress, TaskID] | None = None
 
     def on_progress(self, steps: int) -> None:
         self._done += steps
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + _OFTEN
+        self._next = time.monotonic() + _INTERVAL
         if self._drawn is None:
             self._drawn = self._draw()
         bar, task = self._drawn
@@ -78,7 +77,7 @@ class _Bar:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
         bar.start()
-        return bar, bar.add_task(self._what, total=self._total)
+        return bar, bar.add_task(self._text, total=self._total)
 
     def close(self) -> None:
         if self._drawn is not None:

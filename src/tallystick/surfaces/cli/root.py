@@ -1,4 +1,4 @@
-"""`tallystick` itself: its two help pages, and what it does when nothing is asked."""
+"""`tallystick` itself: its two help pages, and what it does without a command."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from typing import Any
 
 import click
 
-from tallystick.surfaces.cli.call import Call, is_there, on_a_terminal
-from tallystick.surfaces.cli.command import Group, everywhere, write_block, write_sections
-from tallystick.surfaces.cli.exits import BROKEN_PIPE, end_well, leave
-from tallystick.surfaces.cli.map import FIRST_PAGE, GRAPH, LEDGER, PATHS, SECOND_PAGE, STORE
+from tallystick.surfaces.cli.command import (
+    Call,
+    Group,
+    common_options,
+    has_ledger,
+    on_a_terminal,
+    write_block,
+    write_sections,
+)
+from tallystick.surfaces.cli.exits import BROKEN_PIPE, leave, run_to_end
+from tallystick.surfaces.cli.map import FIRST_PAGE, GROUPS, SECOND_PAGE
 
 FIRST_STEPS = """\
 tallystick remember "Ana prefers tea" --about person-ana
@@ -26,8 +33,8 @@ fish   _TALLYSTICK_COMPLETE=fish_source tallystick | source     in ~/.config/fis
 
 WHERE = """\
 the one that --folder names, else $TALLYSTICK_HOME,
-else the nearest .tallystick/ in this folder or above it (`tallystick init --here` makes one),
-else ~/.tallystick, made on first use"""
+else the nearest .tallystick/ in this folder or above it (`tallystick init --here` creates one),
+else ~/.tallystick, created on first use"""
 
 
 class Root(Group):
@@ -36,11 +43,11 @@ class Root(Group):
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
-        """Whatever it was started as (`python -m tallystick`, a link), it is called tallystick."""
+        """Run as `tallystick`, whatever it was started as (`python -m tallystick`, a symlink)."""
         del prog_name
         call = Call()
         extra.update(standalone_mode=False, obj=call, complete_var="_TALLYSTICK_COMPLETE")
-        sys.exit(end_well(lambda: super(Root, self).main(args, "tallystick", **extra), call))
+        sys.exit(run_to_end(lambda: super(Root, self).main(args, "tallystick", **extra), call))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -63,8 +70,7 @@ def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()
-    groups = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
-    write_sections(formatter, [*SECOND_PAGE, *((f"tallystick {name}", entries) for name, entries in groups.items())])
+    write_sections(formatter, [*SECOND_PAGE, *((f"tallystick {name}", entries) for name, entries in GROUPS.items())])
     write_block(formatter, "Which memory", WHERE.splitlines())
     write_block(formatter, "Completion with the Tab key", COMPLETION.splitlines())
     click.echo(formatter.getvalue().strip())
@@ -84,8 +90,9 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    "tallystick", cls=Root, sections=(*FIRST_PAGE, *SECOND_PAGE), invoke_without_command=True, params=[*everywhere()]
-)
+    "tallystick", cls=Root, sections=(*FIRST_PAGE, *SECOND_PAGE), invoke_without_command=True,
+    params=[*common_options()],
+)  # fmt: skip
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )
@@ -99,7 +106,7 @@ def tallystick(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     call = ctx.ensure_object(Call)
-    if call.json or call.folder or (on_a_terminal() and is_there(call.locate())):
+    if call.json or call.folder or (on_a_terminal() and has_ledger(call.locate())):
         from tallystick.surfaces.cli.status import status
 
         with status.make_context("status", [], parent=ctx) as inner:
@@ -109,7 +116,7 @@ def tallystick(ctx: click.Context) -> None:
 
 
 def main() -> None:
-    """The program, as installed."""
+    """Run the program, as installed."""
     gc.set_threshold(10_000)  # most commands end before there is much to collect
     try:
         tallystick.main()

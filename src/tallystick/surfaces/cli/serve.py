@@ -12,12 +12,17 @@ import click
 
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli.belief_options import whose
-from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import SERVE
-from tallystick.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_standard_error, tools
-from tallystick.surfaces.mcp.profiles import PROFILES
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.mcp import (
+    agent_option,
+    as_mcp,
+    log_to_standard_error,
+    options_of,
+    profiles_option,
+    source_of,
+    tools,
+)
+from tallystick.surfaces.cli.options import whose
 
 if TYPE_CHECKING:
     from tallystick.surfaces.serve.app import Holds, ServerNotices
@@ -27,7 +32,7 @@ _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_sta
 
 
 @command(
-    SERVE[1],
+    "serve",
     example="""
 tallystick serve
 tallystick serve --open
@@ -35,47 +40,43 @@ tallystick serve --link""",
     without=["json", "jsonl"],
 )
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any that is free.  [8722]")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any free one.  [8722]")
 @click.option(
     "--allow", multiple=True, metavar="NAME",
-    help="Another name that clients may use for this server, such as a proxy's. Repeat for more.",
+    help="Another host name that clients may use, such as a proxy's. Repeat for more.",
 )  # fmt: skip
-@click.option("--link", is_flag=True, help="Print a link that logs in to the server that runs already, and stop.")
+@click.option("--link", is_flag=True, help="Print a login link for the server that is running, and stop.")
 @click.option("open_page", "--open", is_flag=True, help="Open the page in the browser when it is ready.")
 @click.option(
     "--new-token", is_flag=True,
-    help="Make another token; all sessions end, and a server that runs already takes the old one until it ends.",
+    help="Replace the token; all sessions end, and a running server accepts the old one until it ends.",
 )  # fmt: skip
 @click.option(
     "--rate", type=click.FloatRange(0), metavar="N",
-    help="How many requests a second each client may make, in the long run; 0: any number.  [200]",
+    help="Requests a second that each client may make, on average; 0: no limit.  [200]",
 )  # fmt: skip
-@click.option(
-    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
-    help="Offer another memory's tools over MCP too: reference, chatgpt, claude, pages. Repeat for more.",
-)  # fmt: skip
+@profiles_option
 @click.option(
     "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
     help="As whom programs speak: human, agent, tool, web, import.  [agent]",
 )  # fmt: skip
-@click.option("--agent", metavar="NAME", default="", help="The agent that speaks; it is a source of its own.")
+@agent_option
 @whose
-@pass_call
 def serve(
     call: Call, /, host: str | None, port: int | None, allow: tuple[str, ...], link: bool, open_page: bool,
     new_token: bool, rate: float | None, profiles: tuple[str, ...], trust: str, agent: str, user: str | None,
 ) -> None:  # fmt: skip
-    """Serve the memory as a page, over HTTP and over MCP
+    """Serve the memory as a web page, over HTTP and over MCP
 
-    Serves, on this machine alone unless told otherwise and until Ctrl-C: the page in a browser, for the person whose
-    memory it is; the API under /v1 and MCP at /mcp, for programs that say the token; and runs the rules that are due.
-    Makes the memory if there is none. All that it does is done for one user.
+    Serves, on this machine only by default and until Ctrl-C: the page in a browser, for the person whose memory it is;
+    the API under /v1 and MCP at /mcp, for programs that send the token; and runs the rules that are due. Creates the
+    memory if there is none. It serves one user.
 
     Prints, on standard error, a link that logs the browser in: it works once, for ten minutes. --link prints another
-    one, on standard output, while the server runs. The token is made on the first start and is never printed.
+    one, on standard output, while the server runs. The token is created on the first start and is never printed.
 
-    What a program says has the trust of an agent: what a person stated is changed only with a person's yes, which can
-    be given on the page.
+    Programs have the trust of an agent: changing what a person stated needs a person's approval, which can be given on
+    the page.
     """
     need_the_packages()
     from tallystick.surfaces.server.listen import HOST, PORT, Where, is_listening
@@ -91,18 +92,18 @@ def serve(
     from tallystick.surfaces.serve.access_control import RATE
     from tallystick.surfaces.serve.app import ServerNotices, serve as serve_all
 
-    speak_on_standard_error()
-    chosen, told = tools(profiles), ServerNotices(call.note)
-    who, folder = OWNER if user is None else user, call.free()
+    log_to_standard_error()
+    chosen, notices = tools(profiles), ServerNotices(call.note)
+    who, folder = OWNER if user is None else user, call.usable()
     asyncio.run(serve_all(
-        _holds(call, folder, who, trust, agent, told), chosen, where, notices=told, note=call.note,
+        _workers(call, folder, who, trust, agent, notices), chosen, where, told=notices, note=call.note,
         options=options_of(call, who), rate=RATE if rate is None else rate, renew=new_token,
         ready=_open if open_page else None,
     ))  # fmt: skip
 
 
 def need_the_packages() -> None:
-    """Refused, with the line that installs them, if a package of the server is missing."""
+    """Refuse, with the line that installs them, if a package of the server is missing."""
     if missing := next((name for name in _NEEDED if find_spec(name) is None), ""):
         raise Refused(
             f"the server needs the package {missing.replace('_', '-')}: pip install '.[serve]' in a checkout",
@@ -110,13 +111,13 @@ def need_the_packages() -> None:
         )
 
 
-def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: ServerNotices) -> Holds:
-    """The memory for each part, and the door through which it speaks."""
+def _workers(call: Call, folder: Path, user: str, trust: str, agent: str, notices: ServerNotices) -> Holds:
+    """The memory for each part of the server, each with its own source."""
     from tallystick.memory.memory import Memory
     from tallystick.surfaces.serve.app import Holds
     from tallystick.surfaces.server.worker import MemoryWorker
 
-    opens = partial(Memory, folder, user=user, tell=told)
+    opens = partial(Memory, folder, user=user, tell=notices)
     return Holds(
         page=MemoryWorker(partial(opens, by="page:local", trust="human")),
         api=MemoryWorker(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
@@ -126,7 +127,7 @@ def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: Se
 
 
 def _link(call: Call, where: Where, user: str | None) -> str:
-    """A link to the page of the server that runs there. Whoever has the token can make one."""
+    """A login link for the server that runs there. Whoever has the token can make one."""
     from tallystick.memory.core.token import token_of
     from tallystick.surfaces.serve.login import made_code
     from tallystick.surfaces.server.listen import address
@@ -139,7 +140,7 @@ def _link(call: Call, where: Where, user: str | None) -> str:
 
 
 def _open(link: str) -> None:
-    """Show the page. A browser that runs in the terminal keeps whoever starts it waiting, so the server does not."""
+    """Open the page in a thread: a browser that runs in the terminal blocks whoever starts it."""
     import webbrowser
     from threading import Thread
 

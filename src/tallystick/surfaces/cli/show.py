@@ -10,11 +10,9 @@ import click
 from tallystick.records.clock import stamp
 from tallystick.records.display import plain
 from tallystick.records.fact_view import fact_of
-from tallystick.surfaces.cli.belief_options import on_path, whose
-from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import LOOK
-from tallystick.surfaces.cli.tab import complete
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.completion import complete
+from tallystick.surfaces.cli.options import on_path, whose
 from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
 from tallystick.surfaces.present.terminal import bold, dim, row
 from tallystick.surfaces.present.text import short, shown
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    LOOK[1],
+    "show",
     example="""
 tallystick show
 tallystick show ana-tea --history
@@ -37,27 +35,28 @@ tallystick show --at 2026-05-03""",
 )
 @click.argument("name", required=False, shell_complete=complete)
 @click.option("--history", is_flag=True, help="Every version it had, oldest first.")
-@click.option("--why", is_flag=True, help="The reasons for its standing, down to what it rests on.")
-@click.option("--at", metavar="MOMENT", help="What was held then: an event's number, a date or a time.")
+@click.option("--why", is_flag=True, help="The reasons for its status, down to what it depends on.")
+@click.option("--at", metavar="MOMENT", help="As it was then: an event's number, a date or a time.")
 @on_path
 @whose
-@pass_call
 def show(
     call: Call, name: str | None, history: bool, why: bool, at: str | None, path: str | None, user: str | None
 ) -> None:
-    """Show what is held, or one belief
+    """List current beliefs, or show one
 
     NAME is a belief's key, any of its ids, or the last six characters of one; or an episode's id. Without it, prints
-    every belief that is held, a line each: name, confidence, first words.
+    every current belief, a line each: name, confidence, first words.
     """
     if history + why + (at is not None) > 1:
         raise click.UsageError("choose one of --history, --why and --at")
     if name is None and (history or why):
-        raise click.UsageError("say of which belief: tallystick show NAME " + ("--history" if history else "--why"))
+        raise click.UsageError("name a belief: tallystick show NAME " + ("--history" if history else "--why"))
     moment, path = None if at is None else read_moment(at), path or ""
     with call.memory(user=user, read_only=True) as memory:
         if name is None:
-            _show_all(call, memory.beliefs.query(believed_at=moment, path=path))
+            beliefs = memory.beliefs.query(believed_at=moment, path=path)
+            found = [belief.to_dict() for belief in beliefs]
+            call.answer(found, lambda: table(beliefs) if beliefs else [dim("No beliefs.")])
         elif history:
             versions = memory.history(name, path=path)
             call.answer([version.to_dict() for version in versions], lambda: history_lines(versions))
@@ -73,11 +72,6 @@ def _indented(line: str) -> str:
     return " " * indent + short(line, 400)
 
 
-def _show_all(call: Call, beliefs: list[Belief]) -> None:
-    found = [belief.to_dict() for belief in beliefs]
-    call.answer(found, lambda: table(beliefs) if beliefs else [dim("nothing is held")])
-
-
 def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None, path: str) -> None:
     if moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
         near = memory.related(episode.source, path=path)
@@ -85,7 +79,7 @@ def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None, path
         return
     belief = memory.show(name, believed_at=moment, path=path)
     near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
-    call.answer({**belief.to_dict(), "related": plain(near)}, lambda: _page(memory, belief, near))
+    call.answer({**belief.to_dict(), "related": plain(near)}, lambda: _belief(memory, belief, near))
 
 
 def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
@@ -96,15 +90,15 @@ def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
     for name in ("session", "agent", "user", "trust"):
         yield from row(name, shown(getattr(episode, name)))
     pairs = (f"{shown(key)} {shown(str(value))}" for key, value in episode.metadata.items())
-    yield from row("about it", ", ".join(pairs))
+    yield from row("metadata", ", ".join(pairs))
     yield from row("related", neighbours(near))
 
 
-def _page(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[str]:
-    below = {ref: memory.get(ref) for ref in belief.rests_on}
-    episodes = {name: memory.episodes.find(name) for name in fact_of(belief).episodes[-EPISODES:]}
-    told = {name: found.content for name, found in episodes.items() if found}
-    yield from page(belief, {ref: found.key for ref, found in below.items() if found}, told)
+def _belief(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[str]:
+    names = {ref: found.key for ref in belief.rests_on if (found := memory.get(ref))}
+    sources = fact_of(belief).episodes[-EPISODES:]
+    episodes = {name: episode.content for name in sources if (episode := memory.episodes.find(name))}
+    yield from page(belief, names, episodes)
     yield from row("related", neighbours(near))
     if belief.is_held and (why := memory.withheld(belief.id)):
-        yield from row("withheld", shown(why.why))
+        yield from row("hidden", shown(why.why))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tallystick.surfaces.cli.belief_options import whose
-from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import LOOK
-from tallystick.surfaces.present.names import DOORS
-from tallystick.surfaces.present.places import short_path
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.options import whose
+from tallystick.surfaces.present.names import DOORS, short_path
 from tallystick.surfaces.present.terminal import bad, bold, dim, good, row, warn
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import ago, count, size, when
@@ -18,20 +15,20 @@ from tallystick.surfaces.present.time import ago, count, size, when
 if TYPE_CHECKING:
     from tallystick.records.status import Status
 
+
 @command(
-    LOOK[0],
+    "status",
     example="tallystick status",
-    exits={0: "done, and no trouble was seen", 4: "trouble: what is wrong is printed"},
+    exits={0: "done, and no problem was seen", 4: "there is a problem: it is printed"},
 )
 @whose
-@pass_call
 def status(call: Call, user: str | None) -> int:
-    """Look at a memory as a whole
+    """Show the state of a memory
 
-    Prints where it is, how much it holds and what of it is new this week, what waits for a person's yes, whether the
-    chain of events is whole at its end, how far a witness outside the folder vouches for it, the last write, what it
-    takes up on disk, and what is wrong, if anything. It does not read every event: `tallystick ledger verify` does.
-    `tallystick` alone, on a terminal, does the same.
+    Prints where it is, how much it holds and what is new this week, the pending reviews, whether the chain of events is
+    intact at its end, how far a witness outside the folder confirms it, the last write, its size on disk, and what is
+    wrong, if anything. It does not read every event: `tallystick ledger verify` does. `tallystick` alone, on a
+    terminal, does the same.
     """
     with call.memory(user=user, read_only=True) as memory:
         found = memory.status()
@@ -47,44 +44,38 @@ def _page(found: Status) -> Iterator[str]:
     yield from row("review", list(_reviews(found)))
     yield from row("chain", _chain(found))
     yield from row("witness", _witness(found))
-    yield from row("last write", _last(found))
+    by = found.by and f", {DOORS.get(found.by.partition(':')[0]) or shown(found.by)}"
+    yield from row("last write", f"{ago(found.last)}{by} {dim(f'({when(found.last)})')}")
     yield from row("on disk", size(found.size))
     yield from row("times", warn(shown(found.times)) if found.times else "")
-    yield from row("writing", "" if found.writable else warn("may only be read here"))
+    yield from row("writing", "" if found.writable else warn("read-only here"))
     yield from row("warning", warn(shown(found.warning)) if found.warning else "")
     yield from row("trouble", bad(shown(found.trouble)) if found.trouble else "")
 
 
 def _counts(found: Status) -> Iterator[str]:
-    """How much there is of each, one number under the other. What there is none of is left out, but for beliefs."""
-    counts = [
-        ("beliefs", found.beliefs, _of_beliefs(found)), ("episodes", found.episodes, ""),
-        ("pages", found.pages, ""), ("entities", found.entities or 0, ""), ("paths", found.paths, ""),
-        ("vectors", found.vectors, ""),
-    ]  # fmt: skip
-    room = max(len(f"{number:,}") for _, number, _ in counts)
-    for name, number, more in counts:
-        if number or name == "beliefs":
-            yield from row(name, f"{bold(f'{number:>{room},}')}  {more}".rstrip())
-
-
-def _of_beliefs(found: Status) -> str:
+    """The number of each kind, aligned. Zero is left out, but for beliefs."""
     parts = (
         good(f"{found.learned:,} learned this week") if found.learned else "",
         dim(f"{found.forgotten:,} forgotten") if found.forgotten else "",
     )
-    return dim(", ").join(filter(None, parts))
+    counts = {
+        "beliefs": found.beliefs, "episodes": found.episodes, "pages": found.pages, "entities": found.entities or 0,
+        "paths": found.paths, "vectors": found.vectors,
+    }  # fmt: skip
+    room = max(len(f"{number:,}") for number in counts.values())
+    for name, number in counts.items():
+        more = dim(", ").join(filter(None, parts)) if name == "beliefs" else ""
+        if number or name == "beliefs":
+            yield from row(name, f"{bold(f'{number:>{room},}')}  {more}".rstrip())
 
 
 def _reviews(found: Status) -> Iterator[str]:
-    """What waits, the first few of it, and how it is answered."""
+    """The number of pending reviews, the first few, and the command for them."""
     if not found.waiting:
-        yield dim("nothing waits for a yes")
+        yield dim("none pending")
         return
-    yield warn(f"{found.waiting:,} {'waits' if found.waiting == 1 else 'wait'} for a yes") + dim(
-        ": `tallystick "
-        "review`"
-    )
+    yield warn(f"{found.waiting:,} pending") + dim(": `tallystick review`")
     for each in found.reviews:
         yield f"{bold(shown(each.id[-6:]))}  {short(each.asks, 48)}  {dim(shown(each.trust))}"
     if found.waiting > len(found.reviews):
@@ -93,13 +84,8 @@ def _reviews(found: Status) -> Iterator[str]:
 
 def _chain(found: Status) -> str:
     if found.trouble:
-        return bad("not whole") + dim(f", {count(found.events, 'event')} can be read; `tallystick check` tells more")
-    return f"{good('whole')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
-
-
-def _last(found: Status) -> str:
-    by = found.by and f", {DOORS.get(found.by.partition(':')[0]) or shown(found.by)}"
-    return f"{ago(found.last)}{by} {dim(f'({when(found.last)})')}"
+        return bad("not intact") + dim(f", {count(found.events, 'event')} can be read; run `tallystick check`")
+    return f"{good('intact')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
 
 
 def _witness(found: Status) -> str:

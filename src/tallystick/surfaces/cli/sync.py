@@ -1,16 +1,28 @@
-"""`tallystick sync`."""
+"""`tallystick sync`.
+
+With --watch the system watches the files; every few seconds it is checked whether another program wrote to the ledger,
+or `memory/` was removed and is another folder now. A change is given a moment to be complete: an editor that saves by
+writing a new file and renaming it is one change. A sync under way is finished before the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.surfaces.cli.belief_options import whose
-from tallystick.surfaces.cli.call import Call, pass_call, print_json
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import MOVE
+from tallystick.records.errors import Busy
+from tallystick.records.page import Synced
+from tallystick.surfaces.cli.command import Call, command, print_json
+from tallystick.surfaces.cli.options import whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.page_names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
@@ -18,73 +30,175 @@ from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
-    from tallystick.records.page import Synced
+    from tallystick.memory.memory import Memory
+
+LOOK = 2.0  # seconds between checks of the ledger
+QUIET = 0.2  # seconds without a change: then it is complete
+_LIMIT = 2.0  # seconds that a change may take
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 @command(
-    next(entry for entry in MOVE if entry.name == "sync"),
+    "sync",
     example="tallystick sync",
-    exits={0: "done, and all of it was understood", 1: "refused, or something was not understood: it is printed"},
+    exits={0: "done, and everything was understood", 1: "refused, or something was not understood: it is printed"},
 )
 @click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
 @whose
-@pass_call
 def sync(call: Call, watch: bool, user: str | None) -> int:
-    """Take in what was edited on pages, and bring them up to date
+    """Import edits made on pages, and update the pages
 
-    Prints what was taken in, with file and line, and the pages that were written. What is not understood is told on
-    standard error, every time until it is set right, and stays as it is; so is a page that a merge left half done. What
-    was changed on the page and elsewhere becomes a question (`tallystick review`), and so does a page that was cut
-    short, cannot be read, or lost most of its entries. Pages of all users are looked at; what is printed is about this
-    one's. In a folder that holds pages and no ledger, it makes one.
+    Prints the imported edits, with file and line, and the pages that were written. What is not understood is reported
+    on standard error, every time until it is fixed, and stays as it is; so is a page with an unfinished merge. A change
+    on both sides becomes a review (`tallystick review`), and so does a page that was cut short, cannot be read, or lost
+    most of its entries. The pages of all users are read; the output is about this one's. In a folder with pages and no
+    ledger, it creates one.
 
-    With --watch and --json, prints an object a line.
+    With --watch and --json, prints an object per line.
     """
-    with call.memory(make=has_pages(call.locate()), user=user) as memory:
+    with call.memory(create=has_pages(call.locate()), user=user) as memory:
         if watch:
-            from tallystick.surfaces.cli.watch import watching
-
             for done in watching(memory, call.note):
-                _tell_of_one(call, done)
+                _print_run(call, done)
             return 0
-        with waiting("Looking at the pages …"):
+        with waiting("Reading the pages …"):
             done = memory.pages.sync()
-    call.answer(done.to_dict(), lambda: page(done))
-    tell_problems(call, done)
+    nothing = dim(f"{count(done.seen, 'page')}, nothing new")
+    call.answer(done.to_dict(), lambda: list(sync_lines(done)) or [nothing])
+    print_problems(call, done)
     return 1 if done.problems else 0
 
 
-def _tell_of_one(call: Call, done: Synced) -> None:
-    """One of many runs: nothing, if nothing happened."""
-    tell_problems(call, done)
+def _print_run(call: Call, done: Synced) -> None:
+    """Print one of many runs: nothing, if nothing happened."""
+    print_problems(call, done)
     if call.json:
         print_json(done.to_dict(), indent=None)
         return
-    for line in happened(done):
+    for line in sync_lines(done):
         click.echo(line)
 
 
-def page(done: Synced) -> Iterator[str]:
-    """What a sync did; that it did nothing is said too."""
-    lines = list(happened(done))
-    yield from lines or [dim(f"{count(done.seen, 'page')}, nothing new")]
-
-
-def happened(done: Synced) -> Iterator[str]:
-    """What was taken in, written and asked; nothing, if nothing was."""
-    for told in done.adopted:
-        place, what = str(told).removesuffix(told.what), told.what
-        yield dim(shown(place)) + short(what, max(width() - len(place), 40))
+def sync_lines(done: Synced) -> Iterator[str]:
+    """What was imported, written and asked; nothing, if nothing was."""
+    for edit in done.adopted:
+        place = str(edit).removesuffix(edit.what)
+        yield dim(shown(place)) + short(edit.what, max(width() - len(place), 40))
     for path in done.written:
         yield f"{dim('wrote')} {shown(path)}"
-    of_pages = " ".join(told.what for told in done.problems)  # it is told there what is asked of a page as a whole
+    problems = " ".join(problem.what for problem in done.problems)  # they name reviews about a whole page
     for review in done.reviews:
-        if f"tallystick review {review[-6:]}" in of_pages:
-            continue
-        name = bold(f"tallystick review {shown(review[-6:])}")
-        yield warn("changed on both sides, and asked: ") + name
+        typed = f"tallystick review {review[-6:]}"
+        if typed not in problems:
+            yield warn("changed on both sides, needs review: ") + bold(shown(typed))
 
 
-def tell_problems(call: Call, done: Synced) -> None:
+def print_problems(call: Call, done: Synced) -> None:
     for problem in done.problems:
         call.note(warn(shown(str(problem))))
+
+
+# -- watching ----------------------------------------------------------------------------------------------------------
+
+
+def watching(memory: Memory, note: Callable[[str], None]) -> Iterator[Synced]:
+    """The runs in which something happened, and the first one. A busy memory is tried again."""
+    with _until_signal() as ended:
+        size, done = _run(memory, note)
+        yield done
+        note(f"tallystick: watching {shown(str(memory.pages.folder))} until Ctrl-C")
+        reported = set(done.problems)
+        for is_sure in _changes(memory.pages.folder, ended):
+            if not is_sure and size is not None and size == _ledger_size(memory):
+                continue
+            size, done = _run(memory, note)
+            new = tuple(problem for problem in done.problems if problem not in reported)
+            reported = set(done.problems) if size is not None else reported
+            if done.adopted or done.written or done.reviews or new:
+                yield replace(done, problems=new)
+
+
+def _run(memory: Memory, note: Callable[[str], None]) -> tuple[int | None, Synced]:
+    """The size of the ledger before, None if it is busy, and the result of a sync."""
+    try:
+        return _ledger_size(memory), memory.pages.sync()
+    except Busy as error:
+        note(f"tallystick: {shown(str(error))}")
+        return None, Synced()
+
+
+def _ledger_size(memory: Memory) -> int | None:
+    try:
+        return memory.ledger.size
+    except Busy:
+        return None
+
+
+def _changes(folder: Path, ended: threading.Event) -> Iterator[bool]:
+    """True after a change of a page, False after a while without one."""
+    while not ended.is_set():
+        yield True
+        with _kept_open(folder) as is_same:
+            if not is_same():
+                _wait(ended, folder.is_dir)
+                continue
+            for number, changed in enumerate(_watched(folder, ended)):
+                yield bool(changed) or number == 0  # what happened before anybody watched
+                if not is_same():  # removed, and perhaps created again
+                    break
+
+
+def _watched(folder: Path, ended: threading.Event) -> Iterator[set[Any]]:
+    import watchfiles
+
+    try:
+        yield from watchfiles.watch(
+            folder, watch_filter=_is_page, debounce=int(_LIMIT * 1000), step=int(QUIET * 1000), stop_event=ended,
+            rust_timeout=int(LOOK * 1000), yield_on_timeout=True, raise_interrupt=False,
+        )  # fmt: skip
+    except FileNotFoundError:  # removed between two checks
+        return
+
+
+def _is_page(_: Any, path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.endswith(".md") and not name.startswith(".")
+
+
+@contextmanager
+def _kept_open(folder: Path) -> Iterator[Callable[[], bool]]:
+    """Whether the name still leads to this folder. It is kept open, so that no other can get its number."""
+
+    def is_same() -> bool:
+        try:
+            return os.path.samestat(os.fstat(fd), folder.stat())
+        except OSError:
+            return False
+
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield lambda: False
+        return
+    try:
+        yield is_same
+    finally:
+        os.close(fd)
+
+
+def _wait(ended: threading.Event, is_there: Callable[[], bool]) -> None:
+    until = time.monotonic() + LOOK
+    while not ended.wait(QUIET) and not is_there() and time.monotonic() < until:
+        pass
+
+
+@contextmanager
+def _until_signal() -> Iterator[threading.Event]:
+    """An event that is set when the program is told to end. Nothing is interrupted by it."""
+    ended = threading.Event()
+    before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in _ENDS}
+    try:
+        yield ended
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)

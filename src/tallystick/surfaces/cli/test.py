@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.surfaces.cli.belief_options import whose
-from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import SPECIALIST
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.options import whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bad, bold, dim, good, width
 from tallystick.surfaces.present.text import short
@@ -19,21 +17,20 @@ from tallystick.surfaces.present.time import count
 if TYPE_CHECKING:
     from tallystick.records.evaluation import Verdict, Verdicts
 
-_ROOM = 400
+_WIDTH = 400
 
 
 @command(
-    SPECIALIST[4],
+    "test",
     example="tallystick test questions.yaml",
     exits={0: "done, and every question passed", 1: "a question failed, or refused or not found"},
 )
 @click.argument("file", type=click.Path())
 @whose
-@pass_call
 def test(call: Call, file: str, user: str | None) -> int:
-    """Put questions whose answers are known, to see that recall still finds them
+    """Check that recall still finds known answers
 
-    FILE holds questions as YAML, of which JSON is a part:
+    FILE has questions as YAML or JSON:
 
     \b
       - ask: what does Ana drink?
@@ -44,11 +41,11 @@ def test(call: Call, file: str, user: str | None) -> int:
       - ask: plan the release
         frame: attention           # among what this frame shows
         not: [old-plan]            # must not be found
-        says: [Friday]             # words that a hit must hold
+        says: [Friday]             # words that a hit must have
 
     Other options of `recall` are keys too: user, session, agent, about, tag, kind, what, since, until, without, at,
-    as_of, words, floor, budget, quarantined. Those that count for every question may stand beside a list
-    `questions:`. A belief is looked for in the version that is held now. Nothing is written.
+    as_of, words, floor, budget, quarantined. Those for every question can be given next to a list `questions:`. A
+    belief must be found in its current version. Nothing is written.
 
     Prints a line for each question, what is wrong with those that fail, and how much was found.
     """
@@ -61,23 +58,19 @@ def test(call: Call, file: str, user: str | None) -> int:
 def _page(verdicts: Verdicts) -> Iterator[str]:
     for verdict in verdicts:
         yield _line(verdict)
-        yield from (f"    {short(line, _ROOM)}" for line in verdict.wrong)
+        yield from (f"    {short(line, _WIDTH)}" for line in verdict.wrong)
     yield ""
-    yield _summary(verdicts)
-
-
-def _line(verdict: Verdict) -> str:
-    asked = short(verdict.asked.ask or f"the frame {verdict.asked.options['frame']}", width() - 20)
-    if verdict.passed:
-        places = ", ".join(str(place) for place in verdict.places.values())
-        return f"{good('✓')} {asked}" + dim(f"  at {short(places, 12)}" if places else "")
-    return f"{bad('✗')} {asked}" + dim(f"  line {verdict.asked.line}")
-
-
-def _summary(verdicts: Verdicts) -> str:
     parts = [f"{verdicts.passed:,} of {count(len(verdicts), 'question')} passed"]
     if verdicts.share is not None:
         parts.append(f"{verdicts.found:,} of {verdicts.wanted:,} found ({verdicts.share:.0%})")
     if verdicts.mean_place is not None:
         parts.append(f"mean place {verdicts.mean_place:.1f}")
-    return bold("; ".join(parts))
+    yield bold("; ".join(parts))
+
+
+def _line(verdict: Verdict) -> str:
+    question = short(verdict.asked.ask or f"the frame {verdict.asked.options['frame']}", width() - 20)
+    if verdict.passed:
+        places = ", ".join(str(place) for place in verdict.places.values())
+        return f"{good('✓')} {question}" + dim(f"  at {short(places, 12)}" if places else "")
+    return f"{bad('✗')} {question}" + dim(f"  line {verdict.asked.line}")

@@ -29,7 +29,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tallystick.records.errors import Closed, Refused, TallystickError
 from tallystick.surfaces.mcp.resources import PAGES, frame_names, is_ours, name_in, not_found, page_names
-from tallystick.surfaces.server.change_detector import ChangeDetector
+from tallystick.surfaces.server.changes import ChangeDetector
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection

@@ -17,9 +17,9 @@ from starlette.routing import BaseRoute, Route
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Damaged, Refused, TallystickError
 from tallystick.records.policy import DEFAULT
-from tallystick.surfaces.present.days import day_name, day_of
-from tallystick.surfaces.present.remembered import DONE
+from tallystick.surfaces.present.beliefs import DONE
 from tallystick.surfaces.present.reviews import asks
+from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
 

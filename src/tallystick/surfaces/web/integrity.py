@@ -22,7 +22,7 @@ from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritable, TallystickError
 from tallystick.records.progress import Progress
-from tallystick.surfaces.present.copies import copies_in
+from tallystick.surfaces.present.names import copies_in
 from tallystick.surfaces.web.render import command_for, read_form, redirect, render, with_memory
 from tallystick.surfaces.web.timeline import event_line
 
