@@ -29,11 +29,9 @@ from tallystick.records import (
     named_entity,
     page,
     path,
-    path_merge,
     recall,
     receipt,
     relation,
-    remember_result,
     review,
     rule,
     status,
@@ -204,7 +202,7 @@ Retraction = model(
 
 _ANSWER = {"what": "new", "contradicts": [], "why": [], "near": [], "page": "person-ana.md"}
 Answer = model(
-    "Answer", remember_result.RememberResult, "How a new statement relates to the current beliefs.", _ANSWER,
+    "Answer", belief.RememberResult, "How a new statement relates to the current beliefs.", _ANSWER,
     what="new, known, corrected or revised.", contradicts="Ids of beliefs that it contradicts.",
     why="The reason for each of them.", near="Ids of beliefs that say nearly the same.", page="The file of its page.",
 )  # fmt: skip
@@ -212,7 +210,7 @@ RememberResult = model(
     "RememberResult", None, "A belief after a write.",
     {"belief": BELIEF, "masked": [], "is_shown": True, "answer": _ANSWER},
     belief=(belief.Belief, "The current version."),
-    answer=(remember_result.RememberResult | None, "Of `remember`: how it relates to the current beliefs; else null."),
+    answer=(belief.RememberResult | None, "Of `remember`: how it relates to the current beliefs; else null."),
     masked=_MASKED, is_shown=(bool, "false while it is quarantined: recall serves it after a person's approval."),
 )  # fmt: skip
 Erasure = model(
@@ -492,13 +490,13 @@ Path = model(
 )  # fmt: skip
 Paths = listing("Paths", path.MemoryPath, "One part of the list of paths.", PATH, "Oldest first.")
 Conflict = model(
-    "Conflict", path_merge.Conflict, "A belief that both sides changed.",
+    "Conflict", path.Conflict, "A belief that both sides changed.",
     {"key": "ana-drinks", "base": "", "ours": BELIEF, "theirs": BELIEF, "why": "both changed it"},
     key="The key of the belief.", base="The version that the branch started from.",
     ours="The version on the target path.", theirs="The version on the branch.", why="Why it is a conflict.",
 )  # fmt: skip
 Merged = model(
-    "Merged", path_merge.Merged, "What a merge did, or would do.",
+    "Merged", path.Merged, "What a merge did, or would do.",
     {"done": True, "path": "plan-b", "into": "", "brought": [BELIEF], "conflicts": [], "reviews": []},
     done=(bool, "false: nothing was changed, this is a preview."), path="The branch.",
     into="The target path; empty: the main one.", brought="The merged beliefs, as they are on the target path now.",

@@ -96,7 +96,7 @@ def serve(
     chosen, notices = tools(profiles), ServerNotices(call.note)
     who, folder = OWNER if user is None else user, call.usable()
     asyncio.run(serve_all(
-        _workers(call, folder, who, trust, agent, notices), chosen, where, told=notices, note=call.note,
+        _workers(call, folder, who, trust, agent, notices), chosen, where, notices=notices, note=call.note,
         options=options_of(call, who), rate=RATE if rate is None else rate, renew=new_token,
         ready=_open if open_page else None,
     ))  # fmt: skip
