@@ -330,7 +330,7 @@ def test_a_file_that_was_renamed_is_read_and_arranged(root, few):
 
 
 BAD = [
-    (b"{", "not JSON"), (b"[]", "an object is wanted"), (b"", "not JSON"), (b'{"id":"x"}', "kind is missing"),
+    (b"{", "not JSON"), (b"[]", "must be an object"), (b"", "not JSON"), (b'{"id":"x"}', "kind is missing"),
     (b'{"id":"x","id":"y","kind":"k"}', "is used twice"), (b'{"id":"x","kind":"k","weight":-1}', "weight"),
     (b'{"id":"x","kind":"k","properties":{"a":NaN}}', "not JSON"), (b'{"id":"\\ud800","kind":"k"}', "not JSON"),
     (b"\xff\xfe", "not JSON"), (b'{"id":"x","kind":"k","p":' + b"[" * 5000 + b"]" * 5000 + b"}", "not JSON"),

@@ -121,7 +121,7 @@ def test_what_a_person_stated_changes_only_with_a_persons_yes(api, person):
     assert api.m.show("tea") == held
     assert "marker" not in asked
     refused = api.say(f"reviews/{asked['id']}/approve", status=403)["detail"]
-    assert refused.startswith("a review is answered by a person")
+    assert refused.startswith("only a person whom the policy names")
     assert [each["id"] for each in api.see("reviews")["items"]] == [asked["id"]]
     done = person.say(f"reviews/{asked['id']}/approve", digest=asked["digest"])
     assert (done["status"], api.m.show("tea").status) == ("approved", "tombstone")

@@ -112,8 +112,8 @@ def test_a_dry_run_says_what_would_come_in_and_changes_nothing(tallystick, told,
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"{", "no envelope"),
-        (b"\xff", "no envelope"),
+        (b"{", "not an envelope"),
+        (b"\xff", "not an envelope"),
         (b'{"nodes": []}', "schema_version"),
         (b'{"schema_version": 9}', "upgrade it"),
         (b'{"schema_version": 1, "nodes": [{"id": "a", "kind": "x"}, {"id": "b"}]}', "nodes[1]"),
