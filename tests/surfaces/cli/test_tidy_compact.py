@@ -32,7 +32,7 @@ def test_pages_that_are_to_be_folded_are_shown_with_what_becomes_of_them_and_not
     assert re.match(r"  1  person-ana: flagged: too long\n     2 entries into 1, about \d+ tokens into \d+\n", done.out)
     assert "     - ~~Ana lives in Berlin.~~\n" in done.out
     assert re.search(r"^     \+ Ana lives in Munich\. .*Ana lives in Berlin", done.out, re.MULTILINE)
-    assert "  2  person-bob: flagged: too long\n     nothing on it can be folded" in done.out
+    assert "  2  person-bob: flagged: too long\n     nothing on it can be compacted" in done.out
     assert done.out.endswith("tallystick tidy --compact --apply 1    or    tallystick tidy --compact --apply all\n")
     assert (long.read_bytes(), events(tallystick)) == (before, at)
 

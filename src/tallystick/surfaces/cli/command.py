@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tallystick.surfaces.cli.map import GROUPS, Entry, entry_of
+from tallystick.surfaces.cli.map import GROUPS, Entry, entry_of, suggestion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -315,8 +315,6 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
-            from tallystick.surfaces.cli.exits import suggestion
-
             near = suggestion(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
             ctx.fail(f"there is no command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -31,24 +31,6 @@ _WAYS_OUT = {  # by what the system says; the rest is the disk's fault
     errno.EISDIR: "name a file, or another folder with --folder",
     errno.ENOENT: "check the path",
 }
-_SIMILAR = 0.7  # how alike two words are before one is taken for the other; `frame` is not a mistyped `erase`
-
-OTHER_WORDS = {  # what people who know other programs type first, and what it is called here
-    "add": "tallystick remember", "save": "tallystick remember", "note": "tallystick remember",
-    "search": "tallystick recall", "find": "tallystick recall", "query": "tallystick recall",
-    "ask": "tallystick recall",
-    "get": "tallystick show", "list": "tallystick show", "ls": "tallystick show", "cat": "tallystick show",
-    "delete": "tallystick forget", "remove": "tallystick forget", "rm": "tallystick forget",
-    "edit": "tallystick revise", "update": "tallystick revise", "change": "tallystick revise",
-    "frame": "tallystick recall --frame", "history": "tallystick show NAME --history", "timeline": "tallystick log",
-    "server": "tallystick serve", "web": "tallystick serve", "install": "tallystick connect",
-    "setup": "tallystick connect",
-    "verify": "tallystick ledger verify", "checkpoint": "tallystick ledger checkpoint",
-    "prove": "tallystick ledger prove",
-    "page": "tallystick pages", "doctor": "tallystick check", "help": "tallystick --help",
-    "version": "tallystick --version",
-    "completion": "tallystick --help-all",
-}  # fmt: skip
 
 
 def run_to_end(run: Callable[[], Any], call: Call) -> int:
@@ -135,16 +117,6 @@ def _of_system(error: OSError) -> tuple[str, int]:
 
 
 # -- wrong usage -------------------------------------------------------------------------------------------------------
-
-
-def suggestion(name: str, commands: Sequence[str], *, inside: bool = False) -> str:
-    """The command that was probably meant, as the end of a line; `inside` a command's own commands."""
-    from difflib import get_close_matches
-
-    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
-        return f"; did you mean {near[0]!r}?"
-    other = "" if inside else OTHER_WORDS.get(name.lower(), "")
-    return f"; did you mean `{other}`?" if other else ""
 
 
 def _wrong_usage(error: click.UsageError) -> str:

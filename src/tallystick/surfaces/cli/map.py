@@ -1,10 +1,11 @@
-"""Every command and the line that introduces it. The help pages are made from this table alone.
+"""Every command, the line that introduces it, and other words for it. The help pages are made from this table alone.
 
 The names are frozen in the design: a new verb is added there first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -102,9 +103,38 @@ FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOV
 SECOND_PAGE = (("Specialist", SPECIALIST),)
 GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 
+_SIMILAR = 0.7  # how alike two words are before one is taken for the other; `frame` is not a mistyped `erase`
+
+OTHER_WORDS = {  # what people who know other programs type first, and what it is called here
+    "add": "tallystick remember", "save": "tallystick remember", "note": "tallystick remember",
+    "search": "tallystick recall", "find": "tallystick recall", "query": "tallystick recall",
+    "ask": "tallystick recall",
+    "get": "tallystick show", "list": "tallystick show", "ls": "tallystick show", "cat": "tallystick show",
+    "delete": "tallystick forget", "remove": "tallystick forget", "rm": "tallystick forget",
+    "edit": "tallystick revise", "update": "tallystick revise", "change": "tallystick revise",
+    "frame": "tallystick recall --frame", "history": "tallystick show NAME --history", "timeline": "tallystick log",
+    "server": "tallystick serve", "web": "tallystick serve", "install": "tallystick connect",
+    "setup": "tallystick connect",
+    "verify": "tallystick ledger verify", "checkpoint": "tallystick ledger checkpoint",
+    "prove": "tallystick ledger prove",
+    "page": "tallystick pages", "doctor": "tallystick check", "help": "tallystick --help",
+    "version": "tallystick --version",
+    "completion": "tallystick --help-all",
+}  # fmt: skip
+
 
 def entry_of(typed: str) -> Entry:
     """The entry of a command as it is typed: `remember`, `ledger verify`."""
     group, _, name = typed.rpartition(" ")
     entries = GROUPS[group] if group else [entry for _, page in (*FIRST_PAGE, *SECOND_PAGE) for entry in page]
     return next(entry for entry in entries if entry.name == name)
+
+
+def suggestion(name: str, commands: Sequence[str], *, inside: bool = False) -> str:
+    """The command that was probably meant, as the end of a line; `inside` a command's own commands."""
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
+        return f"; did you mean {near[0]!r}?"
+    other = "" if inside else OTHER_WORDS.get(name.lower(), "")
+    return f"; did you mean `{other}`?" if other else ""

@@ -25,7 +25,7 @@ LINES_LIMIT = 1 << 24  # bytes of all lines together
 _LISTS = ("tags", "evidence", "rests_on")
 
 
-class FilePath(click.ParamType):  # type: ignore[type-arg]  # generic to mypy, not at run time
+class FilePath(click.types.StringParamType):
     """A path, completed by the shell. Click's own looks up a translation as it is made, which loads `locale`."""
 
     name = "path"
