@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from tallystick.records.errors import NotApproved
+from tallystick.records.errors import NotApproved, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_REFUSE
 from tallystick.records.policy import BELIEF
@@ -21,7 +21,7 @@ from tallystick.state.state import State
 MOST = 500  # refusals of one source that are recorded within an hour
 _VERSIONS = 50  # that one of them names
 
-REASONS = {
+REASONS: dict[Why, str] = {
     "refused": "the policy does not let {label} happen",
     "stale": "{label} is not what was approved any more: it has changed since; ask again",
     "other": "this is the approval of another action than {label}; look at it again",
@@ -35,7 +35,7 @@ REASONS = {
 }
 
 
-def refuse(known: State, action: Action, why: str, review: str = "", message: str = "") -> NoReturn:
+def refuse(known: State, action: Action, why: Why, review: str = "", message: str = "") -> NoReturn:
     """Refuse an action, and say what is to be recorded of it."""
     versions = [name for name in action.target[:_VERSIONS] if known.owner(name) == action.user]
     body: dict[str, object] = {"user": action.user, "kind": action.kind, "target": versions, "review": review}

@@ -21,7 +21,7 @@ from tallystick.decide.refusals import refuse
 from tallystick.decide.review_request import ask, question
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
-from tallystick.records.errors import Moved, Refused
+from tallystick.records.errors import Moved, Refused, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ANSWER, REVIEW_GRANT
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
@@ -122,8 +122,8 @@ def apply(
     return _allowed(known, policy, review, draw, marker=approval.marker, several=several)
 
 
-def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> str:
-    """Why a yes does not count for an action, in a word; nothing if it does. Only the ledger's own record counts."""
+def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> Why | None:
+    """Why a yes does not count for an action, in a word; None if it does. Only the ledger's own record counts."""
     if not approval.covers(action) or review.digest != action.digest:
         return "other"
     if not approval.marker or approval.marker != review.marker:
@@ -136,7 +136,7 @@ def why_not(policy: Policy, review: Review, action: Action, approval: Approval, 
         return "closed"
     if not policy.names(review.granted_by):
         return "stranger"
-    return "expired" if not review.is_unfinished and review.has_ended(now) else ""
+    return "expired" if not review.is_unfinished and review.has_ended(now) else None
 
 
 def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:

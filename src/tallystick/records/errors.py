@@ -57,6 +57,21 @@ Code = Literal[
     "value",  # any other value that is not of the type, range or list that is taken
 ]
 
+Why = Literal[
+    "approver",  # who answers is none whom the policy names
+    "closed",  # the review of it is closed
+    "early",  # the yes is of a moment that is still to come
+    "expired",  # the yes has ended
+    "forged",  # there is no such yes on record
+    "name",  # it is asked for in somebody else's name, or with more trust than the program has
+    "none",  # nobody has said yes
+    "other",  # the yes is to another action
+    "refused",  # the policy says no
+    "stale",  # what was approved has changed since
+    "stranger",  # the yes is of one who may not give it
+    "used",  # the yes was used already
+]
+
 
 class TallystickError(Exception):
     """Something tallystick has to tell its caller."""
@@ -91,13 +106,16 @@ class KeyReused(Refused):
 
 
 class NeedsApproval(Refused):
-    """A person must say yes first. Nothing was changed; the question waits as `review`."""
+    """A person must say yes first. Nothing was changed; the question waits as `review`.
+
+    `why` is a word for programs: that there is no yes, or what is wrong with the one that was given.
+    """
 
     code = "permission"
 
-    def __init__(self, message: str, review: str = "") -> None:
+    def __init__(self, message: str, review: str = "", why: Why = "none") -> None:
         super().__init__(message)
-        self.review = review
+        self.review, self.why = review, why
 
 
 class NotApproved(Refused):
@@ -108,7 +126,7 @@ class NotApproved(Refused):
 
     code = "permission"
 
-    def __init__(self, message: str, why: str = "", attempt: dict[str, object] | None = None) -> None:
+    def __init__(self, message: str, why: Why = "refused", attempt: dict[str, object] | None = None) -> None:
         super().__init__(message)
         self.why, self.attempt = why, attempt or {}
 

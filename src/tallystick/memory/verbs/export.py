@@ -111,10 +111,8 @@ class ExportVerbs(GraphVerbs):
         outlet = self._folder.outlet
         reader = None if outlet is None or outlet.reader.is_person else outlet.reader
         if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
-            trust = self._gate.trust
-            raise NotApproved(
-                f"a person leaves with what is pending (`tallystick export`), and this program has the trust of {trust}"
-            )
+            who = f"this program has the trust of {self._gate.trust}"
+            raise NotApproved(f"a person leaves with what is pending (`tallystick export`), and {who}", "refused")
 
     def _whose(self, user: str | None) -> str:
         """Whose memory is meant. Refused, if that is nobody."""

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from unicodedata import category, normalize
 
-from tallystick.records.errors import Refused
+from tallystick.records.errors import Refused, Why
 from tallystick.records.fields import moment, names
 from tallystick.records.graph.events import copied, digest_of, shown
 
@@ -127,6 +127,17 @@ class LifecycleApproval:
         return cls(**told)
 
 
+class WhyNot(str):
+    """Why an action may not be applied, in words, and as `why` in one for programs. Empty, if it may."""
+
+    why: Why
+
+    def __new__(cls, words: str = "", why: Why = "none") -> WhyNot:
+        made = super().__new__(cls, words)
+        made.why = why
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class PhasePolicy:
     """Which actions need a yes, and whose. Without reviewers, anybody's but the asker's own."""
@@ -143,23 +154,25 @@ class PhasePolicy:
     def needs_review(self, action: LifecycleAction) -> bool:
         return action.kind in self.review
 
-    def why_not(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> str:
+    def why_not(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> WhyNot:
         """Why an action may not be applied now; nothing, if it may. That a yes was used before is not known here."""
         if not self.needs_review(action):
-            return ""
+            return WhyNot()
         if approval is None:
-            return "it needs a person's yes, and there is none"
+            return WhyNot("it needs a person's yes, and there is none", "none")
         if not approval.covers(action):
-            return "the approval is for another action, or for this one as it was before; ask again"
+            return WhyNot("the approval is for another action, or for this one as it was before; ask again", "other")
         if self.reviewers and approval.by not in self.reviewers:
-            return f"{approval.by!r} may not approve; the policy names {', '.join(map(shown, sorted(self.reviewers)))}"
+            named = ", ".join(map(shown, sorted(self.reviewers)))
+            return WhyNot(f"{approval.by!r} may not approve; the policy names {named}", "stranger")
         if not self.reviewers and _plain(approval.by) == _plain(action.by):
-            return f"{approval.by!r} asks for it, and nobody approves what they ask for; ask somebody else"
+            said = f"{approval.by!r} asks for it, and nobody approves what they ask for; ask somebody else"
+            return WhyNot(said, "stranger")
         if approval.at > now:
-            return f"the approval is of {approval.at}, and it is {now}; look at the clock"
+            return WhyNot(f"the approval is of {approval.at}, and it is {now}; look at the clock", "early")
         if approval.expires <= now:
-            return f"the approval expired at {approval.expires}; ask again"
-        return ""
+            return WhyNot(f"the approval expired at {approval.expires}; ask again", "expired")
+        return WhyNot()
 
 
 def _plain(name: str) -> str:

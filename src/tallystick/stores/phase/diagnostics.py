@@ -75,7 +75,7 @@ def must_pass(judge: Gate, event: MemoryEvent) -> None:
     """NeedsApproval, if the gate does not let an event pass."""
     why = judge.why_not(event)
     if why:
-        raise NeedsApproval(why)
+        raise NeedsApproval(str(why), why=why.why)
 
 
 def held_in(store: MemoryGraphStore) -> Held:

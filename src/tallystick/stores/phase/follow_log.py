@@ -300,7 +300,7 @@ class Follows:
         for what, name, line, record in _untold(envelope, judge.fold):
             why = judge.why_not_put(what, name, record)
             if why:
-                raise NeedsApproval(f"{why}; {_IMPORTED}")
+                raise NeedsApproval(f"{why}; {_IMPORTED}", why=why.why)
             is_of_branch = judge.fold.told(what, name) and judge.fold.seen(what, name) is None
             (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
             replaced += here[what].get(name, line) != line
@@ -328,7 +328,7 @@ class Follows:
             must_fit(name, line)
             why = judge.why_not(MemoryEvent.judged(orjson.loads(line)))
             if why:
-                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}")
+                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}", why=why.why)
         return judge
 
     def _audit_imported(self, events: Iterable[MemoryEvent]) -> None:

@@ -21,7 +21,7 @@ from tallystick.decide.gate import gate
 from tallystick.records.errors import Refused
 from tallystick.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
 from tallystick.records.graph.fields import RecordFields, as_moment
-from tallystick.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy, WhyNot
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from tallystick.records.review import Action
@@ -42,19 +42,20 @@ class Gate:
     def __init__(self, policy: PhasePolicy, held: Held | None = None, paths: Iterable[MemoryPath] = ()) -> None:
         self._policy, self.held, self.fold = policy, held, Fold(paths)
 
-    def why_not(self, event: MemoryEvent) -> str:
+    def why_not(self, event: MemoryEvent) -> WhyNot:
         """Why an event is not to be carried out; nothing, if it may be. What it does then counts for the next."""
         why = self._why_not(event)
         if why:
-            self.fold.refuse(event, why)
+            self.fold.refuse(event, str(why))
         else:
             self.fold.take(event)
         return why
 
-    def _why_not(self, event: MemoryEvent) -> str:
+    def _why_not(self, event: MemoryEvent) -> WhyNot:
         action = None
         if event.kind == COMPACT and _asks(self._policy, Effect("compact", "path", ""), event.path_id):
-            return f"path {shown(event.path_id)} is compacted by an action, under the gate: that needs an approval"
+            said = f"path {shown(event.path_id)} is compacted by an action, under the gate: that needs an approval"
+            return WhyNot(said, "none")
         if event.kind == MERGE:
             return self._why_not_merged(event)
         if event.kind == APPLIED:
@@ -65,31 +66,32 @@ class Gate:
             why = self.why_not_put(what, name, record, event.path_id, action)
             if why:
                 return why
-        return ""
+        return WhyNot()
 
     def why_not_put(
         self, what: str, name: str, record: RecordFields, path: str = "", action: LifecycleAction | None = None
-    ) -> str:  # fmt: skip
+    ) -> WhyNot:  # fmt: skip
         """Why a record is not to be put on a path; nothing, if it may be. It is not carried out."""
         before = self._before(path, what, name, record, is_applied=action is not None)
         effect = needs_approval(self._policy, name, before, record, action)
         if effect is None:
-            return ""
+            return WhyNot()
         said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
-        return f"{said}: to {effect.kind} it needs an approval"
+        return WhyNot(f"{said}: to {effect.kind} it needs an approval", "none")
 
-    def _why_not_merged(self, event: MemoryEvent) -> str:
+    def _why_not_merged(self, event: MemoryEvent) -> WhyNot:
         """Whatever was approved on the branch comes along; what was only put there does not undo an approval here."""
         into = event.payload.get("into")
         if not isinstance(into, str):
-            return ""  # it makes no sense, and is passed over
+            return WhyNot()  # it makes no sense, and is passed over
         for what, name, line, after, approved in self.fold.brought(event.path_id, into):
             before = self._held(what, name) if line is None else orjson.loads(line)
             for effect in effects(before, orjson.loads(after)):
                 if effect.kind not in approved and _asks(self._policy, effect, name):
                     said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
-                    return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
-        return ""
+                    asked = f"to {effect.kind} it needs an approval; apply that on the path first"
+                    return WhyNot(f"{said} {shown(name)}: {asked}", "none")
+        return WhyNot()
 
     def _held(self, what: str, name: str) -> RecordFields | None:
         return None if self.held is None else self.held(what, name)
@@ -128,7 +130,7 @@ def _asks(policy: PhasePolicy, effect: Effect, name: str) -> bool:
     return gate(replace(DEFAULT, rules=own), asked, [Subject(trust="human")]).kind != ALLOW
 
 
-def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, str]:
+def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, WhyNot]:
     """The action that an event says was applied; None and the reason, if it lacks the approval that it needs."""
     told, given = event.payload.get("action"), event.payload.get("approval")
     try:
@@ -136,24 +138,24 @@ def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction 
         approval = None if given is None else LifecycleApproval.from_dict(given)
         why = _why_not_approved(event, action, approval, policy)
     except (Refused, TypeError) as error:
-        return None, f"an applied action says which one, and on whose yes ({str(error)[:100]})"
-    return (None, why) if why else (action, "")
+        return None, WhyNot(f"an applied action says which one, and on whose yes ({str(error)[:100]})", "forged")
+    return (None, why) if why else (action, why)
 
 
 def _why_not_approved(
     event: MemoryEvent, action: LifecycleAction, approval: LifecycleApproval | None, policy: PhasePolicy
-) -> str:
+) -> WhyNot:
     if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
-        return "it does not bear the name of its yes"
+        return WhyNot("it does not bear the name of its yes", "forged")
     about = concerned(action)
     for what, name, _ in puts_of(event):
         if name not in about and not (what == "edge" and action.kind in _LEADS):
-            return f"it changes {what} {shown(name)}, and its action is about something else"
+            return WhyNot(f"it changes {what} {shown(name)}, and its action is about something else", "other")
     moved = path_event_in(event)
     if moved is not None and (action.kind, moved.kind) != ("compact", COMPACT):
-        return f"it changes path {shown(moved.path_id)}, and its action does not"
+        return WhyNot(f"it changes path {shown(moved.path_id)}, and its action does not", "other")
     if moved is not None and moved.path_id not in about:
-        return f"it changes path {shown(moved.path_id)}, and its action is about something else"
+        return WhyNot(f"it changes path {shown(moved.path_id)}, and its action is about something else", "other")
     return policy.why_not(action, approval, event.at)
 
 

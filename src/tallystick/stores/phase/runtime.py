@@ -23,7 +23,7 @@ from tallystick.records.errors import Damaged, Moved, NeedsApproval, NotWritable
 from tallystick.records.fields import names
 from tallystick.records.graph.envelope import GraphEnvelope, Records
 from tallystick.records.graph.events import APPLIED, DENIED, MemoryEvent
-from tallystick.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy, WhyNot
 from tallystick.stores.phase.actions import Effects, concerned, digest_now, effects_of
 from tallystick.stores.phase.activation import LIMIT, ActivationPlan, plan_activation
 from tallystick.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
@@ -188,9 +188,9 @@ class PhaseMemoryRuntime(Follows):
     def _must_pass(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> None:
         why = self.policy.why_not(action, approval, now)
         if not why and approval is not None and _name_of(approval) in self.log:
-            why = "the approval was used already; a yes counts once"
+            why = WhyNot("the approval was used already; a yes counts once", "used")
         if why:
-            raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest)
+            raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest, why.why)
 
     def _log_denied(self, action: LifecycleAction, now: str, why: str) -> None:
         """That it was tried, as often as it was: each attempt has a number."""
