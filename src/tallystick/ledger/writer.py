@@ -279,7 +279,9 @@ class LedgerWriter(LedgerReader):
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
         if not self._gate.is_mine():
-            raise Closed(f"{self.folder.root} was opened before a fork; what was begun there is written there")
+            raise Closed(
+                f"{self.folder.root} was opened before a fork; what was begun there is written there", "forked"
+            )
         seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
         batch, lines, slices, events = seq + 1, [], [], []
         for group in groups:

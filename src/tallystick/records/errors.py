@@ -36,6 +36,7 @@ Code = Literal[
     "exists",  # the name, key or file is taken
     "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
+    "forked",  # the process forked since it was opened
     "incomplete",  # some of what was asked for could not be done; the rest was
     "json",  # not JSON, or a value that JSON cannot hold
     "mismatch",  # it belongs to another user, ledger, store or version

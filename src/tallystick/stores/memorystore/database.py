@@ -177,7 +177,7 @@ class SQLiteFile:
         if not self._end.alive:
             raise self._closed()
         if os.getpid() != self._pid:
-            raise Closed(f"{self.path}: this store was opened before the process forked; open it anew")
+            raise Closed(f"{self.path}: this store was opened before the process forked; open it anew", "forked")
 
     def _closed(self) -> Closed:
         return Closed(f"{self.path}: this store was closed; open it anew")
