@@ -194,7 +194,7 @@ def test_who_waits_too_long_is_told_that_it_is_busy(root):
     store = opened(root, timeout=0.05)
     store.save_node(node("ana"))
     other = opened(root)
-    with other._reading(), pytest.raises(Busy):
+    with other._reading(), pytest.raises(Busy, match=f"{root} .*process"):
         store.save_node(node("bob"))
 
     assert names(store) == ["ana"]
@@ -273,7 +273,7 @@ def test_a_single_save_that_the_disk_refuses_leaves_what_was(root):
     before = files(root)
     store = opened(root, disk=Failing(0))
 
-    with pytest.raises(NotWritten):
+    with pytest.raises(NotWritten, match="No space left"):
         store.save_node(node("ana", label="new"))
 
     assert {path: data for path, data in files(root).items() if not path.endswith(".new")} == before
@@ -431,7 +431,7 @@ def test_nothing_is_read_or_written_through_a_link(root, tmp_path):
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
 
-    with refuses("place"):
+    with refuses("place", f"{tmp_path / 'file'} is no folder"):
         opened(tmp_path / "file").save_node(node("ana"))
     with pytest.raises(NotFound):
         opened(tmp_path / "file").load_node("ana")

@@ -178,7 +178,7 @@ def test_branches_of_branches_have_an_end(talk):
     for number in range(1, DEEPEST):
         paths[f"p{number}"] = MemoryPath(path_id=f"p{number}", parent_id=f"p{number - 1}", created_at=NINE)
 
-    with refuses("size"):
+    with refuses("size", f"'p{DEEPEST - 1}'", str(DEEPEST)):
         branch(paths, "one-more", f"p{DEEPEST - 1}", at=NINE)
     assert branch(paths, "one-more", f"p{DEEPEST - 2}", at=NINE)
 

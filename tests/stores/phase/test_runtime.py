@@ -29,7 +29,7 @@ from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -118,7 +118,7 @@ def test_with_a_yes_for_exactly_that_action_it_is_applied_once(runtime, kind):
     after = state(runtime)
     assert after != before
     assert done.event.payload["approval"] == yes.to_dict()
-    with pytest.raises(NeedsApproval):
+    with needs_approval("used", action.label):
         runtime.apply(action, yes)
     assert state(runtime) == after
     assert outcomes(runtime) == [(action.label, "granted"), (action.label, "denied")]
@@ -139,25 +139,25 @@ def test_what_needs_no_yes_is_applied_and_audited(runtime, kind):
 
 
 def wrong_yes(runtime, clock, action):
-    """Every yes that is none, by what is wrong with it."""
+    """Every yes that is none, by what is wrong with it, and the word for that."""
     yes = runtime.approve(action, by="ana")
     other = runtime.approve(asked(runtime, "retract"), by="ana")
-    yield "none", None
-    yield "for another action", other
-    yield "for the same by another", runtime.approve(replace(action, by="web"), by="ana")
-    yield "for another reason", runtime.approve(replace(action, reason="because"), by="ana")
-    yield "for more of them", runtime.approve(replace(action, subject_ids=("n", "o")), by="ana")
-    yield "by the asker", runtime.approve(action, by="bot")
-    yield "from the future", LifecycleApproval.of(action, "ana", clock.now + timedelta(seconds=1))
-    yield "expired", LifecycleApproval.of(action, "ana", clock.now - timedelta(days=1))
-    yield "shortened", replace(yes, action_digest=yes.action_digest[:-1])
-    yield "upper case", replace(yes, action_digest=yes.action_digest.upper())
+    yield "none", "none", None
+    yield "for another action", "other", other
+    yield "for the same by another", "other", runtime.approve(replace(action, by="web"), by="ana")
+    yield "for another reason", "other", runtime.approve(replace(action, reason="because"), by="ana")
+    yield "for more of them", "other", runtime.approve(replace(action, subject_ids=("n", "o")), by="ana")
+    yield "by the asker", "stranger", runtime.approve(action, by="bot")
+    yield "from the future", "early", LifecycleApproval.of(action, "ana", clock.now + timedelta(seconds=1))
+    yield "expired", "expired", LifecycleApproval.of(action, "ana", clock.now - timedelta(days=1))
+    yield "shortened", "other", replace(yes, action_digest=yes.action_digest[:-1])
+    yield "upper case", "other", replace(yes, action_digest=yes.action_digest.upper())
 
 
 def test_a_yes_that_does_not_count_is_refused_whatever_is_wrong_with_it(runtime, clock):
     action, before = asked(runtime, "archive"), state(runtime)
-    for wrong, yes in wrong_yes(runtime, clock, action):
-        with pytest.raises(NeedsApproval):
+    for wrong, why, yes in wrong_yes(runtime, clock, action):
+        with needs_approval(why, action.label):
             runtime.apply(action, yes)
         assert state(runtime) == before, wrong
     assert {outcome for _, outcome in outcomes(runtime)} == {"denied"}
@@ -168,7 +168,7 @@ def test_a_yes_ends_at_its_moment_and_not_before(runtime, clock):
     action = asked(runtime, "archive")
     yes = runtime.approve(action, by="ana")
     clock.pass_by(days=1)
-    with pytest.raises(NeedsApproval, match="expired"):
+    with needs_approval("expired", yes.expires):
         runtime.apply(action, yes)
     clock.pass_by(microseconds=-1)
 
@@ -181,7 +181,7 @@ def test_the_policy_says_what_needs_a_yes_and_whose(clock):
 
     runtime.apply(asked(runtime, "archive"))
     action = runtime.propose("reinforce", ["o"], by="ana")
-    with pytest.raises(NeedsApproval, match="'bob'.*ana"):
+    with needs_approval("stranger", "'bob'", "ana"):
         runtime.apply(action, runtime.approve(action, by="bob"))
     assert runtime.apply(action, runtime.approve(action, by="ana")), "who is named may approve what they ask for"
 
@@ -214,7 +214,7 @@ def test_an_action_that_was_changed_after_the_yes_is_another_action(runtime):
     yes = runtime.approve(action, by="ana")
     action.changes["with"] = "o"
 
-    with pytest.raises(NeedsApproval, match="supersede"):
+    with needs_approval("other", "supersede"):
         runtime.apply(action, yes)
 
 
@@ -227,7 +227,7 @@ def test_a_yes_is_used_once_also_by_another_runtime_on_the_same_folder(tmp_path,
     node = store.load_node("n")
     store.save_node(replace(node, properties={}))
 
-    with pytest.raises(NeedsApproval, match="promote"):
+    with needs_approval("used", "promote"):
         other.apply(action, LifecycleApproval.from_dict(yes.to_dict()))
 
     assert store.load_node("n").properties == {}
@@ -297,7 +297,7 @@ def test_merging_keeps_both_and_can_be_taken_back(runtime):
 
 def test_promotion_leads_upwards_step_by_step(runtime):
     did(runtime, "promote", ["n"], phase="stable")
-    with refuses("state"):
+    with refuses("state", "'n'", "stable"):
         did(runtime, "promote", ["n"], phase="stable")
     did(runtime, "promote", ["n"], phase="lasting")
 
@@ -308,7 +308,7 @@ def test_compacting_closes_the_path_and_nothing_more_happens_on_it(runtime):
     did(runtime, "compact", ["main"], summary_ids=["n"])
 
     assert runtime.store.load_path("main").state == "closed"
-    with refuses("state"):
+    with refuses("state", "'main'", "closed"):
         runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot", path_id="main"))
 
 
@@ -411,7 +411,7 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     runtime = on_disks(tmp_path, clock, store=disk)
     action = asked(runtime, "archive")
     disk.armed = True
-    with pytest.raises(Unfinished):
+    with pytest.raises(Unfinished, match="recorded.*No space left"):
         runtime.apply(action, runtime.approve(action, by="ana"))
     assert outcomes(runtime) == [("archive n", "granted")], "what is on record is not called failed"
     assert runtime.store.load_node("n").properties == {}

@@ -274,7 +274,7 @@ def test_a_copy_without_locks_is_as_good(root, tmp_path):
     other = shutil.copytree(root, tmp_path / "copy", ignore=shutil.ignore_patterns("*lock", "*.turn"))
 
     assert opened(other).diagnostics() == []
-    with refuses("exists"):
+    with refuses("exists", "'e1'"):
         opened(other).record([MemoryEvent(id="e1", kind="custom", at=NINE)])
 
 

@@ -24,7 +24,7 @@ from tallystick.stores.phase.graph.diagnostics import diagnose
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -59,7 +59,7 @@ def test_a_link_in_the_folder_leads_nobody_to_write_elsewhere(root, tmp_path, na
     os.symlink(tmp_path / "mine", root / name)
     runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
 
-    with pytest.raises((Refused, Damaged)):
+    with pytest.raises((Refused, Damaged), match=r"\blink\b|no file"):
         runtime.record([put(MemoryNode(id="n", kind="fact"))])
 
     assert (tmp_path / "mine").read_text() == "dear Bob\n"
@@ -70,7 +70,7 @@ def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, roo
     os.symlink(tmp_path / "mine", root / "audit.jsonl")
     before = runtime.store.export_envelope()
 
-    with refuses("place"):
+    with refuses("place", "audit.jsonl", "link"):
         runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot"))
 
     assert (tmp_path / "mine").read_text() == "dear Bob\n"
@@ -203,11 +203,11 @@ def test_an_event_that_no_line_can_hold_is_refused_by_every_door(root, runtime):
     long = MemoryEvent(id="long", kind=CUSTOM, at=NINE, payload={"x": "y" * (1 << 24)})
     before = runtime.export()
     for store in (runtime.store, InMemoryMemoryGraphStore()):
-        with refuses("size"):
+        with refuses("size", "event long", str(1 << 24)):
             store.import_envelope(GraphEnvelope(nodes=[MemoryNode(id="z", kind="k")], events=[long]))
     whole = lambda some: runtime.import_envelope(GraphEnvelope(events=some))  # noqa: E731
     for take in [runtime.record, InMemoryMemoryEventLog().extend, whole]:
-        with refuses("size"):
+        with refuses("size", "event long", str(1 << 24)):
             take([long])
 
     assert runtime.export() == before
@@ -250,9 +250,9 @@ def test_no_door_but_the_gate_settles_archives_supersedes_or_merges(runtime):
         changed = MemoryNode(id="n", kind="fact", properties=properties)
         fresh = MemoryNode(id="fresh", kind="fact", properties=properties)
         for record in (changed, fresh):
-            with pytest.raises(NeedsApproval):
+            with needs_approval("none", *properties, f"node {record.id}"):
                 runtime.record([put(record)])
-        with pytest.raises(NeedsApproval):
+        with needs_approval("none", *properties, "node n"):
             runtime.import_envelope(GraphEnvelope(nodes=[changed]))
     twice = [put(MemoryNode(id="z", kind="fact")), put(MemoryNode(id="z", kind="fact", merged={"into": "n"}))]
     with pytest.raises(NeedsApproval, match="node z"):
@@ -266,9 +266,9 @@ def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
     old = runtime.export()
     runtime.apply(action, runtime.approve(action, by="ana"))
 
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.record([put(MemoryNode(id="n", kind="fact", label="back"))])
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.import_envelope(old)
 
     assert runtime.store.load_node("n").properties["status"] == "archived"
