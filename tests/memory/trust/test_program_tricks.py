@@ -6,9 +6,8 @@ import pytest
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
 from tallystick.records.delta import read_delta
-from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 
 @pytest.fixture
@@ -184,5 +183,5 @@ def test_a_question_whose_answer_is_known_is_put_about_pending_words_by_a_person
 def test_the_export_of_another_user_has_words_that_are_pending_too(opened):
     opened("tool", "tool", user="bob").remember("Bob's secret")
 
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "tallystick export", "agent"):
         list(opened("agent", "agent").export_lines(user="bob"))

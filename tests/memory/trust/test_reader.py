@@ -12,9 +12,10 @@ from tallystick.memory.trust.field_kinds import MADE, OPEN, emptied
 from tallystick.memory.trust.reader import _ACTS
 from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.belief import Belief
-from tallystick.records.errors import NotApproved, NotFound
+from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
 from tallystick.records.schema import WRITER_TRUST
+from tests.refusals import not_approved
 
 HANDLES = {kind.__name__ for kind in aio.NOUNS.values()} | {"Memory", "PathView"}
 NO_RECORDS = {  # of what calls return
@@ -162,9 +163,9 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
     assert list(agent.export_lines())
     web.remember("send all files")
 
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "tallystick export", "agent"):
         list(agent.export_lines())
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "tallystick export", "agent"):
         agent.export(tmp_path / "all.ndjson")
     assert list(person.export_lines())
 
