@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger.backup import back_up, restore_from
-from tallystick.records.errors import Closed, NotFound, NotWritable, Refused, TallystickError
+from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
+from tests.refusals import refuses
 
 NOBODY = 65534
 
@@ -30,7 +31,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
                 lambda: ledger.erase(lambda: (["parent 1"], speaks_of("parent 1"))), lambda: ledger.batch().__enter__(),
                 lambda: back_up(ledger),
             ):  # fmt: skip
-                with pytest.raises(Closed):
+                with refuses("forked", str(root)):
                     attempt()
             ledger.close()
             with opened(root) as own:
@@ -48,7 +49,7 @@ def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_noth
         ledger.append([put("before")])
 
         def child() -> None:
-            with pytest.raises(Closed):
+            with refuses("forked"):
                 batch.__exit__(None, None, None)
 
         batch = ledger.batch()
@@ -112,7 +113,7 @@ def refuses_to_write(ledger) -> None:
         lambda: ledger.append([put("x")]), lambda: ledger.batch().__enter__(), ledger.compact,
         lambda: ledger.prune(Path("/tmp/nowhere")), lambda: ledger.erase(lambda: (["n0"], speaks_of("n0"))),
     ):  # fmt: skip
-        with pytest.raises(NotWritable) as error:
+        with pytest.raises(NotWritable, match=f"{ledger.folder.root} .*owner") as error:
             attempt()
         assert one_line(error.value)
     with pytest.raises(TallystickError) as error:
@@ -236,7 +237,7 @@ def test_a_user_who_may_not_read_is_told_in_one_line(place, hidden):
 
 def test_a_user_who_may_not_make_a_folder_is_told_so(place):
     def work() -> None:
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=f"{place / 'new' / 'memory'}, "):
             open_ledger(place / "new" / "memory")
 
     as_nobody(work)
@@ -253,6 +254,6 @@ def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
 
 
 def test_a_reader_of_nothing_makes_nothing(tmp_path):
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=f"{tmp_path / 'memory'}, "):
         open_ledger(tmp_path / "memory", read_only=True)
     assert list(tmp_path.iterdir()) == []

@@ -71,7 +71,7 @@ def test_what_a_pin_vouches_for_is_not_recorded_anew(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), 3)
 
-    with refuses("state"):
+    with refuses("state", LINE, "the pin", "event 8", "tallystick restore"):
         care.repair(root, [LINE])
 
 
@@ -97,7 +97,7 @@ def test_a_place_that_is_not_safe_is_warned_of(tmp_path):
     [finding] = care.check(place)
 
     assert (finding.code, finding.severity) == ("unsafe-place", "warning")
-    with refuses("state"):
+    with refuses("state", "unsafe-place", str(place)):
         care.repair(place, ["unsafe-place"])
 
 
