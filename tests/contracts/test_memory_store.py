@@ -142,7 +142,7 @@ def test_a_scope_that_names_nobody_is_refused_and_nothing_is_kept(play, scope):
 @pytest.mark.parametrize("own", [{"user": "bob"}, {"session": "S2"}, {"agent": "web"}])
 def test_an_episode_that_contradicts_the_call_is_refused(play, own):
     async def scene(stores):
-        with pytest.raises(MemoryScopeError):
+        with pytest.raises(MemoryScopeError, match=".*".join(*own.items())):
             await put(stores, Episode(id="e1", content="hello", timestamp=NOON, **own))
         assert (await stores.episodes.health()).fragment_count == 0
 

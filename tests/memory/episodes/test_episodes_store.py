@@ -125,7 +125,7 @@ def test_the_same_again_is_no_event_and_another_under_its_id_is_refused(memory):
 
 @pytest.mark.parametrize("own", [{"user": "bob"}, {"session": "t"}, {"agent": "web"}])
 def test_an_episode_that_says_otherwise_is_refused(memory, own):
-    with pytest.raises(MemoryScopeError):
+    with pytest.raises(MemoryScopeError, match=".*".join(*own.items())):
         memory.episodes.put(
             Episode(id="e1", content="x", timestamp=NEW_YEAR, **own), user="ana", session="s", agent="rag"
         )
