@@ -83,7 +83,7 @@ def test_what_is_not_as_it_should_be_is_refused_by_its_line(lines, why):
 
 
 def test_a_file_of_a_newer_format_says_that_the_program_is_too_old():
-    with pytest.raises(UnknownVersion):
+    with pytest.raises(UnknownVersion, match="format 2"):
         read([HEADER.line().replace(b'"format":1', b'"format":2')])
 
 
@@ -138,7 +138,7 @@ def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
     assert all(state.knows(op) for op in _SHAPES)
     assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
-        with refuses("unsupported"):
+        with refuses("unsupported", op):
             checked(event(op=op), "me")
 
 

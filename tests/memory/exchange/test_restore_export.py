@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused, TallystickError
+from tallystick.records.errors import NotFound, NotWritten, Refused, TallystickError
 from tallystick.records.frame import Frame
 from tallystick.repair.check import check
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 Told = dict[str, Any]
 
@@ -334,7 +334,7 @@ def test_a_file_cannot_name_what_is_another_users_here(memory, home, file):
             line["body"]["replaces"] = [bobs.id]
         return line
 
-    with refuses("mismatch"):
+    with refuses("mismatch", "line ", bobs.id):
         memory.import_export(changed(file, steal), mine=True)
     memory.remember("Something of mine")
     memory.import_export(changed(file, steal), mine=True)
@@ -362,7 +362,7 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
 
 def test_only_a_person_takes_a_memory_in(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agents:
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "agent", "import a memory"):
             agents.import_export(file)
         assert agents.beliefs.all() == []
 
@@ -373,7 +373,7 @@ def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
         '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
-        with refuses("permission"):
+        with refuses("permission", "--mine"):
             strict.import_export(file, mine=True)
         strict.import_export(file)
 
