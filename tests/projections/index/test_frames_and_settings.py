@@ -202,7 +202,7 @@ def test_a_setting_is_set_changed_and_found(index):
 def test_a_setting_is_text(index):
     with refuses("value", "value"):
         index.set_config("top_k", 5)
-    with refuses("name"):
+    with refuses("name", "key ", "''"):
         index.set_config("", "5")
 
 

@@ -191,9 +191,9 @@ def test_what_is_no_entry_cannot_be_written():
     ]:
         with pytest.raises(Refused, match=says):
             Draft(**{"id": KMING, "at": NOON, "tags": ("a",), "body": "", **fields})
-    with refuses("name"):
+    with refuses("name", "'x'"):
         superseded(parse(SAMPLE), KMING, "x")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="''"):
         retracted(parse("## #work"), "")
     with refuses("file", "line 1"):
         Draft.of(parse("## #work").entries[0])
