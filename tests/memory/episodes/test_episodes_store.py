@@ -140,7 +140,7 @@ def test_a_scope_has_all_three(memory, missing):
 
 
 def test_a_time_without_a_zone_is_refused():
-    with refuses("time"):
+    with refuses("time", "2026-01-01", "tzinfo"):
         Episode(id="e1", content="x", timestamp=datetime(2026, 1, 1))
 
 
