@@ -382,7 +382,7 @@ def test_a_long_answer_is_read_in_time_that_grows_with_it(piece: str) -> None:
 def test_a_body_without_a_message_is_refused(server: Server, extractor: EndpointExtractor, body: bytes) -> None:
     server.script = [lambda handler, _: send(handler, body)]
 
-    with refuses("unavailable"):
+    with refuses("unavailable", server.url, "message"):
         extractor.extract(episode())
 
 
@@ -390,7 +390,7 @@ def test_a_model_that_declines_is_said_to(server: Server, extractor: EndpointExt
     answer = json.dumps({"choices": [{"message": {"content": None, "refusal": "I cannot help with that"}}]}).encode()
     server.script = [lambda handler, _: send(handler, answer)]
 
-    with refuses("unavailable"):
+    with refuses("unavailable", server.url, "declines"):
         extractor.extract(episode())
 
 
@@ -498,7 +498,7 @@ def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeyp
     ended: list[bool] = []
     server.script = [slow, lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match=r"\b3 s\b.*\(asked 2 times\)"):
         EndpointExtractor(server.url, "m", timeout=3).extract(episode())
 
     assert ended == []
@@ -519,9 +519,9 @@ def test_nobody_at_the_address_is_said_plainly(waits: list[float]) -> None:
     with serving() as gone:
         url = gone.url
 
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match=rf"{url}.*\(asked once\)"):
         EndpointExtractor(url, "m", retries=0, sleep=waits.append).extract(episode())
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match=rf"{url}.*\(asked 3 times\)"):
         EndpointExtractor(url, "m", retries=2, sleep=waits.append).extract(episode())
 
 

@@ -170,7 +170,7 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
 def test_a_spoiled_tokenizer_is_refused(copy: Path, fresh: None) -> None:
     (copy / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{")
 
-    with refuses("unavailable"):
+    with refuses("unavailable", "l2_supercat_tokenizer_config.json"):
         WordLlama(copy).embed(["tea"])
 
 

@@ -136,7 +136,7 @@ def test_a_folder_that_may_not_be_written_into_is_named(path, monkeypatch):
         return real(name, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuses)
-    with pytest.raises(NotWritable):
+    with pytest.raises(NotWritable, match=r"\.cursor .*--print"):
         connect()
     assert in_folder(path) == ["mcp.json"]
 
@@ -173,14 +173,14 @@ def test_a_path_that_leads_nowhere_is_refused_in_a_line(path, way):
         path.parent.rmdir()
         path.parent.write_text("a file")
 
-    with refuses("place"):
+    with refuses("place", str(path), "links" if way == "loop" else "not a directory"):
         connect()
 
 
 def test_what_is_no_file_is_refused(path):
     path.mkdir()
 
-    with refuses("place"):
+    with refuses("place", f"{path} is not a file"):
         connect()
 
 
@@ -188,7 +188,7 @@ def test_a_file_that_is_far_too_large_is_refused(path):
     with path.open("wb") as file:
         file.truncate(files.MOST + 1)
 
-    with refuses("size"):
+    with refuses("size", str(path), "67,108,865"):
         connect()
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_another_program_changed_meanwhile_is_not_overwritten(path):
     [change] = to_connect(CURSOR, ENTRY, {}, project=None)
     path.write_text('{"theirs": 1}')
 
-    with pytest.raises(Moved):
+    with pytest.raises(Moved, match=str(path)):
         change.carry_out()
     assert path.read_text() == '{"theirs": 1}'
 
