@@ -50,7 +50,7 @@ def test_a_verb_alone_covers_it_on_every_noun_that_is_remembered_and_a_name_cove
     assert not Rule(then="allow").fits("config.set", "agent", "mcp:1", Subject())
     assert Rule(then="review", action=("belief.archive",)).action == ("forget",)
     for word in ("path.bless", "moon.merge", "moon.*", "path."):
-        with refuses("unsupported"):
+        with refuses("unsupported", "--matrix"):
             Rule(then="review", action=(word,))
 
 

@@ -349,7 +349,7 @@ def test_only_what_is_trusted_alike_becomes_one(doors):
     [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
     assert set(merge.ids) == set(names[1:])
     mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
-    with refuses("mismatch"):
+    with refuses("mismatch", "trusted"):
         doors["me"].tidy.apply(mixed)
     doors["me"].tidy.apply(merge)
     assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]
