@@ -68,7 +68,7 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     codes = list(dict.fromkeys(finding.code for finding in check(root)))
     assert codes
     if "rolled-back" in codes:
-        with refuses("state", "rolled-back"):
+        with refuses("state", "tallystick restore"):
             apply(root, codes)
         return
     apply(root, [code for code in codes if CODES[code].fix])
