@@ -83,6 +83,9 @@ def says_what_is_held(memory: Memory) -> None:
     for file in db.files():
         if not (memory.folder / "memory" / file.path).is_file():
             continue
+        if not _is_text(page_at(memory, file.path).read_bytes()):  # left as it is, and told, until somebody decides
+            assert file.path in [each.path for each in memory.pages.sync().problems]
+            continue
         page = read(memory, file.path)
         there = {entry.id: entry for entry in reversed(page.entries)}
         for row in db.entries(file.path):
@@ -92,6 +95,14 @@ def says_what_is_held(memory: Memory) -> None:
             assert row.id in there, f"{row.id} is not on {file.path}"
             assert there[row.id].is_current or row.is_struck, f"{row.id} holds, and is struck on {file.path}"
         assert file.entry_count == sum(not row.folded_into for row in db.entries(file.path)), file
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def read(memory: Memory, path: str) -> Page:
