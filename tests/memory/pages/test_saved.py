@@ -556,3 +556,22 @@ def test_a_file_with_another_name_is_the_same_page_of_an_entity_with_another_nam
     m.pages.append("person-ana", "somebody else", ["x"])
     assert texts_of(m) == ["somebody else"]
     is_settled(m)
+
+
+@pytest.mark.parametrize("how", ["tag", "words", "retract", "crlf"])
+def test_a_comment_below_an_entry_stays_whatever_becomes_of_the_entry(m, how):
+    entry = m.pages.append("person-ana", "Ana likes tea.", ["fact"])
+    page = page_at(m, "person-ana.md")
+    text = page.read_text(encoding="utf-8").rstrip("\n") + "\n\n<!-- ask her again -->\n<!-- soon -->\n"
+    if how in ("tag", "crlf"):
+        text = text.replace("#fact\n", "#fact #byhand\n")
+    elif how == "words":
+        text = text.replace("likes", "loves")
+    page.write_bytes(text.replace("\n", "\r\n" if how == "crlf" else "\n").encode())
+    m.pages.sync()
+    if how == "retract":
+        m.forget(entry.id)
+        m.pages.sync()
+
+    assert page.read_text(encoding="utf-8").count("<!-- ask her again -->\n<!-- soon -->\n") == 1
+    is_settled(m)

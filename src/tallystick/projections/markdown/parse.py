@@ -147,6 +147,7 @@ def read_body(text: str, start: int, end: int) -> Body:
     if text[start : start + 1] in BLANK:
         start = _filled(text, start, end)
     raw = text[start:end].rstrip(BLANK)
+    raw = raw[: _end_of_words(raw)]
     if not _RARE.search(raw) or not _ODD.search(raw):
         return Body(raw, Span(start, start + len(raw)))
     first, supersedes = _marks_before(raw)
@@ -156,6 +157,24 @@ def read_body(text: str, start: int, end: int) -> Body:
     said = unescaped(words if plain is None else plain)
     span = Span(start + first, start + last)
     return Body(said, span, superseded_by, supersedes + others, is_retracted, plain is not None)
+
+
+def _end_of_words(raw: str) -> int:
+    """Where the words end: before comments in paragraphs of their own, but for those that name superseded entries."""
+    words = end = len(raw)
+    while raw.endswith("-->", 0, end):
+        start = raw.rfind("<!--", 0, end)
+        comment = raw[start + 4 : end - 3]
+        if start <= 0 or "-->" in comment or superseded_ids(comment):
+            break
+        end = start
+        while end and raw[end - 1] in BLANK:
+            end -= 1
+        lines = raw.count("\n", end, start)
+        if not end or not lines:
+            break
+        words = end if lines > 1 else words
+    return words
 
 
 def _marks_before(raw: str) -> tuple[int, tuple[str, ...]]:
