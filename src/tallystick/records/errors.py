@@ -37,23 +37,23 @@ Code = Literal[
     "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
     "incomplete",  # some of what was asked for could not be done; the rest was
-    "json",  # not JSON, or nothing that JSON can hold
+    "json",  # not JSON, or a value that JSON cannot hold
     "mismatch",  # it belongs to another user, ledger, store or version
-    "name",  # not a valid name here
-    "permission",  # only a person, or somebody with more trust, may do this
+    "name",  # not a valid name
+    "permission",  # only a person, or a more trusted caller, may do this
     "place",  # the path is a symlink, a device, of the wrong kind or inside the memory
     "proof",  # the proof is not valid
-    "reference",  # it refers to something that is not there
+    "reference",  # it refers to something that does not exist
     "required",  # something has to be given
     "secret",  # a name or key holds a secret
     "self",  # a thing cannot be related to itself, or put into itself
     "size",  # too long, too large or too many
     "state",  # what it is about is not in a state that allows it
-    "text",  # characters that cannot be stored, or no UTF-8
+    "text",  # characters that cannot be stored, or not UTF-8
     "time",  # not a valid time
     "unavailable",  # a package, model, server or device that is needed cannot be used
     "unconfirmed",  # nobody confirmed it
-    "unsupported",  # not supported for this
+    "unsupported",  # not offered for this
     "value",  # any other value that is not of the type, range or list that is taken
 ]
 

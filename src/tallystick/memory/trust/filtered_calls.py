@@ -15,7 +15,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def answering(kind: Kind) -> Kind:
-    """A class of `Memory` whose public calls answer as its `_shelf` has it. Also those that `AsyncMemory` iterates."""
+    """A class of `Memory` whose public calls, and those that `AsyncMemory` iterates, answer through its outlet."""
     found = dict(inspect.getmembers(kind, inspect.isfunction))
     iterated = {f"_{name}" for name, method in found.items() if inspect.isgeneratorfunction(method)}
     for name, method in found.items():
