@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.records.belief import Belief
-from tallystick.records.fact_view import claims_in, fact_of, grown, sources_in, steps_in, text_of, triple_of, view_of
+from tallystick.records.fact import claims_in, fact_of, grown, sources_in, steps_in, text_of, triple_of, view_of
 from tests.strategies import json_objects, json_values
 
 STEP = {"kind": "add", "sources": ["s1"], "source_episode_ids": ["e1"], "object": "tea"}

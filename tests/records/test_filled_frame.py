@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from tallystick.records.filled_frame import Dropped, FilledFrame
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Dropped, FilledFrame, Hit
 from tests.refusals import refuses
 
 HIT = Hit("b1", "tea", 0.5, "says tea", "belief", "fact", "human", "", 0.7, "2026-05-03", 1, ("b1",), {"words": 1.0})

@@ -18,7 +18,7 @@ from tallystick.records.belief import OWNER, Belief, recorded
 from tallystick.records.entity import thing_key
 from tallystick.records.errors import KeyReused, Moved, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact_view import grown, sources_in, trimmed
+from tallystick.records.fact import grown, sources_in, trimmed
 from tallystick.records.receipt import has_words
 from tallystick.state.beliefs import Beliefs, gist_of
 from tallystick.state.episodes import mark_of
@@ -252,7 +252,7 @@ def what_goes(
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     told = [each for name in episodes for each in known.episodes.named(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
-    kin = dict.fromkeys(ref for held in found for ref in known.links.kin_of(held.ref))
+    kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
     return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 

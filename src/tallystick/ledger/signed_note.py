@@ -133,8 +133,11 @@ class Verifier:
         return self.key.partition("+")[0]
 
     def open(self, note: str) -> Checkpoint:
-        """The checkpoint in a note that this key signed; NoteError if it did not."""
-        return Checkpoint.parse(self.open_text(note))
+        """The checkpoint in a note that this key signed, of the key's own ledger; NoteError otherwise."""
+        checkpoint = Checkpoint.parse(self.open_text(note))
+        if checkpoint.origin != self.name:
+            raise NoteError(f"the checkpoint is of {checkpoint.origin}, but the key is that of {self.name}")
+        return checkpoint
 
     def open_text(self, note: str) -> str:
         """The text of a note that this key signed.

@@ -23,7 +23,7 @@ from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.fact_view import sources_in
+from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,

@@ -12,8 +12,16 @@ from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.graph import envelope as module
 from tallystick.records.graph.envelope import GraphEnvelope, Records, record_in
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import SCHEMA_VERSION, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id, is_normal
+from tallystick.records.graph.nodes import (
+    SCHEMA_VERSION,
+    MemoryEdge,
+    MemoryNode,
+    MemoryProfile,
+    Provenance,
+    edge_id,
+    is_normal,
+    line_of,
+)
 from tallystick.records.path import MemoryPath
 from tests.refusals import refuses
 from tests.strategies import json_objects, names, texts

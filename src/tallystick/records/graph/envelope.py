@@ -21,8 +21,16 @@ from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
 from tallystick.records.fields import must_be_known_version, must_be_object
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import SCHEMA_VERSION, RecordFields, check_record, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, is_normal
+from tallystick.records.graph.nodes import (
+    SCHEMA_VERSION,
+    MemoryEdge,
+    MemoryNode,
+    MemoryProfile,
+    RecordFields,
+    check_record,
+    is_normal,
+    line_of,
+)
 from tallystick.records.json import check, parse
 from tallystick.records.path import MemoryPath
 
