@@ -391,8 +391,8 @@ def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict
 def _begun(known: Beliefs, ref: str, found: dict[str, list[Belief]]) -> list[Belief]:
     """The versions of the ancestors' from which a branch's belief was made, oldest first."""
     begun: list[Belief] = []
-    while base := known.version(next(iter(known.links.over(ref)), "")):
-        versions, name = found.get(base.ref, []), known.links.over(ref)[0]
+    while base := known.version(next(iter(known.over(ref)), "")):
+        versions, name = found.get(base.ref, []), known.over(ref)[0]
         upto = next((at for at, belief in enumerate(versions) if belief.id == name), -1)
         begun, ref = [*versions[: upto + 1], *begun], base.ref
     return begun
