@@ -66,10 +66,7 @@ class Fact(Displayable):
     @property
     def triple(self) -> tuple[str, str, str] | tuple[()]:
         """Subject, predicate and object, if the payload has all three as text."""
-        subject, predicate, value = (self.payload.get(name) for name in ("subject", "predicate", "object"))
-        if isinstance(subject, str) and isinstance(predicate, str) and isinstance(value, str):
-            return subject, predicate, value
-        return ()
+        return triple_of(self.payload)
 
     @property
     def episodes(self) -> list[str]:

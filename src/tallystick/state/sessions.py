@@ -19,21 +19,9 @@ from datetime import datetime
 from sys import intern
 from typing import Any, NamedTuple
 
+from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
-from tallystick.records.operations import (
-    CONFIG_SET,
-    EPISODE_FADE,
-    ERASE,
-    FRAME_DROP,
-    FRAME_PUT,
-    IMPORT_DONE,
-    IMPORT_TAKE,
-    OUTCOME_PUT,
-    RECEIPT_PUT,
-    SESSION_END,
-    SESSION_START,
-)
 from tallystick.records.receipt import has_words
 from tallystick.state.part import Part, follows
 
@@ -51,14 +39,14 @@ class ActiveHours(NamedTuple):
 
     def after(self, event: Event) -> ActiveHours:
         """The clock after `event`."""
-        if event.op == SESSION_START:  # also an erased one
+        if event.op == ops.SESSION_START:  # also an erased one
             name = str(event.body["session"]) if event.body is not None else event.id
             return ActiveHours(self.hours, name, event.by, event.ts)
-        if not self.session or event.op in (IMPORT_TAKE, IMPORT_DONE):  # an import is not work
+        if not self.session or event.op in (ops.IMPORT_TAKE, ops.IMPORT_DONE):  # an import is not work
             return self
         if event.op == TIME:  # a clock was wrong: the time until then is unknown
             return self._replace(last=event.ts)
-        if event.op == SESSION_END:
+        if event.op == ops.SESSION_END:
             if event.body is not None and event.body["session"] != self.session:
                 return self
             return ActiveHours(self.hours + min(hours_between(self.last, event.ts), LONGEST))
@@ -86,24 +74,24 @@ class Work(Part):
     def clock(self) -> ActiveHours:
         return self._clock["now"]
 
-    @follows(SESSION_START, SESSION_END)
+    @follows(ops.SESSION_START, ops.SESSION_END)
     def _work(self, event: Event, body: dict[str, Any]) -> None:
         """Every event moves the clock: see `apply`."""
 
     def apply(self, event: Event) -> None:
-        if self.clock.session or event.op == SESSION_START:
+        if self.clock.session or event.op == ops.SESSION_START:
             self._set(self._clock, "now", self.clock.after(event))
         super().apply(event)
 
-    @follows(FRAME_PUT)
+    @follows(ops.FRAME_PUT)
     def _put_frame(self, event: Event, body: dict[str, Any]) -> None:
         self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
 
-    @follows(FRAME_DROP)
+    @follows(ops.FRAME_DROP)
     def _drop_frame(self, _: Event, body: dict[str, Any]) -> None:
         self._drop(self.frames, body["name"])
 
-    @follows(CONFIG_SET)
+    @follows(ops.CONFIG_SET)
     def _configure(self, _: Event, body: dict[str, Any]) -> None:
         if body["value"] is None:
             self._drop(self.config, body["key"])
@@ -136,7 +124,7 @@ class Uses(Part):
         self._faded: dict[str, None] = {}  # sources
         self._groups: dict[int, _Group] = {}  # by the event's seq
 
-    @follows(RECEIPT_PUT)
+    @follows(ops.RECEIPT_PUT)
     def _receive(self, event: Event, body: dict[str, Any]) -> None:
         receipts: list[dict[str, Any]] = body["receipts"]
         if receipts:
@@ -145,16 +133,16 @@ class Uses(Part):
             user = intern(receipts[0].get("user", OWNER))
             self._set(self._groups, event.seq, _Group(user, min(names), max(names), tuple(served)))
 
-    @follows(OUTCOME_PUT)
+    @follows(ops.OUTCOME_PUT)
     def _outcome(self, event: Event, body: dict[str, Any]) -> None:
         """Counted by the index alone."""
 
-    @follows(EPISODE_FADE)
+    @follows(ops.EPISODE_FADE)
     def _fade(self, _: Event, body: dict[str, Any]) -> None:
         for source in body["ids"]:
             self._set(self._faded, source, None)
 
-    @follows(ERASE)
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         """As if the ledger were read again: receipts with text about something erased are empty."""
         gone = set(body.get("ids", ()))

@@ -212,7 +212,7 @@ def test_a_changed_byte_is_refused_or_read_as_what_it_says(given, data):
     """Whatever the quick way takes, the strict way reads as the same."""
     raw = bytearray(given.to_bytes())
     raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.sampled_from(b'"{}[]:,\n0a\\'))
-    quick = module._of_our_own(bytes(raw))
+    quick = GraphEnvelope.as_written(bytes(raw))
     if quick is not None:
         assert quick == GraphEnvelope.from_dict(json.loads(bytes(raw)))
         assert quick.to_bytes() == bytes(raw)
