@@ -139,7 +139,7 @@ class PhasePolicy:
         if not self.needs_review(action):
             return ""
         if approval is None:
-            return "it needs a person's approval"
+            return "it needs a person's yes, and there is none"  # recorded with the denial, and so in golden files
         if not approval.covers(action):
             return "the approval is of another action, or of this one as it was before; ask again"
         if self.reviewers and approval.by not in self.reviewers:
