@@ -221,7 +221,7 @@ def erase(
     gone.update(dict.fromkeys(sources))
     gone.update({mark: None for source in sources if (mark := mark_of(user, known.episodes.name_of(source)))})
     keys = {(held.user, held.path, held.key) for held in found}
-    reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
+    reviews = {review for version in gone if (review := known.reviews.approval_of(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
     gone.update(dict.fromkeys(sorted(reviews & set(names))))
     things: set[str] = set()  # that the graph has from these beliefs

@@ -229,7 +229,7 @@ def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Map
     }  # fmt: skip
     draft = in_its_place(recorded(fields), target, planned.into)
     draft.body["merged"] = [mine.id]
-    if approved := known.reviews.yes_to(mine.id):
+    if approved := known.reviews.approval_of(mine.id):
         draft.body["approved"] = approved
     return draft
 

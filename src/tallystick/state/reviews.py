@@ -236,7 +236,7 @@ class Reviews(Part):
         """True if this version of a belief is approved."""
         return version in self._approved
 
-    def yes_to(self, version: str) -> str:
+    def approval_of(self, version: str) -> str:
         """The review that approved a version, or `policy`; empty if none did."""
         return self._approved.get(version, "")
 
