@@ -42,9 +42,8 @@ from tallystick.consolidate.classify import Deltas, classify
 from tallystick.consolidate.english import EnglishExtractor
 from tallystick.consolidate.filter import Row as Seen, parse
 from tallystick.records.delta import Delta
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Scope
 from tallystick.records.rule import ConsolidationRule
-from tallystick.records.scope import Scope
 from tallystick.stores.memorystore import memory_store as sqlite_episodes
 from tallystick.stores.memorystore.fact_store import SQLiteFactStore
 from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NoopDelta as NoopDelta,
         UpdateDelta as UpdateDelta,
     )
+    from tallystick.records.entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.episode import Episode as Episode
     from tallystick.records.errors import (
         Busy as Busy,
@@ -56,9 +57,8 @@ if TYPE_CHECKING:
         MemoryProfile as MemoryProfile,
     )
     from tallystick.records.health import MigrationPlan as MigrationPlan, StoreHealth as StoreHealth
-    from tallystick.records.hit import Hit as Hit
-    from tallystick.records.named_entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.path import MemoryPath as MemoryPath
+    from tallystick.records.recall import Hit as Hit
     from tallystick.records.review import Action as Action, Approval as Approval
     from tallystick.records.rule import ConsolidationRule as ConsolidationRule
     from tallystick.stores.esdb.bridge import EsdbBridge as EsdbBridge, EsdbStatus as EsdbStatus
@@ -98,8 +98,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.graph.events": "MemoryEvent",
         "records.graph.nodes": "MemoryEdge MemoryNode MemoryProfile",
         "records.health": "MigrationPlan StoreHealth",
-        "records.hit": "Hit",
-        "records.named_entity": "NamedEntity Relation",
+        "records.recall": "Hit",
+        "records.entity": "NamedEntity Relation",
         "records.path": "MemoryPath",
         "records.esdb_record": "ChronoRecord EsdbRecord WalEvent",
         "records.review": "Action Approval",

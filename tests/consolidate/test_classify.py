@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from tallystick.consolidate.classify import Deltas, classify
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Malformed
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Malformed
 from tests.strategies import json_objects, json_values, names, texts
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)

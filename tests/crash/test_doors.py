@@ -2,8 +2,6 @@
 
 import fcntl
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,15 +64,6 @@ def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_noth
 
 
 # A user who may not write
-
-
-@pytest.fixture
-def place():
-    """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="tallystick-doors-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 def as_nobody(work) -> None:
@@ -234,11 +223,14 @@ def test_a_user_who_may_not_read_is_told_in_one_line(place, hidden):
     as_nobody(work)
 
 
-def test_a_user_who_may_not_make_a_folder_is_told_so(place):
+def test_a_reader_of_nothing_and_a_user_who_may_not_make_a_folder_make_nothing(place):
     def work() -> None:
         with pytest.raises(NotFound):
             open_ledger(place / "new" / "memory")
 
+    with pytest.raises(NotFound):
+        open_ledger(place / "memory", read_only=True)
+    assert list(place.iterdir()) == []
     as_nobody(work)
     assert list(place.iterdir()) == []
 
@@ -250,9 +242,3 @@ def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
             open_ledger(root)
         assert one_line(error.value)
     assert (tmp_path / "file").read_text() == "not a folder"
-
-
-def test_a_reader_of_nothing_makes_nothing(tmp_path):
-    with pytest.raises(NotFound):
-        open_ledger(tmp_path / "memory", read_only=True)
-    assert list(tmp_path.iterdir()) == []

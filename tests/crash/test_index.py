@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -29,15 +28,10 @@ from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
 from tests.crash.folder import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 WORD = "Zwiebelfischereien"  # said nowhere else; full text keeps it folded and stemmed
 TRACES = (WORD, WORD.lower(), "zwiebelfischereien"[:12])
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 def answers(m: Memory, asked: str) -> list[Hit]:
@@ -396,15 +390,6 @@ def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
 
 
 # -- whoever may only read ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="tallystick-index-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.mark.parametrize("left", ["closed", "killed", "without an index"])

@@ -59,16 +59,6 @@ def start(work):
 # Backups
 
 
-def test_several_backups_in_one_second_are_all_made(tmp_path):
-    root = tmp_path / "memory"
-    fill(root, 5)
-    with opened(root) as ledger:
-        made = [back_up(ledger) for _ in range(4)]
-    assert len({path.name for path in made}) == 4
-    for path in made:
-        assert check_copy(path).end.seq == 5
-
-
 def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
     root = tmp_path / "memory"
     fill(root, 200, "words " * 50)
@@ -217,19 +207,6 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
     assert "later" not in shown
 
 
-def test_a_long_lived_handle_follows_a_restore_and_does_not_call_it_a_rollback(tmp_path):
-    root = tmp_path / "memory"
-    fill(root, 3)
-    with opened(root) as ledger:
-        copy = back_up(ledger)
-        ledger.append([put("later")])
-        restore_from(root, copy)
-        ledger.append([put("next")])
-        assert ledger.trouble is None
-        assert ledger.state.held.keys() == {"n0", "n1", "n2", "next"}
-    assert held(root).keys() == {"n0", "n1", "n2", "next"}
-
-
 def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_path):
     """They were lost, not erased. What was erased stays erased."""
     root = tmp_path / "memory"
@@ -373,8 +350,9 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
         with opened(root, timeout=0.05) as new:
             with old.batch():
                 old.append([put("old")])
-                with pytest.raises(Busy):
+                with pytest.raises(Busy) as error:
                     new.append([put("refused")])
+                assert one_line(error.value)
             (root / "lock").unlink()
             with old.batch(), pytest.raises(Busy):
                 new.append([put("refused")])
@@ -397,18 +375,6 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
         naive = False
         ledger.append([put("c")])
     assert held(root).keys() == {"b", "c"}
-
-
-def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_path):
-    root = tmp_path / "memory"
-    with opened(root) as holder, opened(root, timeout=0.05) as ledger:
-        with holder.batch():
-            holder.append([put("held")])
-            with pytest.raises(Busy) as error:
-                ledger.append([put("refused")])
-            assert one_line(error.value)
-        ledger.append([put("next")])
-    assert held(root).keys() == {"held", "next"}
 
 
 def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):

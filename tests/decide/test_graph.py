@@ -18,10 +18,10 @@ from tallystick.decide.graph import (
     unmerge,
 )
 from tallystick.ledger.format import MAX_LINE
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
-from tallystick.records.graph.fields import line_of
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT
 from tests.refusals import refuses
 

@@ -155,7 +155,7 @@ def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk
     weakened = desk.known.get("above").belief()
     assert weakened.is_hypothesis
     assert not desk.known.reviews.is_approved(weakened.id)
-    assert desk.known.reviews.is_in_question(weakened.id)
+    assert desk.known.reviews.in_question(weakened.id)
 
 
 def test_what_the_web_states_is_recorded_with_a_question(desk: Desk) -> None:

@@ -33,13 +33,11 @@ from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.records import errors
 from tallystick.records.audit import AuditLine
 from tallystick.records.episode import Episode
-from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.health import StoreHealth
-from tallystick.records.hit import Hit
 from tallystick.records.page import Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.records.proposal import Proposal
-from tallystick.records.recall import RecallResult, Replayed
+from tallystick.records.recall import Dropped, FilledFrame, Hit, RecallResult, Replayed
 from tallystick.records.receipt import Receipt
 from tallystick.records.transfer import Exported, Imported, TakenIn
 from tallystick.repair.findings import CODES

@@ -19,7 +19,7 @@ from tallystick.models.http_client import Declined
 from tallystick.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Busy, Refused, TallystickError
-from tallystick.records.extraction import Extracted, Extractor
+from tallystick.records.rule import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.models.server import Say, Server, send, serving, status
 from tests.refusals import refuses

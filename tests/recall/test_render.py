@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from tallystick.projections.index.builtin import FRAMES
 from tallystick.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
 from tallystick.records.errors import Refused
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tests.growth import assert_no_slower, assert_text_linear
 from tests.strategies import HOSTILE
 

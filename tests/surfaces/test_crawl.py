@@ -23,10 +23,10 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
 from tallystick.records.display import plain
+from tallystick.records.entity import NamedEntity, Relation
 from tallystick.records.episode import Episode
 from tallystick.records.errors import TallystickError
 from tallystick.records.fact import Fact
-from tallystick.records.named_entity import NamedEntity, Relation
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.cli.root import tallystick
 from tallystick.surfaces.mcp.offers import Offers

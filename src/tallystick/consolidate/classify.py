@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from tallystick.consolidate.confidence import earned
 from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from tallystick.records.display import plain, rows_html
-from tallystick.records.extraction import Malformed
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Malformed
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
 

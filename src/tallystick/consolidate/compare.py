@@ -25,9 +25,8 @@ from tallystick.records.clock import stamp
 from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
-from tallystick.records.extraction import Extracted, Extractor, Malformed
 from tallystick.records.policy import is_above
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Extracted, Extractor, Malformed
 
 
 class CurrentFact(NamedTuple):

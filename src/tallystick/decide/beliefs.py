@@ -18,7 +18,7 @@ from tallystick.records.belief import OWNER, Belief, recorded
 from tallystick.records.entity import thing_key
 from tallystick.records.errors import KeyReused, Moved, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact_view import grown, sources_in, trimmed
+from tallystick.records.fact import grown, sources_in, trimmed
 from tallystick.records.receipt import has_words
 from tallystick.state.beliefs import Beliefs, gist_of
 from tallystick.state.episodes import mark_of
@@ -221,7 +221,7 @@ def erase(
     gone.update(dict.fromkeys(sources))
     gone.update({mark: None for source in sources if (mark := mark_of(user, known.episodes.name_of(source)))})
     keys = {(held.user, held.path, held.key) for held in found}
-    reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
+    reviews = {review for version in gone if (review := known.reviews.approval_of(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
     gone.update(dict.fromkeys(sorted(reviews & set(names))))
     things: set[str] = set()  # that the graph has from these beliefs
@@ -252,7 +252,7 @@ def what_goes(
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     told = [each for name in episodes for each in known.episodes.named(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
-    kin = dict.fromkeys(ref for held in found for ref in known.links.kin_of(held.ref))
+    kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
     return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 

@@ -23,7 +23,7 @@ from tallystick.decide.subjects import standing
 from tallystick.records.clock import comparable, held_time, stamp
 from tallystick.records.display import fields_of, html_of
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
-from tallystick.records.fact_view import (
+from tallystick.records.fact import (
     TRIPLE,
     claims_in,
     has_claimed,

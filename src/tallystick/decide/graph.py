@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.graph.fields import RecordFields, line_of
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 
 PERSON = "human"

@@ -64,7 +64,7 @@ class Step(NamedTuple):
     conflict: str = ""  # empty if there is none
 
     def base(self, known: State) -> str:
-        return next(iter(known.links.over(self.mine.ref)), "")
+        return next(iter(known.over(self.mine.ref)), "")
 
     def as_conflict(self, known: State) -> Conflict:
         assert self.target is not None  # there is no conflict without one
@@ -144,7 +144,7 @@ def _step(known: State, mine: CurrentVersion, path: str, into: str, several: fro
     fields = (left.keys() | right.keys()) - {"id", "path", "reason", "weakened", "views"}
     if all(left.get(name) == right.get(name) for name in fields):
         return None
-    if not known.links.over(mine.ref):
+    if not known.over(mine.ref):
         return None if _same_words(mine, target) else Step(mine, target, STATED)
     if target.seq < mine.first:
         return Step(mine, target)
@@ -153,7 +153,7 @@ def _step(known: State, mine: CurrentVersion, path: str, into: str, several: fro
 
 def _target(known: State, mine: CurrentVersion, into: str) -> CurrentVersion | None:
     """The belief that a branch's belief would replace."""
-    for name in (*known.links.over(mine.ref), mine.key):
+    for name in (*known.over(mine.ref), mine.key):
         found = known.find(name, user=mine.user, path=into, short=False)
         if found is not None and known.sees(found, into):
             return found
@@ -229,7 +229,7 @@ def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Map
     }  # fmt: skip
     draft = in_its_place(recorded(fields), target, planned.into)
     draft.body["merged"] = [mine.id]
-    if approved := known.reviews.yes_to(mine.id):
+    if approved := known.reviews.approval_of(mine.id):
         draft.body["approved"] = approved
     return draft
 

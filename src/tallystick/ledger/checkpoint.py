@@ -157,13 +157,10 @@ def _opened(verifier: Verifier, path: Path) -> Checkpoint:
     from tallystick.ledger.signed_note import NoteError
 
     try:
-        checkpoint = verifier.open(path.read_text("utf-8"))
+        return verifier.open(path.read_text("utf-8"))
     except (NoteError, UnicodeDecodeError) as error:
         why = error if isinstance(error, NoteError) else "it is not text"
         raise Damaged(f"{path} cannot be trusted: {why}") from None
-    if checkpoint.origin != verifier.name:
-        raise Damaged(f"{path} is about another ledger ({checkpoint.origin})")
-    return checkpoint
 
 
 def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
@@ -177,8 +174,8 @@ def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
         name = ledger.standing.ledger
         if ledger.trouble:
             raise ledger.trouble
-        if not repin:
-            _refuse_another(ledger, keyring.pin(name))
+        if not repin and (pinned := keyring.pin(name)):
+            _refuse_another(ledger, pinned)
         head, root = ledger.end, ledger.tree().root()
     note = keyring.signer(name).sign(Checkpoint(origin(name), head.seq + 1, root, head.hash))
     if ledger.writable:
@@ -187,10 +184,8 @@ def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
     return note
 
 
-def _refuse_another(ledger: Ledger, pinned: Checkpoint | None) -> None:
+def _refuse_another(ledger: Ledger, pinned: Checkpoint) -> None:
     """Raise RolledBack if the ledger lacks what was pinned, or has another event there. Events moved away pass."""
-    if pinned is None:
-        return
     last, lost = pinned.size - 1, "this is not the ledger that was pinned"
     if last > ledger.end.seq:
         why = f"it ends at event {ledger.end.seq}, but {PIN} has seen event {last}"

@@ -26,7 +26,7 @@ import orjson
 
 from tallystick.records import ids
 from tallystick.records.errors import Refused
-from tallystick.records.event import TIME as TIME, Event, as_told
+from tallystick.records.event import TIME as TIME, Event, at_origin
 
 FORMAT = 1
 ZERO = "0" * 64
@@ -89,7 +89,7 @@ class Line(NamedTuple):
     def event(self) -> Event:
         """The event of the line; one imported from another memory appears as it was recorded there."""
         body = body_of(self.data) if self.sound else None
-        return as_told(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
+        return at_origin(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
 
 
 def check_by(by: str) -> str:

@@ -38,7 +38,7 @@ from tallystick.ledger.scan import Place
 from tallystick.records import ids
 from tallystick.records.clock import Clock, read_clock, system_clock
 from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, TallystickError, Unfinished
-from tallystick.records.event import ELSEWHERE, Draft, Event, as_told
+from tallystick.records.event import ELSEWHERE, Draft, Event, at_origin
 from tallystick.records.json import check
 
 Decide = Callable[[], Sequence[Draft]]
@@ -293,7 +293,7 @@ class Ledger(LedgerReader):
         taken, known = [], len(self._applied)
         try:
             for number, item in enumerate(pending, seq):
-                event = as_told(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
+                event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
                 self._applied.append(event)
                 self.state.apply(event)
                 taken.append((item, event))
@@ -340,7 +340,7 @@ class Ledger(LedgerReader):
                 line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
                 lines.append(line)
                 slices.append(head)
-                events.append(as_told(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
+                events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
         if events:
             blob = b"".join(lines)
             self._put_on_disk(blob)

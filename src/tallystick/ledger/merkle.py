@@ -160,24 +160,13 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
     """The hashes to combine with leaf `index`, from the leaf up, to reach the root of `leaves`."""
     if not 0 <= index < len(leaves):
         raise ValueError(f"no leaf {index} among {len(leaves)}")
-    return _siblings(leaves, index)
-
-
-def consistency_proof(leaves: Sequence[bytes], old_size: int) -> list[bytes]:
-    """The hashes that show that the tree of `leaves` begins with the tree of its first `old_size`.
-
-    It is the path up from the last complete subtree of the old tree. If that is the whole old tree, the reader has its
-    hash already, as the old root.
-    """
-    if not 0 <= old_size <= len(leaves):
-        raise ValueError(f"no older tree of {old_size} leaves among {len(leaves)}")
-    if old_size in (0, len(leaves)):
-        return []
-    row, level, index = leaves, *_last_subtree(old_size)
-    for _ in range(level):
+    row, found = leaves, []
+    while len(row) > 1:
+        if index ^ 1 < len(row):
+            found.append(row[index ^ 1])
         row = _row_above(row)
-    start = [row[index]] if index else []
-    return start + _siblings(row, index)
+        index >>= 1
+    return found
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
@@ -195,38 +184,6 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return leaf == root
 
 
-def verify_consistency(old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
-    """True if the tree of `new_size` begins with the tree of `old_size`. Every tree begins with the empty one."""
-    if not (_is_number(old_size) and _is_number(new_size) and old_size <= new_size):
-        return False
-    if not all(map(_is_hash, (old_root, new_root, *proof))):
-        return False
-    if old_size == 0 and old_root != EMPTY_ROOT:
-        return False
-    if old_size == new_size:
-        return not proof and old_root == new_root
-    if old_size == 0:
-        return not proof
-    return _climb_both(old_size, new_size, old_root, proof) == (old_root, new_root)
-
-
-def _climb_both(old_size: int, new_size: int, old_root: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
-    """The old and the new root of this proof; None if its length is wrong.
-
-    Nodes to the left belong to both trees, those to the right only to the new one.
-    """
-    level, index = _last_subtree(old_size)
-    path = [*proof] if index else [old_root, *proof]
-    sides = list(_sides(index, (new_size - 1) >> level))
-    if len(path) != 1 + len(sides):
-        return None
-    old = new = path[0]
-    for is_left, sibling in zip(sides, path[1:], strict=True):
-        old = node_hash(sibling, old) if is_left else old
-        new = node_hash(sibling, new) if is_left else node_hash(new, sibling)
-    return old, new
-
-
 def _row_above(row: Sequence[bytes]) -> list[bytes]:
     """The next row of the tree. The last node of an odd row goes up as it is."""
     start, above = _NODE.copy, []
@@ -240,17 +197,6 @@ def _row_above(row: Sequence[bytes]) -> list[bytes]:
     return above
 
 
-def _siblings(row: Sequence[bytes], index: int) -> list[bytes]:
-    """The siblings on the path from node `index` of `row` to the root."""
-    found = []
-    while len(row) > 1:
-        if index ^ 1 < len(row):
-            found.append(row[index ^ 1])
-        row = _row_above(row)
-        index >>= 1
-    return found
-
-
 def _sides(index: int, last: int) -> Iterator[bool]:
     """The side of each sibling on the path up from node `index` of a row that ends with `last`: True for the left."""
     while last:
@@ -260,12 +206,6 @@ def _sides(index: int, last: int) -> Iterator[bool]:
             yield False
         index >>= 1
         last >>= 1
-
-
-def _last_subtree(size: int) -> tuple[int, int]:
-    """Level and index of the last complete subtree of a tree of `size` leaves."""
-    level = (size & -size).bit_length() - 1
-    return level, (size >> level) - 1
 
 
 def _levels(begin: int, end: int) -> Iterator[int]:

@@ -1,24 +1,22 @@
-"""Proofs that an event is in the ledger, or that the ledger only grew, for anyone with signed checkpoints and the key.
+"""Proofs that an event is in the ledger, for anyone with a signed checkpoint and the key.
 
 Proofs come from the Merkle tree alone. What is proved of an event is its line's header: its seq, time, kind, source and
 the digest of its data. So an erased event can still be proved, and its data cannot be learned from the proof.
 
-A proof is text: c2sp.org/tlog-proof for an event; for growth, what c2sp.org/tlog-witness sends to a witness. Every
-proof is checked before it is returned. Checking one takes the text and the verifier key, and neither ledger nor
-network.
+A proof is text (c2sp.org/tlog-proof). Every proof is checked before it is returned. Checking one takes the text and the
+verifier key, and neither ledger nor network.
 """
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tallystick.ledger import format as fmt, merkle
-from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Verifier
+from tallystick.ledger.signed_note import InclusionNote, NoteError, Verifier
 from tallystick.records.display import Displayable
-from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack, TallystickError
+from tallystick.records.errors import NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed to check a proof
     from tallystick.ledger.ledger import Ledger
@@ -43,7 +41,9 @@ class Tree:
             self._tops.clear()
             found = self._steps(seq, size, root)
         if found is None:
-            raise _another(self._ledger, size)
+            for _ in self._ledger.chain().lines(0, size):  # raises Damaged, if a damaged line is the reason
+                pass
+            raise RolledBack("the ledger is not the one that the checkpoint signs; run `tallystick check`")
         return found
 
     def _steps(self, seq: int, size: int, root: bytes) -> list[bytes] | None:
@@ -62,95 +62,29 @@ class Tree:
 
 def inclusion(ledger: Ledger, seq: int, note: str, verifier: Verifier, tree: Tree | None = None) -> str:
     """The proof that event `seq` is in the ledger that `note` signs, as text."""
-    signed = _opened(note, verifier)
+    try:
+        signed = verifier.open(note)
+    except NoteError as error:
+        raise _nothing(error) from None
     if not 0 <= seq < signed.size:
         raise NotFound(f"the checkpoint covers events 0 to {signed.size - 1}, not {seq}; sign a new one if it is newer")
     path = (tree or Tree(ledger)).steps(seq, signed.size, signed.root)
     return InclusionNote(seq, tuple(path), note, ledger.chain().line(seq).slice).text()
 
 
-def consistency(ledger: Ledger, old_size: int, note: str, verifier: Verifier) -> str:
-    """The proof that the ledger that `note` signs only added to its first `old_size` events, as text."""
-    signed = _opened(note, verifier)
-    if not 0 <= old_size <= signed.size:
-        raise NotFound(f"the checkpoint covers {signed.size} events; it cannot be compared with one of {old_size}")
-    row = leaves(ledger, 0, signed.size)
-    if len(row) != signed.size or merkle.root_of(row) != signed.root:
-        raise _another(ledger, signed.size)
-    path = [b64encode(node).decode() for node in merkle.consistency_proof(row, old_size)]
-    return "\n".join([f"old {old_size}", *path]) + "\n\n" + note
-
-
 def check_inclusion(text: str, verifier: Verifier) -> dict[str, Any]:
     """Check a proof; return the event's header, and the checkpoint that covers it. Refused if it proves nothing."""
     try:
         proof = InclusionNote.parse(text)
-        signed = _of_this_ledger(proof.verify(verifier), verifier)
+        signed = proof.verify(verifier)
     except NoteError as error:
         raise _nothing(error) from None
     event = header_of(proof.line)
     if event["seq"] != proof.index:
         raise _nothing("the event's seq is not its place in the tree")
-    return {"event": event, **_as_dict(signed)}
-
-
-def check_consistency(text: str, old_note: str, verifier: Verifier) -> dict[str, Any]:
-    """Check a proof of growth between two signed checkpoints. Refused if it proves nothing."""
-    old = _opened(old_note, verifier)
-    size, path, note = _growth(text)
-    new = _opened(note, verifier)
-    if size != old.size or not merkle.verify_consistency(old.size, new.size, old.root, new.root, path):
-        raise _nothing(f"it does not show that the ledger of {new.size} events begins with that of {old.size}")
-    return {"old": _as_dict(old), **_as_dict(new)}
-
-
-def to_dict(text: str) -> dict[str, Any]:
-    """Either proof in parts, for a program. Only the form is checked."""
-    try:
-        if text.startswith("old "):
-            size, path, note = _growth(text)
-            return {"old": size, "proof": [node.hex() for node in path], "checkpoint": note}
-        proof = InclusionNote.parse(text)
-    except NoteError as error:
-        raise _nothing(error) from None
-    nodes = [node.hex() for node in proof.proof]
-    return {"index": proof.index, "line": proof.line.decode(errors="replace"), "proof": nodes, "checkpoint": proof.note}
-
-
-def _opened(note: str, verifier: Verifier) -> Checkpoint:
-    try:
-        return _of_this_ledger(verifier.open(note), verifier)
-    except NoteError as error:
-        raise _nothing(error) from None
-
-
-def _of_this_ledger(signed: Checkpoint, verifier: Verifier) -> Checkpoint:
-    if signed.origin != verifier.name:
-        raise NoteError(f"the checkpoint is of {signed.origin}, but the key is that of {verifier.name}")
-    return signed
-
-
-def _another(ledger: Ledger, size: int) -> TallystickError:
-    """The reason why the ledger does not have a root: a line is damaged, or it is another ledger."""
-    try:
-        for _ in ledger.chain().lines(0, size):
-            pass
-    except Damaged as error:
-        return error
-    return RolledBack("the ledger is not the one that the checkpoint signs; run `tallystick check`")
-
-
-def _growth(text: str) -> tuple[int, list[bytes], str]:
-    head, _, note = text.partition("\n\n")
-    first, *path = head.split("\n")
-    try:
-        size = int(first.removeprefix("old "))
-        nodes = [b64decode(node, validate=True) for node in path]
-    except ValueError:
-        raise _nothing("it is not in the format of a proof") from None
-    if f"old {size}" != first or [b64encode(node).decode() for node in nodes] != path:
-        raise _nothing("it is not in the format of a proof")
-    return size, nodes, note
+    return {
+        "event": event, "size": signed.size, "root": signed.root.hex(), "head": signed.head, "origin": signed.origin,
+    }  # fmt: skip
 
 
 def header_of(line: bytes) -> dict[str, Any]:
@@ -163,10 +97,6 @@ def header_of(line: bytes) -> dict[str, Any]:
         "seq": int(seq), "ts": ts, "op": op, "id": event_id, "by": by, "batch": int(batch), "left": int(left),
         "digest": digest, "prev": prev, "hash": sha256(line).hexdigest(),
     }  # fmt: skip
-
-
-def _as_dict(signed: Checkpoint) -> dict[str, Any]:
-    return {"size": signed.size, "root": signed.root.hex(), "head": signed.head, "origin": signed.origin}
 
 
 def _nothing(why: object) -> Refused:

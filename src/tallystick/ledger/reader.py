@@ -25,10 +25,9 @@ from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import Folded, fold_line, load
+from tallystick.ledger.load import Folded, LedgerMetadata, fold_line, load
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.metadata import LedgerMetadata
 from tallystick.ledger.scan import START, Place, scan
 from tallystick.ledger.snapshot import Snapshot
 from tallystick.records.errors import Closed, Damaged, NotFound, NotWritten, Refused, RolledBack, TallystickError

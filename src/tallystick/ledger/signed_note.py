@@ -133,8 +133,11 @@ class Verifier:
         return self.key.partition("+")[0]
 
     def open(self, note: str) -> Checkpoint:
-        """The checkpoint in a note that this key signed; NoteError if it did not."""
-        return Checkpoint.parse(self.open_text(note))
+        """The checkpoint in a note that this key signed, of the key's own ledger; NoteError otherwise."""
+        checkpoint = Checkpoint.parse(self.open_text(note))
+        if checkpoint.origin != self.name:
+            raise NoteError(f"the checkpoint is of {checkpoint.origin}, but the key is that of {self.name}")
+        return checkpoint
 
     def open_text(self, note: str) -> str:
         """The text of a note that this key signed.
@@ -225,17 +228,14 @@ def _note_parts(note: str) -> tuple[str, list[tuple[str, bytes, bytes]]]:
         raise NoteError("the note does not end with signature lines after an empty one")
     if len(lines) > MOST_SIGNATURES:
         raise NoteError(f"the note has more than {MOST_SIGNATURES} signatures")
-    return text + "\n", [_signature_parts(line) for line in lines]
-
-
-def _signature_parts(line: str) -> tuple[str, bytes, bytes]:
-    found = _SIGNATURE_LINE.fullmatch(line)
-    if not found:
-        raise NoteError("the note has a malformed signature line")
-    identified = _unbase64(found[2])
-    if len(identified) < 5:
-        raise NoteError("the note has a signature that is too short")
-    return found[1], identified[:4], identified[4:]
+    signatures = []
+    for line in lines:
+        found = _SIGNATURE_LINE.fullmatch(line)
+        identified = _unbase64(found[2]) if found else b""
+        if not found or len(identified) < 5:
+            raise NoteError("the note has a malformed signature line")
+        signatures.append((found[1], identified[:4], identified[4:]))
+    return text + "\n", signatures
 
 
 def _is_signed(text: str, signature: bytes, public: bytes) -> bool:

@@ -102,12 +102,8 @@ class Read(NamedTuple):
     size: int
     found: Scan
 
-    @property
-    def name(self) -> str:
-        return _name(self.segment)
-
     def finding(self, bad: Bad) -> Finding:
-        return Finding(self.name, bad.seq - self.segment.first + 1, bad.offset, bad.seq, bad.why)
+        return Finding(_name(self.segment), bad.seq - self.segment.first + 1, bad.offset, bad.seq, bad.why)
 
     def has(self, seq: int) -> bool:
         return self.segment.first <= seq <= self.found.end.seq
@@ -115,11 +111,6 @@ class Read(NamedTuple):
     def offset_of(self, seq: int) -> int:
         with open(self.segment.path, "rb") as file:
             return offset_of(file.fileno(), self.found.end.offset, seq)
-
-    def hash_of(self, seq: int) -> str | None:
-        line = next(file_lines(self.segment.path, self.offset_of(seq), self.found.end.offset), None)
-        parsed = fmt.try_parse(line[1]) if line else None
-        return parsed.hash if parsed else None
 
 
 def _name(segment: Segment) -> str:
@@ -229,7 +220,9 @@ def _hash_at(reads: list[Read], seq: int) -> str | None:
     """The hash of an event that was read; None if it was moved away."""
     for read in reads:
         if read.has(seq):
-            return read.hash_of(seq)
+            _, raw = next(file_lines(read.segment.path, read.offset_of(seq), read.found.end.offset), (0, b""))
+            line = fmt.try_parse(raw)
+            return line.hash if line else None
         if seq == read.segment.first - 1:
             return _prev_of(read.segment)
     return None
@@ -316,7 +309,9 @@ def _named_after(read: Read, later: Sequence[Segment]) -> set[str]:
 def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: list[str]) -> Finding | None:
     """Events that are not here: before the first segment, between two, or after the last."""
     first, end = segments[0], reads[-1].found.end
-    if first.first == 0 and not _has_name(reads[0]):
+    is_named = any(note.op == fmt.BEGIN and note.seq == 0 for note in reads[0].found.notes)
+    is_hollow = any(bad.seq == 0 for bad in reads[0].found.hollow.values())  # it lost its data on the record
+    if first.first == 0 and not is_named and not is_hollow:
         return reads[0].finding(Bad(0, 0, "the first line does not name the ledger", reads[0].found.end))
     if first.first > 0:
         before = first.first - 1
@@ -337,12 +332,6 @@ def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: 
             return Finding("events.wal", 1, 0, segments[-1].last + 1, "it is missing")
         notes.append("a compaction was interrupted; the next process that opens the memory finishes it")
     return None
-
-
-def _has_name(read: Read) -> bool:
-    """True if the first line names the ledger, or lost its data on the record."""
-    is_named = any(note.op == fmt.BEGIN and note.seq == 0 for note in read.found.notes)
-    return is_named or any(bad.seq == 0 for bad in read.found.hollow.values())
 
 
 def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:

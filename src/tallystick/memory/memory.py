@@ -30,7 +30,7 @@ from tallystick.memory.reviews.actions import ActionService
 from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import SourceService
-from tallystick.records.belief import OWNER, Belief, texts
+from tallystick.records.belief import OWNER, Belief, Statement, texts
 from tallystick.records.clock import Clock, said_time, system_clock
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
@@ -38,7 +38,6 @@ from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
 from tallystick.records.progress import Progress
 from tallystick.records.review import Action
-from tallystick.records.statement import Statement
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
@@ -52,8 +51,7 @@ if TYPE_CHECKING:
     from tallystick.memory.paths.paths import PathService
     from tallystick.memory.paths.view import PathView
     from tallystick.records.embedder import Embedder
-    from tallystick.records.extraction import Extractor
-    from tallystick.records.rule import Consolidated, ConsolidationRule
+    from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor
     from tallystick.records.status import Erasure
     from tallystick.records.transfer import Exported, Imported, TakenIn
 

@@ -27,7 +27,7 @@ from tallystick.records.event import Event
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
 from tallystick.records.progress import Progress
-from tallystick.records.query import Query
+from tallystick.records.recall import Query
 
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.event import LogPage
-    from tallystick.records.filled_frame import FilledFrame
     from tallystick.records.history import Change, Version, Why
-    from tallystick.records.recall import RecallResult, Replayed
+    from tallystick.records.recall import FilledFrame, RecallResult, Replayed
     from tallystick.records.status import Status
 
 

@@ -29,7 +29,7 @@ from tallystick.models.http_client import Declined, HttpClient, address
 from tallystick.records.clock import stamp
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
-from tallystick.records.extraction import Extracted, Extractor
+from tallystick.records.rule import Extracted, Extractor
 
 MOST = 0.6  # confidence
 

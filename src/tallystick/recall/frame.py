@@ -22,10 +22,9 @@ from itertools import islice
 from typing import Protocol
 
 from tallystick.recall.render import Line, Page, line_of, safe, shortened
-from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.frame import Frame
-from tallystick.records.hit import Hit
 from tallystick.records.policy import RANK
+from tallystick.records.recall import Dropped, FilledFrame, Hit
 
 STANDING_SHARE = 0.3  # of the budget goes to standing memory first; more of it comes in by its score
 

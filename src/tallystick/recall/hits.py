@@ -12,7 +12,7 @@ from tallystick.projections.index.rows import BACK, WITHHELD, Source
 from tallystick.projections.index.segmentation import has_no_spaces
 from tallystick.recall.filters import tags_of
 from tallystick.recall.question import Question
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tallystick.text.recall_words import stem, words
 
 _MOST_WORDS = 6

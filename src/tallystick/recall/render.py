@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallystick.records.errors import Refused
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 
 LONGEST_TEMPLATE = 20_000
 NO_WORDS = "(no words)"

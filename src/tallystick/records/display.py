@@ -7,6 +7,7 @@ so; `to_dict` has all of it.
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import wraps
@@ -174,3 +175,8 @@ def _readable(text: str) -> str:
     return "".join(
         " " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text
     )  # fmt: skip
+
+
+def counted(kinds: Iterable[str]) -> str:
+    """Kinds and their numbers in words: "1 GitHub token, 2 passwords"."""
+    return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in Counter(kinds).items())

@@ -2,6 +2,9 @@
 
 `timestamp` is when it happened, as its author says; `recorded` is when the ledger recorded it. Neither is ever used for
 the other.
+
+A scope is user, session and agent, compared exactly. Its key is for display and for the documented index, never for
+comparison: its parts are escaped, so that no id can end one part and begin another.
 """
 
 from __future__ import annotations
@@ -9,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.clock import stamp
 from tallystick.records.display import Displayable, short
-from tallystick.records.errors import Refused
+from tallystick.records.errors import MemoryScopeError, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import Fact
 from tallystick.records.fields import must_be_name, must_be_object, must_be_one_of, must_be_texts
@@ -90,3 +93,31 @@ class Retraction(Displayable):
     resting: tuple[Fact, ...]  # from these alone
     shared: tuple[Fact, ...]  # from these and from others that stand
     withdrawn: bool
+
+
+class Scope(NamedTuple):
+    """A scope. `session` and `agent` are empty where none was given."""
+
+    user: str
+    session: str = ""
+    agent: str = ""
+
+    @property
+    def key(self) -> str:
+        """`/user/{user}/session/{session}/agent/{agent}/`, with `%` and `/` inside a part escaped as in an address."""
+        return f"/user/{_escaped(self.user)}/session/{_escaped(self.session)}/agent/{_escaped(self.agent)}/"
+
+
+def checked(**parts: object) -> None:
+    """Refuse a part that is not a name. None means any."""
+    for name, value in parts.items():
+        if value is None:
+            continue
+        if type(value) is not str:
+            raise MemoryScopeError(f"{name} must be a string, not {type(value).__name__}")
+        if not value:
+            raise MemoryScopeError(f"{name} must not be empty; leave it out to mean any")
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")

@@ -57,12 +57,14 @@ class ChronoRecord:
         given: object = self.status
         if not isinstance(given, str) or not given:
             raise Refused(f"status must be a string such as active, not {given!r:.60}")
+        if not isinstance(self.epistemic_boundary, list | tuple):
+            raise Refused(f"epistemic_boundary must be a list, not {type(self.epistemic_boundary).__name__}")
         status = belief_status(self.status)
         view = {
             name: value
             for name, value in (
                 ("status", self.status if status != self.status else ""),
-                ("epistemic_boundary", _list(self.epistemic_boundary, "epistemic_boundary")),
+                ("epistemic_boundary", list(self.epistemic_boundary)),
                 ("model_assumptions", self.model_assumptions),
                 ("recursion_depth", self.recursion_depth),
             )
@@ -133,9 +135,3 @@ class WalEvent:
 def belief_status(status: str) -> str:
     """The belief's status for a record's status."""
     return status if status in STATUSES else UNKNOWN
-
-
-def _list(values: object, name: str) -> list[Any]:
-    if not isinstance(values, list | tuple):
-        raise Refused(f"{name} must be a list, not {type(values).__name__}")
-    return list(values)

@@ -48,7 +48,7 @@ class Event(NamedTuple):
         return f"<Event {self.seq} {self.op} by {self.by} at {self.ts}{erased}>"
 
 
-def as_told(event: Event) -> Event:
+def at_origin(event: Event) -> Event:
     """The event with the id, time and source that it had where it was first recorded."""
     if event.body is None or ELSEWHERE not in event.body:
         return event

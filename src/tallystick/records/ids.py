@@ -26,14 +26,9 @@ def _base32(number: int, pairs: int) -> str:
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in shifts])
 
 
-def ulid_time(milliseconds: int) -> str:
-    """The first ten characters of a ULID: the same for all events of one millisecond, and for all before 1970."""
-    return _base32(max(milliseconds, 0), 5)
-
-
 def ulid_time_of(ts: str) -> str:
-    """The first ten characters, from a time as the ledger writes it."""
-    return ulid_time(int(datetime.fromisoformat(ts).timestamp() * 1000))
+    """The first ten characters of a ULID: the same for all events of one millisecond, and for all before 1970."""
+    return _base32(max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0), 5)
 
 
 def ulid_random(ten_bytes: bytes) -> str:

@@ -94,17 +94,17 @@ class MemoryPath(Displayable):
         return replace(self, event_ids=(*self.event_ids, *event_ids), updated_at=max(moment(at), self.updated_at))
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> MemoryPath:
+    def from_dict(cls, raw: Mapping[str, Any]) -> MemoryPath:
         """The path that `to_dict` gave."""
-        if "path_id" not in told or "created_at" not in told:
+        if "path_id" not in raw or "created_at" not in raw:
             raise Refused("not a path: it must be an object with at least path_id and created_at")
-        odd = sorted(ascii(name)[:40] for name in told.keys() - _FIELDS)
+        odd = sorted(ascii(name)[:40] for name in raw.keys() - _FIELDS)
         if odd:
             raise Refused(f"not a path: there is no field {', '.join(odd[:3])}", "field")
         for name in ("event_ids", "merged_from"):
-            if not isinstance(told.get(name, []), list):
+            if not isinstance(raw.get(name, []), list):
                 raise Refused(f"not a path: {name} must be a list of names")
-        return cls(**told)
+        return cls(**raw)
 
     def __repr__(self) -> str:
         return f"<MemoryPath {self.path_id} {self.state}, {len(self.event_ids)} events>"

@@ -57,10 +57,14 @@ class Receipt(Displayable):
             raise Refused("a receipt needs an id, a time and a user", "required")
         if type(self.k) is not int or self.k < 0:
             raise Refused(f"k must be a number from 0 up, not {self.k!r}")
-        if not _is_place(self.head):
+        head: object = self.head
+        if not isinstance(head, tuple) or [type(each) for each in head] != [int, str]:
             raise Refused(f"head must be an event's number and hash, not {self.head!r}")
-        if not all(_is_hit(hit) for hit in self.hits):
-            raise Refused("hits must be pairs of a source's id and a score")
+        hits: tuple[object, ...] = self.hits
+        for hit in hits:
+            pair = hit if isinstance(hit, tuple) else ()
+            if [type(each) for each in pair] not in ([str, int], [str, float]) or not pair[0]:
+                raise Refused("hits must be pairs of a source's id and a score")
         must_be_json(self.to_body())
 
     @classmethod
@@ -86,17 +90,6 @@ class Receipt(Displayable):
 
     def __repr__(self) -> str:
         return f"<Receipt {self.id} of {len(self.hits)} hits at event {self.head[0]}>"
-
-
-def _is_place(head: object) -> bool:
-    return isinstance(head, tuple) and len(head) == 2 and type(head[0]) is int and isinstance(head[1], str)
-
-
-def _is_hit(hit: object) -> bool:
-    if not isinstance(hit, tuple) or len(hit) != 2:
-        return False
-    name, score = hit
-    return isinstance(name, str) and bool(name) and type(score) in (int, float)
 
 
 def _writable(value: Any) -> Any:

@@ -137,13 +137,13 @@ class Approval(Displayable):
         return self.action_digest == action.digest
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Approval:
+    def from_dict(cls, raw: Mapping[str, Any]) -> Approval:
         """The approval that `to_dict` gave."""
         known = {each.name for each in fields(cls)}
-        given: object = told
+        given: object = raw
         if not isinstance(given, Mapping) or set(given) != known:
             raise Refused(f"not an approval: it must be an object with {', '.join(sorted(known))}")
-        return cls(**told)
+        return cls(**raw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ IMPORT = "import:"  # the prefix of sources that are other memories
 FOREIGN = "web"  # the trust of another memory, unless a person says that it is their own
 
 MARK = "<!-- a memory, exported by tallystick -->\n"  # the first line of the index of a Markdown export
-MOST_TOLD = 1_000  # reasons that are kept; the rest is counted
+MOST_REASONS = 1_000  # reasons that are kept; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Imported(Displayable):
             **{name: getattr(self, name) + getattr(other, name) for name in numbers},
             formats=tuple(dict.fromkeys(self.formats + other.formats)), paths=self.paths + other.paths,
             masked=dict(Counter(self.masked) + Counter(other.masked)),
-            sources=tuple(dict.fromkeys(self.sources + other.sources)), skipped=skipped[:MOST_TOLD],
-            more_skipped=self.more_skipped + other.more_skipped + len(skipped[MOST_TOLD:]),
+            sources=tuple(dict.fromkeys(self.sources + other.sources)), skipped=skipped[:MOST_REASONS],
+            more_skipped=self.more_skipped + other.more_skipped + len(skipped[MOST_REASONS:]),
             dry_run=self.dry_run or other.dry_run,
         )  # fmt: skip
 
@@ -80,8 +80,8 @@ class Exported(Displayable):
     counts: Mapping[str, int] = field(default_factory=dict)  # of each kind of record; of files, where it is a folder
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{number} {kind}" for kind, number in self.counts.items()) or "nothing"
-        return f"<Exported {self.format} to {self.place}: {told}>"
+        counts = ", ".join(f"{number} {kind}" for kind, number in self.counts.items()) or "nothing"
+        return f"<Exported {self.format} to {self.place}: {counts}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

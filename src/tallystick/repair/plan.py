@@ -30,8 +30,7 @@ from typing import Any
 from tallystick.ledger import format as fmt, snapshot
 from tallystick.ledger.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import fold_line
-from tallystick.ledger.metadata import LedgerMetadata
+from tallystick.ledger.load import LedgerMetadata, fold_line
 from tallystick.ledger.scan import Place, scan, scan_path
 from tallystick.records.errors import Damaged
 from tallystick.repair.check import Look, contradictions

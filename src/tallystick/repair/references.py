@@ -27,7 +27,7 @@ from tallystick.ledger import format as fmt
 from tallystick.records import ids, operations as op
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact_view import sources_in, trimmed
+from tallystick.records.fact import sources_in, trimmed
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.repair.findings import Finding, found
 from tallystick.state.beliefs import Beliefs

@@ -19,9 +19,8 @@ from pathlib import Path
 from tallystick.ledger import format as fmt, recover, snapshot
 from tallystick.ledger.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import REFUSED_WRITE, fold_line
+from tallystick.ledger.load import REFUSED_WRITE, LedgerMetadata, fold_line
 from tallystick.ledger.lock import Witness
-from tallystick.ledger.metadata import LedgerMetadata
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.ledger.snapshot import Snapshot
 from tallystick.records.errors import Damaged

@@ -12,8 +12,8 @@ from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import lift
 from tallystick.ledger.settings_file import read_toml
+from tallystick.records.display import counted
 from tallystick.records.event import Event
-from tallystick.records.secret_count import told
 from tallystick.repair.findings import Finding, found
 from tallystick.text.secrets.detect import kind_under, kinds_in
 
@@ -47,7 +47,7 @@ def findings(folder: Folder) -> Iterator[Finding]:
     for seq, some in at.items():
         fields = ", ".join(dict.fromkeys(each.field for each in some))
         remedy = f"tallystick erase {some[0].id}" if some[0].id else ""
-        yield found("secret-found", f"event {seq}", f"{told(each.kind for each in some)} in {fields}", remedy)
+        yield found("secret-found", f"event {seq}", f"{counted(each.kind for each in some)} in {fields}", remedy)
 
 
 def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:

@@ -5,6 +5,11 @@ snapshot costs little more than joining them.
 
 A path sees the beliefs of its ancestors, and never those of a path that is not one. Of one belief, which is one key,
 the version on the nearest path hides the others, whether it is active or not.
+
+A branch's version of an ancestor's belief is a belief of the branch's own, made from the ancestor's version (`over`).
+What a merge brings over is made from the branch's version (`merged`). The links between them say what each was made
+from: so a branch's version hides its ancestor's, a name that was read on one path is understood on another, and an
+erasure reaches every copy of the words.
 """
 
 from __future__ import annotations
@@ -20,9 +25,8 @@ from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.fact_view import grown
+from tallystick.records.fact import grown
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
-from tallystick.state.branches import BranchLinks
 from tallystick.state.part import GONE, Part, follows
 from tallystick.state.paths import Paths
 from tallystick.state.version import STEPS, CurrentVersion, places, step
@@ -36,7 +40,6 @@ class Beliefs(Part):
 
     def __init__(self, paths: Paths | None = None) -> None:
         self.paths = paths or Paths()
-        self.links = BranchLinks(self.paths.journal)
         super().__init__(self.paths.journal)
 
     def clear(self) -> None:
@@ -47,7 +50,11 @@ class Beliefs(Part):
         self._said: dict[tuple[str, str, str], tuple[str, str]] = {}  # (user, source, its key) → (version, gist)
         self._above: dict[str, dict[str, None]] = {}  # ref → the refs that depend on it
         self._among: dict[tuple[str, str, Any], dict[str, None]] = {}  # (user, field, value) → refs
-        self.links.clear()
+        self._over: dict[str, tuple[str, ...]] = {}  # ref → the ancestors' versions that it was made from
+        self._covers: dict[tuple[str, str, str], str] = {}  # (user, path, ref) → the ref that hides it on that path
+        self._near: dict[str, dict[str, None]] = {}  # ref → what it was made from, and what was made from it
+        self._brought: dict[str, str] = {}  # ref → the ref as which a merge brought it over
+        self._same: dict[str, dict[str, int]] = {}  # ref → other beliefs' versions with its words, and its word count
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -118,23 +125,24 @@ class Beliefs(Part):
         """Note the versions of other paths that this one was made from, and which of them have the same words."""
         over, merged = body.get("over", ()), body.get("merged", ())
         if over:
-            self.links.set_over(ref, over)
+            self._set(self._over, ref, tuple(over))
         for name in (*over, *merged):
             other = self.version(name)
             if other is None or other.ref == ref:
                 continue
             path = belief.get("path", "")
-            self.links.join(ref, other.ref)
+            for one, two in ((ref, other.ref), (other.ref, ref)):
+                self._set(self._near.setdefault(one, {}), two, None)
             if name in over:
-                self.links.hide(other.user, path, other.ref, ref)
+                self._set(self._covers, (other.user, path, other.ref), ref)
             else:
-                self.links.bring(other.ref, ref)
+                self._set(self._brought, other.ref, ref)
                 if (other.user, path, other.key) not in self._keys:  # it replaced one with another key
                     self._set(self._keys, (other.user, path, other.key), ref)
             if other.body().get("text", "") == belief.get("text", ""):
                 names = [each for each in self._ids[other.ref] if self._versions[each][1] == other.words]
-                names += [each for each, words in self.links.same(other.ref).items() if words == other.words]
-                self.links.add_same(ref, names, self.held[ref].words)
+                names += [each for each, words in self._same.get(other.ref, {}).items() if words == other.words]
+                self._set(self._same, ref, {**self._same.get(ref, {}), **dict.fromkeys(names, self.held[ref].words)})
 
     def _rename(self, ref: str, to: str) -> None:
         """From now on every name of `ref` names `to`."""
@@ -156,9 +164,17 @@ class Beliefs(Part):
 
     def _drop_all(self, ref: str) -> None:
         self._forget_places(self.held[ref])
-        self.links.remove(ref)
-        self._drop(self._ids, ref)
-        self._drop(self.held, ref)
+        for other in self._near.get(ref, ()):
+            self._drop(self._near[other], ref)
+        for key in [key for key, by in self._covers.items() if ref in (by, key[2])]:
+            self._drop(self._covers, key)
+        for one in [one for one, other in self._brought.items() if other == ref]:
+            self._drop(self._brought, one)
+        tables: tuple[dict[str, Any], ...] = (
+            self._over, self._near, self._same, self._brought, self._ids, self.held,
+        )  # fmt: skip
+        for table in tables:
+            self._drop(table, ref)
 
     def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
         if ref in self.held:
@@ -211,8 +227,13 @@ class Beliefs(Part):
             "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
             "said": [[*key, *said] for key, said in self._said.items()],
         }
-        if kin := self.links.dump():
-            rest["kin"] = kin
+        near = [[ref, list(others)] for ref, others in self._near.items() if others]
+        if near or self._over:
+            rest["kin"] = {
+                "covers": [[*key, ref] for key, ref in self._covers.items()], "near": near,
+                "over": list(self._over.items()), "same": list(self._same.items()),
+                "brought": list(self._brought.items()),
+            }  # fmt: skip
         lines = b",\n".join([held.line for held in self.held.values()])
         return b'{"beliefs":[\n' + lines + b"\n]," + orjson.dumps(rest)[1:]
 
@@ -228,7 +249,12 @@ class Beliefs(Part):
             self._versions.update({name: (ref, words) for name, words in names})
         self._keys.update({(user, path, key): ref for user, path, key, ref in rest["keys"]})
         self._said.update({(row[0], row[1], row[2]): (row[3], row[4]) for row in rest["said"] if len(row) == 5})
-        self.links.load(rest.get("kin", {}))
+        kin = rest.get("kin", {})  # empty, where nobody branched
+        self._over.update({ref: tuple(names) for ref, names in kin.get("over", ())})
+        self._covers.update({(user, path, ref): by for user, path, ref, by in kin.get("covers", ())})
+        self._near.update({ref: dict.fromkeys(others) for ref, others in kin.get("near", ())})
+        self._same.update(dict(kin.get("same", ())))
+        self._brought.update(dict(kin.get("brought", ())))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -284,7 +310,7 @@ class Beliefs(Part):
         known = self._versions.get(name)
         if known is None:
             return False
-        words = known[1] if known[0] == held.ref else self.links.same(held.ref).get(name)
+        words = known[1] if known[0] == held.ref else self._same.get(held.ref, {}).get(name)
         return words != held.words
 
     def said(self, user: str, source: str, idempotency_key: str) -> tuple[CurrentVersion, str] | None:
@@ -318,10 +344,23 @@ class Beliefs(Part):
         sight = self.paths.lineage(held.user, path)
         return held.path in sight and self._nearest(held, sight) is held
 
+    def over(self, ref: str) -> tuple[str, ...]:
+        """The ancestors' versions from which a branch's belief was made."""
+        return self._over.get(ref, ())
+
+    def kin_of(self, ref: str) -> list[str]:
+        """The belief, and all that it was made from or that were made from it, on every path."""
+        found, waiting = {ref: None}, [ref]
+        while waiting:
+            fresh = [each for each in self._near.get(waiting.pop(), ()) if each not in found]
+            found.update(dict.fromkeys(fresh))
+            waiting += fresh
+        return list(found)
+
     def origin(self, held: CurrentVersion) -> CurrentVersion:
         """The farthest ancestor's belief that it was made from; itself, if it was made from none."""
         seen = {held.ref}
-        while (base := next(filter(None, map(self.version, self.links.over(held.ref))), None)) and base.ref not in seen:
+        while (base := next(filter(None, map(self.version, self.over(held.ref))), None)) and base.ref not in seen:
             held = base
             seen.add(held.ref)
         return held
@@ -329,7 +368,7 @@ class Beliefs(Part):
     def _brought_over(self, held: CurrentVersion, sight: tuple[str, ...]) -> CurrentVersion:
         """The belief as which a merge brought it to a path that is seen; itself, if none did."""
         found, seen = held, {held.ref}
-        while found.path not in sight and (ref := self.links.brought(found.ref)) and ref not in seen:
+        while found.path not in sight and (ref := self._brought.get(found.ref)) and ref not in seen:
             found = self.held[ref]
             seen.add(ref)
         return found if found.path in sight else held
@@ -340,7 +379,7 @@ class Beliefs(Part):
             for path in sight:
                 if path == held.path:
                     break
-                ref = self._keys.get((held.user, path, held.key)) or self.links.cover(held.user, path, held.ref)
+                ref = self._keys.get((held.user, path, held.key)) or self._covers.get((held.user, path, held.ref))
                 if ref is not None and self.held[ref].path == path:
                     return self._nearest(self.held[ref], sight)
         return held
@@ -349,7 +388,7 @@ class Beliefs(Part):
 
     def resting_on(self, held: CurrentVersion) -> list[CurrentVersion]:
         """The beliefs that depend directly on one, under any of its names, on whichever path, oldest first."""
-        names = (name for kin in self.links.kin_of(held.ref) for name in self._ids.get(kin, ()))
+        names = (name for kin in self.kin_of(held.ref) for name in self._ids.get(kin, ()))
         above = {ref for name in names for ref in self._above.get(name, ())}
         return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
 

@@ -41,7 +41,7 @@ class Episodes(Part):
     """The episodes, by user and name."""
 
     def clear(self) -> None:
-        self._told: dict[tuple[str, str], tuple[EpisodeRef, ...]] = {}
+        self._refs: dict[tuple[str, str], tuple[EpisodeRef, ...]] = {}
         self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
         self._retracted: dict[str, None] = {}  # sources
         self._of: dict[str, dict[str, EpisodeRef]] = {}  # user → source → episode
@@ -50,13 +50,13 @@ class Episodes(Part):
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         episode = body["episode"]
         user, name = episode.get("user", OWNER), episode.get("id", event.id)
-        told = EpisodeRef(
+        ref = EpisodeRef(
             event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
             episode.get("path", ""), episode.get("trust", "human"),
         )  # fmt: skip
-        self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
+        self._set(self._refs, (user, name), (*self._refs.get((user, name), ()), ref))
         self._set(self._owners, event.id, (user, name))
-        self._set(self._of.setdefault(user, {}), event.id, told)
+        self._set(self._of.setdefault(user, {}), event.id, ref)
 
     @follows(EPISODE_RETRACT)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
@@ -72,23 +72,23 @@ class Episodes(Part):
 
     def _remove(self, source: str) -> None:
         key = self._owners[source]
-        rest = tuple(told for told in self._told[key] if told.source != source)
+        rest = tuple(ref for ref in self._refs[key] if ref.source != source)
         if rest:
-            self._set(self._told, key, rest)
+            self._set(self._refs, key, rest)
         else:
-            self._drop(self._told, key)
+            self._drop(self._refs, key)
         self._drop(self._of[key[0]], source)
         self._drop(self._owners, source)
 
     def find(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
-        return self._told.get((user, name), ())
+        return self._refs.get((user, name), ())
 
     def named(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name: its author's, the id of its event, or the last six characters of such an id.
         Refused, if several end so."""
-        if told := self.find(user, name):
-            return told
+        if refs := self.find(user, name):
+            return refs
         if SHORT_EVENT_ID.match(name):
             ends = [each for each in self._of.get(user, ()) if each.endswith(name) and self._owners[each][1] == each]
             if len(ends) > 1:
@@ -104,11 +104,11 @@ class Episodes(Part):
     def of(self, source: str) -> EpisodeRef | None:
         """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""
         known = self._owners.get(source)
-        return next(told for told in self._told[known] if told.source == source) if known else None
+        return next(ref for ref in self._refs[known] if ref.source == source) if known else None
 
     def on(self, user: str, path: str) -> list[str]:
         """The episodes on that very path, by their events."""
-        return [source for source, told in self._of.get(user, {}).items() if told.path == path]
+        return [source for source, ref in self._of.get(user, {}).items() if ref.path == path]
 
     def is_retracted(self, source: str) -> bool:
         return source in self._retracted
@@ -127,13 +127,13 @@ class Episodes(Part):
 
     def waiting(self, user: str, through: int, counts: Callable[[str], bool] = operator.not_) -> int:
         """The number of episodes after an event for rules to consider: not retracted, and their path `counts`."""
-        told = (each for each in self._of.get(user, {}).values() if each.seq > through)
-        return sum(each.source not in self._retracted and counts(each.path) for each in told)
+        refs = (ref for ref in self._of.get(user, {}).values() if ref.seq > through)
+        return sum(ref.source not in self._retracted and counts(ref.path) for ref in refs)
 
     def labels(self) -> Iterator[tuple[str, str, int, str]]:
         """The user, path and event of every episode. The time is not known here."""
-        for user, told in self._of.items():
-            yield from ((user, each.path, each.seq, _LONG_AGO) for each in told.values())
+        for user, refs in self._of.items():
+            yield from ((user, ref.path, ref.seq, _LONG_AGO) for ref in refs.values())
 
     def owner(self, source: str) -> str | None:
         """The user of the episode of that event; None if there is none, or it is erased."""
@@ -142,16 +142,16 @@ class Episodes(Part):
 
     def dump(self) -> dict[str, Any]:
         return {
-            "told": [[*key, [list(told) for told in each]] for key, each in self._told.items()],
+            "told": [[*key, [list(ref) for ref in each]] for key, each in self._refs.items()],
             "retracted": list(self._retracted),
         }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         for user, name, each in dumped.get("told", ()):
-            self._told[user, name] = tuple(EpisodeRef(*told) for told in each)
-            self._owners.update({told.source: (user, name) for told in self._told[user, name]})
-            self._of.setdefault(user, {}).update({told.source: told for told in self._told[user, name]})
+            self._refs[user, name] = tuple(EpisodeRef(*ref) for ref in each)
+            self._owners.update({ref.source: (user, name) for ref in self._refs[user, name]})
+            self._of.setdefault(user, {}).update({ref.source: ref for ref in self._refs[user, name]})
         self._retracted.update(dict.fromkeys(dumped.get("retracted", ())))
 
 

@@ -66,7 +66,7 @@ def naming(names: Sequence[str]) -> list[bytes]:
 def begun(known: Beliefs, held: CurrentVersion) -> tuple[int, list[str]]:
     """The first event of a belief's history, and its versions there: a branch's own begins with the ancestor's."""
     names, seen = list[str](), {held.ref}
-    while (over := known.links.over(held.ref)) and (base := known.version(over[0])) and base.ref not in seen:
+    while (over := known.over(held.ref)) and (base := known.version(over[0])) and base.ref not in seen:
         ids, name = known.ids_of(base), over[0]
         names, held = [*ids[: ids.index(name) + 1], *names], base
         seen.add(base.ref)

@@ -8,7 +8,7 @@
 
 The path without a name is the root, "main" in print. A label that is used without having been branched is an open child
 of the root. A path that has ended stays so until it is reopened, and a merge is never undone: any other event about it
-changes nothing. Every change is kept with its event, so that the view from a path can be told for any earlier moment.
+changes nothing. Every change is kept with its event, so that the view from a path is known for any earlier moment.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Paths(Part):
         self._older: dict[_Place, tuple[int, str]] = {}  # labels from a snapshot alone: first event, and when
         self._past: dict[_Place, tuple[tuple[str, int, int], ...]] = {}  # undone states: from which event to which
         self._makers: dict[_Place, str] = {}  # the trust of whoever branched it, unless that is a person's
-        self._told: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
+        self._episodes: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Paths(Part):
             self._note(place, event)
             self._set(self._named, name, (*place, (event.id,)))
             if name == event.id:
-                self._set(self._told.setdefault(place, {}), name, said.get("trust", "human"))
+                self._set(self._episodes.setdefault(place, {}), name, said.get("trust", "human"))
 
     def _stand_with(self, event: Event, name: str) -> None:
         """An event about a version is on the path of the version."""
@@ -146,7 +146,7 @@ class Paths(Part):
                 user, path, events = self._named[name]
                 for event in events:
                     self._drop(self._events[user, path], event)
-                self._drop(self._told.get((user, path), {}), name)
+                self._drop(self._episodes.get((user, path), {}), name)
                 self._drop(self._named, name)
         for place in [place for place, stands in self._events.items() if not stands]:
             self._drop(self._makers, place)
@@ -250,7 +250,7 @@ class Paths(Part):
         """The trusts of whoever branched it, if anybody did, and of its episodes."""
         place = (user, path)
         maker = (self._makers.get(place, "human"),) if place in self._parents else ()
-        return (*maker, *self._told.get(place, {}).values())
+        return (*maker, *self._episodes.get(place, {}).values())
 
     def seen(self, user: str, path: str) -> list[list[str]]:
         """The events on a path and on those below it: a different list after any write there."""
@@ -362,7 +362,7 @@ class Paths(Part):
             "older": [[*place, *first] for place, first in self._older.items()],
             "past": [[*place, undone] for place, undone in self._past.items()],
             "makers": [[*place, trust] for place, trust in self._makers.items()],
-            "told": [[*place, told] for place, told in self._told.items() if told],
+            "told": [[*place, trusts] for place, trusts in self._episodes.items() if trusts],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -378,16 +378,16 @@ class Paths(Part):
         self._older.update({(user, path): (seq, ts) for user, path, seq, ts in dumped.get("older", ())})
         self._past.update({(user, path): tuple(map(tuple, past)) for user, path, past in dumped.get("past", ())})
         self._makers.update({(user, path): trust for user, path, trust in dumped.get("makers", ())})
-        self._told.update({(user, path): told for user, path, told in dumped.get("told", ())})
+        self._episodes.update({(user, path): trusts for user, path, trusts in dumped.get("told", ())})
         if "told" not in dumped:
-            self._told.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
+            self._episodes.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
 
     def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
         """Add labels (user, path, event, time) from a snapshot of an older program, which had no paths."""
         for user, path, seq, ts in labels:
             if path:
                 self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
-                self._told[user, path] = dict(_OLDER)
+                self._episodes[user, path] = dict(_OLDER)
 
 
 def _is_by(seq: int, at: int | None) -> bool:

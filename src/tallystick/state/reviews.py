@@ -19,23 +19,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.records import ids
+from tallystick.records import ids, operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.fact_view import sources_in
+from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    ERASE,
-    REVIEW_ANSWER,
-    REVIEW_ASK,
-    REVIEW_GRANT,
-    REVIEW_REFUSE,
-)
 from tallystick.records.review import OUTCOMES, Action, Review
 from tallystick.state.part import Part, follows
 
@@ -79,12 +68,12 @@ class Reviews(Part):
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    @follows(REVIEW_ASK)
+    @follows(ops.REVIEW_ASK)
     def _ask(self, event: Event, body: dict[str, Any]) -> None:
         action = Action.from_body(body["action"])
         self._keep(Review(id=body["review"], action=action, why=body["why"], asked_at=event.ts, seq=event.seq))
 
-    @follows(REVIEW_ANSWER)
+    @follows(ops.REVIEW_ANSWER)
     def _answer(self, event: Event, body: dict[str, Any]) -> None:
         """An answer to an unknown review, or to one that is answered already, changes nothing."""
         kept = self._kept.get(body["review"])
@@ -95,14 +84,14 @@ class Reviews(Part):
             for version in kept.target:
                 self._set(self._approved, version, body["review"])
 
-    @follows(REVIEW_GRANT)
+    @follows(ops.REVIEW_GRANT)
     def _grant(self, event: Event, body: dict[str, Any]) -> None:
         kept = self._kept.get(body["review"])
         if kept is not None and kept.status == "waiting":
             until = {"expires": body["expires"], "marker": body["marker"]}
             self._keep(replace(kept.review(), granted_by=event.by, granted_at=event.ts, **until))
 
-    @follows(REVIEW_REFUSE)
+    @follows(ops.REVIEW_REFUSE)
     def _refuse(self, event: Event, body: dict[str, Any]) -> None:
         """An attempt that was refused. One because of a stale review closes that."""
         kept = self._kept.get(body["review"])
@@ -116,7 +105,7 @@ class Reviews(Part):
         self._drop(self._refused, refusal)
         self._set(self._refused, refusal, event.ts)  # the newest last
 
-    @follows(BELIEF_PUT, BELIEF_SUPERSEDE)
+    @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
         """A new version. One that a merge brings over has the approval of the branch's version, and no other."""
         if len(body) == 1:
@@ -128,7 +117,7 @@ class Reviews(Part):
         self._leave_behind(replaced, event, "it was revised")
         self._leave_behind(merged, event, "its path was merged")
 
-    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE)
+    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE)
     def _retract(self, event: Event, body: dict[str, Any]) -> None:
         self._leave_behind((body["id"],), event, "it is no longer active")
 
@@ -138,7 +127,7 @@ class Reviews(Part):
             if version in self._in_question:
                 self._close(self._in_question[version], "stale", event, why)
 
-    @follows(ERASE)
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
         gone |= {self._approved[name] for name in gone & self._approved.keys()}  # the review of a version has its words
@@ -247,7 +236,7 @@ class Reviews(Part):
         """True if this version of a belief is approved."""
         return version in self._approved
 
-    def yes_to(self, version: str) -> str:
+    def approval_of(self, version: str) -> str:
         """The review that approved a version, or `policy`; empty if none did."""
         return self._approved.get(version, "")
 
@@ -268,10 +257,6 @@ class Reviews(Part):
     def on(self, user: str, path: str) -> list[str]:
         """The reviews of actions on a path."""
         return [name for name, kept in self._kept.items() if kept.user == user and kept.review().action.path == path]
-
-    def is_in_question(self, version: str) -> bool:
-        """True if a review of this version of a belief is pending."""
-        return version in self._in_question
 
     def in_question(self, version: str) -> str:
         """The pending review of that version; empty if there is none."""

@@ -18,19 +18,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    ERASE,
-    TRUST_CORROBORATE,
-    TRUST_SET,
-)
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.part import Part, follows
@@ -62,7 +52,7 @@ class Distrusts(Part):
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    @follows(TRUST_SET)
+    @follows(ops.TRUST_SET)
     def _trust(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["source"])
         if body["trust"] == NONE:
@@ -70,7 +60,7 @@ class Distrusts(Part):
         else:
             self._drop(self._none, key)
 
-    @follows(BELIEF_PUT, BELIEF_SUPERSEDE)
+    @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
         for name in body.get("replaces", ()):
@@ -78,7 +68,7 @@ class Distrusts(Part):
         if text := belief.get("text"):
             self._note(event, body, belief["id"], belief, text)
 
-    @follows(EPISODE_PUT)
+    @follows(ops.EPISODE_PUT)
     def _observe(self, event: Event, body: dict[str, Any]) -> None:
         self._note(event, body, event.id, body["episode"], body["episode"]["content"])
 
@@ -98,18 +88,18 @@ class Distrusts(Part):
             for doubted in marked:
                 self._set(self._voices.setdefault(doubted, {}), name, voice(event.by, trust))
 
-    @follows(TRUST_CORROBORATE)
+    @follows(ops.TRUST_CORROBORATE)
     def _corroborate(self, _: Event, body: dict[str, Any]) -> None:
         for name in body["ids"]:
             self._settle(name)
             self._set(self._borne_out, name, None)
 
-    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE, EPISODE_RETRACT)
+    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE, ops.EPISODE_RETRACT)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
         for name in (body["id"],) if "id" in body else body["ids"]:
             self._settle(name)
 
-    @follows(ERASE)
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             self._settle(name)

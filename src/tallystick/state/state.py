@@ -12,16 +12,14 @@ from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.episodes import Episodes
-from tallystick.state.graph import GraphBook
+from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
 from tallystick.state.paths import Paths
-from tallystick.state.relations import Relations
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
-from tallystick.state.sessions import Work
+from tallystick.state.sessions import Uses, Work
 from tallystick.state.sources import Distrusts
-from tallystick.state.usage import Uses
 
 _Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Relations | Taken
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.records.belief import OWNER, Belief
-from tallystick.records.fact_view import sources_in, view_of
+from tallystick.records.fact import sources_in, view_of
 from tallystick.records.json import to_keep
 
 

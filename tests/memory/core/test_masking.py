@@ -11,9 +11,8 @@ import pytest
 from tallystick import Memory
 from tallystick.records.errors import NeedsApproval
 from tallystick.records.event import Draft
-from tallystick.records.extraction import Extracted
 from tallystick.records.fact import Fact
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Extracted
 from tallystick.repair.check import check
 from tallystick.repair.secrets import secrets_in
 from tests.memory.paged import page_at

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.graph.entity_names import Naming
-from tallystick.records.named_entity import LONGEST, NamedEntity, Relation
+from tallystick.records.entity import LONGEST, NamedEntity, Relation
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, names
 

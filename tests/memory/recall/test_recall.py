@@ -14,7 +14,7 @@ from tallystick.projections.index import batch as desk
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.rows import Block
 from tallystick.records.errors import NeedsApproval
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tallystick.state.history import beliefs_at
 from tests.conftest import at_most
 from tests.refusals import refuses

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from tallystick import KeyReused, Memory
-from tallystick.records.named_entity import NamedEntity
+from tallystick.records.entity import NamedEntity
 from tallystick.surfaces.cli.root import tallystick as program
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from tallystick.records.clock import stamp
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tallystick.surfaces.cli import recall as hit_line
 from tallystick.surfaces.cli.recall import hit_lines, speaker
 from tallystick.surfaces.present import time as moments

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.secret_count import told
+from tallystick.records.display import told
 from tallystick.text.secrets import detect as secrets_fields
 from tallystick.text.secrets.detect import Secret, find, kind_under, kinds_in, masked, masked_fields
 from tests.growth import assert_linear

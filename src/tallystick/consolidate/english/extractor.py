@@ -11,7 +11,7 @@ from tallystick.consolidate.english.predications import Draft, Predication, Time
 from tallystick.consolidate.english.sentences import Sentence, asks_for_fiction, is_unread, sentences_of, takes_back
 from tallystick.consolidate.english.subjects import Cast, Subject, owner_at, people_in, relations_in, subject_at
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Extracted
+from tallystick.records.rule import Extracted
 from tallystick.text.grammar import BARE, THIRD
 from tallystick.text.word_lists import RELATIONS, TAILS, set_of
 from tallystick.text.words import BLOT, Phrases, Token, tokens_of

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tallystick.records.belief import Belief
+from tallystick.records.belief import Belief, Statement
 from tallystick.records.policy import is_above
-from tallystick.records.statement import Statement
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 

@@ -18,10 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.beliefs.corrections import corrected
 from tallystick.memory.core.gate import Changed
-from tallystick.records.belief import CORRECTED, KNOWN, NEW, REVISED, Belief, RememberResult
+from tallystick.records.belief import (
+    CORRECTED,
+    KNOWN,
+    NEW,
+    REVISED,
+    USUAL_CONFIDENCE,
+    Belief,
+    RememberResult,
+    Statement,
+)
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
-from tallystick.records.statement import USUAL_CONFIDENCE, Statement
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tallystick.records.receipt import BLANK
 
 if TYPE_CHECKING:
     from tallystick.recall.pipeline import Ask
-    from tallystick.records.query import Query
+    from tallystick.records.recall import Query
 
 NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
 

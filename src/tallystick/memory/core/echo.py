@@ -18,8 +18,8 @@ import orjson
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.rows import WITHHELD, Source
-from tallystick.records.hit import Hit
 from tallystick.records.policy import RANK
+from tallystick.records.recall import Hit
 from tallystick.text.fingerprint import KEPT, marks_of, whole_marks
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from tallystick.records.display import counted
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
-from tallystick.records.secret_count import told
 from tallystick.state.state import State
 from tallystick.text.secrets.detect import find, masked, masked_fields, texts_in
 
@@ -172,7 +172,7 @@ class Masker:
             self._heard.kinds = (*self.last, *kinds)
             getattr(self._heard, "all", []).extend(kinds)
             hint = "; `--keep-secrets` keeps it" if self._trust == "human" else ""
-            self._tell(f"masked {told(kinds)}{hint}")
+            self._tell(f"masked {counted(kinds)}{hint}")
 
 
 def _holds(said: Iterable[Any]) -> bool:

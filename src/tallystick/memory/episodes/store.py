@@ -22,14 +22,12 @@ from tallystick.projections.index import statements as sql
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.display import display_lists
-from tallystick.records.episode import Episode, Retraction
+from tallystick.records.episode import Episode, Retraction, checked
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact import Fact
-from tallystick.records.fact_view import fact_of, sources_in
+from tallystick.records.fact import Fact, fact_of, sources_in
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.policy import is_above
-from tallystick.records.scope import checked
 from tallystick.records.trust import Distrust
 from tallystick.state.state import State
 
@@ -38,9 +36,8 @@ if TYPE_CHECKING:
     from tallystick.memory.context import Context
     from tallystick.memory.episodes.schema import EpisodeShape
     from tallystick.projections.index.file import IndexFile
-    from tallystick.records.extraction import Extractor
     from tallystick.records.health import MigrationPlan, StoreHealth
-    from tallystick.records.rule import ConsolidationRule
+    from tallystick.records.rule import ConsolidationRule, Extractor
 
 _RECENT = {  # by session, by agent
     (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,

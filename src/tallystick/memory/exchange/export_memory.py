@@ -28,12 +28,11 @@ from tallystick.projections.markdown.names import file_name
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
 from tallystick.projections.pages.rows import File
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import Missing, NotApproved, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
-from tallystick.records.scope import checked
 from tallystick.records.transfer import MARK, Exported, TakenIn
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory.maintenance.ledger import is_old
+from tallystick.records.episode import checked
 from tallystick.records.errors import Closed, NotWritable, Refused
-from tallystick.records.scope import checked
 from tallystick.state.imports import source_of
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.path import ROOT
 from tallystick.records.policy import is_above
 from tallystick.records.progress import Progress
-from tallystick.records.transfer import MOST_TOLD, Imported, Skipped
+from tallystick.records.transfer import MOST_REASONS, Imported, Skipped
 from tallystick.state.episodes import mark_of
 from tallystick.text.secrets.detect import find
 
@@ -44,7 +44,7 @@ Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
-_MOST_TOLD = 500  # letters of a place, and of a reason
+_MOST_REASONS = 500  # letters of a place, and of a reason
 _UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
 _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
 _ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
@@ -89,8 +89,8 @@ class ImportRun:
 
     def skip(self, place: str, reason: str) -> None:
         """Something is not taken."""
-        if len(self._skipped) < MOST_TOLD:
-            self._skipped.append(Skipped(place[-_MOST_TOLD:], reason[:_MOST_TOLD]))
+        if len(self._skipped) < MOST_REASONS:
+            self._skipped.append(Skipped(place[-_MOST_REASONS:], reason[:_MOST_REASONS]))
         else:
             self._more += 1
 

@@ -20,20 +20,18 @@ from tallystick.memory import settings
 from tallystick.projections.index import statements as sql
 from tallystick.records.clock import held_time
 from tallystick.records.delta import Delta, DeltaScope
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Scope
 from tallystick.records.errors import NeedsApproval, Refused
-from tallystick.records.extraction import Extractor, Malformed
-from tallystick.records.fact_view import claims_in
+from tallystick.records.fact import claims_in
 from tallystick.records.progress import Progress
-from tallystick.records.rule import Consolidated, ConsolidationRule
-from tallystick.records.scope import Scope
+from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor, Malformed
 from tallystick.state.rules import Mark
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.facts.store import FactService
-    from tallystick.records.extraction import Extractor
+    from tallystick.records.rule import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tallystick.memory.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.facts.consolidate import ConsolidationService
-    from tallystick.records.extraction import Extractor
+    from tallystick.records.rule import Extractor
 
 
 @answering

@@ -24,16 +24,14 @@ from tallystick.memory.trust.visibility import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from tallystick.records.display import display_lists
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact import Fact, FactPattern
-from tallystick.records.fact_view import TRIPLE, fact_of, reason_of, steps_in, text_of, triple_of, view_of
+from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.history import Moment
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
 from tallystick.records.policy import DEFAULT, RANK, is_above
-from tallystick.records.scope import checked
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.version import CurrentVersion
@@ -393,8 +391,8 @@ def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict
 def _begun(known: Beliefs, ref: str, found: dict[str, list[Belief]]) -> list[Belief]:
     """The versions of the ancestors' from which a branch's belief was made, oldest first."""
     begun: list[Belief] = []
-    while base := known.version(next(iter(known.links.over(ref)), "")):
-        versions, name = found.get(base.ref, []), known.links.over(ref)[0]
+    while base := known.version(next(iter(known.over(ref)), "")):
+        versions, name = found.get(base.ref, []), known.over(ref)[0]
         upto = next((at for at, belief in enumerate(versions) if belief.id == name), -1)
         begun, ref = [*versions[: upto + 1], *begun], base.ref
     return begun

@@ -14,8 +14,8 @@ from tallystick.memory.graph.entity_names import EntityStatement, Everyone, Name
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import texts
 from tallystick.records.display import display_lists
+from tallystick.records.entity import Known, NamedEntity, Relation
 from tallystick.records.errors import NotFound
-from tallystick.records.named_entity import Known, NamedEntity, Relation
 from tallystick.stores.open_folder import OpenFolder
 
 _SHOWN = 200  # characters of a name in a message

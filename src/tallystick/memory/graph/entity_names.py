@@ -22,8 +22,17 @@ from tallystick.decide.trust import is_outranked
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.recallable import is_shown
 from tallystick.projections.markdown.names import file_of
-from tallystick.records.entity import kind_of, name_key, spoken, thing_key
-from tallystick.records.named_entity import LONGEST, NamedEntity, Relation, is_name, must_say_something
+from tallystick.records.entity import (
+    LONGEST,
+    NamedEntity,
+    Relation,
+    is_name,
+    kind_of,
+    must_say_something,
+    name_key,
+    spoken,
+    thing_key,
+)
 from tallystick.records.page import NOTES
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder

@@ -27,6 +27,7 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.display import display_lists
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import (
@@ -40,9 +41,7 @@ from tallystick.records.graph.envelope import (
     record_of,
 )
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import RecordFields, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
 from tallystick.stores.phase.graph import merge as merging

@@ -26,13 +26,13 @@ from tallystick.projections.pages.render import Completion
 from tallystick.projections.pages.rows import Entry
 from tallystick.records import ids
 from tallystick.records.clock import stamp
+from tallystick.records.display import counted
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.history import Version
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, SyncNote
 from tallystick.records.review import Action
-from tallystick.records.secret_count import told
 from tallystick.state import history as timeline
 from tallystick.state.pages import PAGE_EDIT
 from tallystick.state.version import CurrentVersion
@@ -108,7 +108,7 @@ class EditApplier:
         tags, more = self._masks.edited("\n".join(entry.tags))
         if not kinds and not more:
             return change
-        self._tell(change.line, f"masked {told(kinds + more)}")
+        self._tell(change.line, f"masked {counted(kinds + more)}")
         self._hidden.add(change.line)
         return change._replace(entry=entry._replace(body=body, tags=tuple(filter(None, tags.split("\n")))))
 
@@ -117,7 +117,7 @@ class EditApplier:
             return front
         found, kinds = self._masks.edited_fields(front)
         if kinds:
-            self._tell(0, f"masked {told(kinds)}")
+            self._tell(0, f"masked {counted(kinds)}")
         return found
 
     # -- what is new -------------------------------------------------------------------------------------------------

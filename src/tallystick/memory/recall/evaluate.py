@@ -16,9 +16,8 @@ from tallystick.memory.settings import place_of
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Closed, Refused
 from tallystick.records.evaluation import KEYS, OPTIONS, KnownQuestion, Verdict, Verdicts, checked
-from tallystick.records.filled_frame import FilledFrame
-from tallystick.records.hit import Hit
 from tallystick.records.progress import Progress
+from tallystick.records.recall import FilledFrame, Hit
 
 DEEP = 50  # how far to look for what should have been among the first
 _FILTERS = {"tag": "tags", "kind": "kinds", "about": "about", "what": "what", "since": "since", "until": "until"}

@@ -17,12 +17,9 @@ from tallystick.memory.core.arguments import can_be_written, check, check_frame,
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import Missing, Refused
-from tallystick.records.filled_frame import FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
-from tallystick.records.hit import Hit
-from tallystick.records.query import Query
-from tallystick.records.recall import RecallResult
+from tallystick.records.recall import FilledFrame, Hit, Query, RecallResult
 from tallystick.records.receipt import Receipt
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.text.claims import Claim, claim_of, conflict, gist

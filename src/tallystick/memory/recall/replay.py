@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.memory.core.arguments import NOW
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.records.errors import NotFound
-from tallystick.records.hit import Hit
-from tallystick.records.query import Query
-from tallystick.records.recall import Replayed
+from tallystick.records.recall import Hit, Query, Replayed
 from tallystick.records.receipt import BLANK, Receipt
 
 if TYPE_CHECKING:

@@ -29,13 +29,12 @@ from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarant
 from tallystick.projections.pages.rows import title_of
 from tallystick.records import (
     audit,
+    entity,
     evaluation,
     event,
-    filled_frame as framed,
     frame,
     health,
     history,
-    named_entity as named,
     page,
     path,
     proposal,
@@ -57,21 +56,19 @@ from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound
 from tallystick.records.evaluation import Verdicts
 from tallystick.records.event import Event
-from tallystick.records.extraction import Malformed
 from tallystick.records.fact import Fact
 from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope, Records
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.history import Change, Why
-from tallystick.records.hit import Hit
 from tallystick.records.operations import DELTA_NOOP
 from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo
 from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tree, without_quote
 from tallystick.records.policy import Policy
-from tallystick.records.recall import RecallResult, Replayed
+from tallystick.records.recall import Hit, RecallResult, Replayed
 from tallystick.records.receipt import Receipt
 from tallystick.records.review import Action, Review
-from tallystick.records.rule import Consolidated, Finding
+from tallystick.records.rule import Consolidated, Finding, Malformed
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
@@ -472,11 +469,11 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
     Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
     audit.AuditLine,
-    named.Known, transfer.Exported, transfer.TakenIn, page.Compaction, framed.Dropped, framed.FilledFrame,
+    entity.Known, transfer.Exported, transfer.TakenIn, page.Compaction, recall.Dropped, recall.FilledFrame,
     frame.Frame,
-    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, named.ProposedMerge, health.StoreHealth,
+    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, entity.ProposedMerge, health.StoreHealth,
     transfer.Imported, transfer.Skipped, event.LogPage, rule.Finding, memory_event.MemoryEvent, path.Conflict,
-    path.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
+    path.Merged, merging.Likeness, merging.Outcome, entity.NamedEntity, entity.Relation, page.PageInfo, page.PageText,
     page.Synced, path.Tree, status.ChainFile, status.Kept, Proof, proposal.Proposal, recall.NearMiss,
     recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
     rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, history.Change,

@@ -11,8 +11,7 @@ from tallystick.decide.beliefs import Draw
 from tallystick.records.clock import just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
-from tallystick.records.query import Query
-from tallystick.records.recall import NearMiss, RecallResult
+from tallystick.records.recall import NearMiss, Query, RecallResult
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
 
 if TYPE_CHECKING:

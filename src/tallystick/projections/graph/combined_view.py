@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.records.graph.fields import RecordFields
+from tallystick.records.graph.nodes import RecordFields
 
 MARK = "derived"
 

@@ -20,9 +20,9 @@ from tallystick.projections.graph.combined_view import Merge
 from tallystick.projections.graph.rows import Rows
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS, keys_in
-from tallystick.records.named_entity import ProposedMerge
 from tallystick.records.policy import DEFAULT
 
 

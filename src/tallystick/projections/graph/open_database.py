@@ -23,11 +23,10 @@ from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Foll
 from tallystick.projections.graph import fold
 from tallystick.projections.graph.combined_view import Merge, merge_of, merges_into
 from tallystick.projections.graph.rows import Rows, said_in
-from tallystick.records.entity import thing_key
+from tallystick.records.entity import ProposedMerge, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
-from tallystick.records.graph.fields import RecordFields
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.trust import Distrust
 
 SHAPE = 6  # of what the fold writes; raise it when the same events give other rows

@@ -19,7 +19,7 @@ from tallystick.projections.graph.combined_view import MARK, Merge
 from tallystick.projections.pages.rows import title_of
 from tallystick.records.entity import THING, kind_of
 from tallystick.records.event import Event
-from tallystick.records.graph.fields import RecordFields, line_of
+from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.trust import Distrust
 
 _SOURCES = 20  # beliefs of a node that are named as its sources

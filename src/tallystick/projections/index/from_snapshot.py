@@ -50,7 +50,7 @@ def _belief(state: State, held: CurrentVersion) -> Iterator[Event]:
     if belief["id"] != held.ref:
         first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
         yield Event(held.first, held.at, ops.BELIEF_PUT, "", _BY, "", {"belief": first})
-    if over := [below.ref for name in state.links.over(held.ref) if (below := state.version(name))]:
+    if over := [below.ref for name in state.over(held.ref) if (below := state.version(name))]:
         body["over"] = over
     if state.reviews.is_approved(belief["id"]):
         body["approved"] = ""

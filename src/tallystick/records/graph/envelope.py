@@ -21,9 +21,17 @@ from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
 from tallystick.records.fields import must_be_known_version, must_be_object
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import SCHEMA_VERSION, RecordFields, check_record, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, is_normal
-from tallystick.records.json import check, parse
+from tallystick.records.graph.nodes import (
+    SCHEMA_VERSION,
+    MemoryEdge,
+    MemoryNode,
+    MemoryProfile,
+    RecordFields,
+    check_record,
+    is_normal,
+    line_of,
+)
+from tallystick.records.json import loads
 from tallystick.records.path import MemoryPath
 
 R = TypeVar("R")
@@ -38,10 +46,10 @@ MUST_HAVE = {"nodes": ("kind",), "edges": ("source", "target", "kind")}
 _HEAD = b'{"schema_version":%d,\n' % SCHEMA_VERSION
 
 
-def key_of(part: str, told: object) -> str:
+def key_of(part: str, raw: object) -> str:
     """The id of a record of that part. Refused, if a required field is missing."""
-    must_be_object("a record", told)
-    record, name = cast("RecordFields", told), KEYS.get(part, "id")
+    must_be_object("a record", raw)
+    record, name = cast("RecordFields", raw), KEYS.get(part, "id")
     for needed in (name, *MUST_HAVE.get(part, ())):
         value = record.get(needed)
         if type(value) is not str or not value:
@@ -58,23 +66,23 @@ def keys_in(head: RecordFields) -> Iterator[tuple[str, str]]:
         yield "head", "profile"
 
 
-def record_of(part: str, told: Mapping[str, Any]) -> Any:
+def record_of(part: str, raw: Mapping[str, Any]) -> Any:
     """The record that a dictionary tells."""
-    return KINDS[part].from_dict(told)
+    return KINDS[part].from_dict(raw)
 
 
 def record_in(part: str, line: bytes) -> Any:
     """The record in a line."""
-    told, kind = orjson.loads(line), KINDS[part]
-    if part in NORMAL and is_normal(line, told, kind):
-        return kind.judged(told)
-    return kind.from_dict(told)
+    raw, kind = orjson.loads(line), KINDS[part]
+    if part in NORMAL and is_normal(line, raw, kind):
+        return kind.judged(raw)
+    return kind.from_dict(raw)
 
 
-def settled_line(part: str, line: bytes, told: RecordFields) -> bytes:
+def settled_line(part: str, line: bytes, raw: RecordFields) -> bytes:
     """The line as the record itself would write it. Refused, if it is not a record of that part."""
-    if part not in NORMAL or type(told) is not dict or not is_normal(line, told, KINDS[part]):
-        return line_of(record_of(part, told).to_dict())
+    if part not in NORMAL or type(raw) is not dict or not is_normal(line, raw, KINDS[part]):
+        return line_of(record_of(part, raw).to_dict())
     return line
 
 
@@ -130,13 +138,13 @@ def _made(part: str, given: Any) -> Any:
 def _arranged(part: str, given: Iterable[Any]) -> list[bytes]:
     """The lines of dictionaries, each checked, by their ids; events as they come. Refused, with the place."""
     lines: dict[str, bytes] = {}
-    for number, told in enumerate(given):
+    for number, raw in enumerate(given):
         try:
-            name = key_of(part, told)
-            check_record(told)
+            name = key_of(part, raw)
+            check_record(raw)
             if name in lines:
                 raise Refused(f"the id {ascii(name)[:60]} is used twice", "duplicate")
-            lines[name] = settled_line(part, line_of(told), told)
+            lines[name] = settled_line(part, line_of(raw), raw)
         except Refused as error:
             raise _placed(error, part, number) from None
     return list(lines.values()) if part == "events" else [lines[name] for name in sorted(lines)]
@@ -186,10 +194,10 @@ class GraphEnvelope(Displayable):
         try:
             for line in records.lines:
                 number += 1
-                told = orjson.loads(line)
+                raw = orjson.loads(line)
                 if not records.is_judged:
-                    line = settled_line(part, line, told)
-                yield told[key], line, told
+                    line = settled_line(part, line, raw)
+                yield raw[key], line, raw
         except Refused as error:
             raise _placed(error, part, number) from None
 
@@ -216,12 +224,26 @@ class GraphEnvelope(Displayable):
     def from_bytes(cls, data: bytes | str) -> GraphEnvelope:
         """The envelope in a file. Refused, with the place."""
         given = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
-        return _of_our_own(given) or cls.from_dict(_strictly(given))
+        if found := cls.as_written(given):
+            return found
+        try:
+            raw = loads(given)
+        except ValueError as error:
+            raise Refused(f"not an envelope: {error}", "json") from None
+        return cls.from_dict(raw)
 
     @classmethod
     def as_written(cls, data: bytes) -> GraphEnvelope | None:
         """The envelope in a file, if `to_bytes` wrote it: read line by line, so that little of it is held twice."""
-        return _of_our_own(data)
+        if not data.startswith(_HEAD):
+            return None
+        try:
+            lines = iter(data.removesuffix(b"}\n").split(b"\n"))
+            next(lines)
+            found = cls(**dict(_fields_in(lines)))
+        except (_NotOurs, Refused, ValueError, TypeError):
+            return None
+        return found if found.to_bytes() == data else None
 
     def to_dict(self) -> RecordFields:
         """All of it, as JSON has it."""
@@ -229,16 +251,20 @@ class GraphEnvelope(Displayable):
         return whole
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> GraphEnvelope:
+    def from_dict(cls, raw: Mapping[str, Any]) -> GraphEnvelope:
         """The envelope of a dictionary. Refused, with the place."""
-        if not isinstance(told, Mapping):
-            raise Refused(f"an envelope must be an object, not {type(told).__name__}")
-        if "schema_version" not in told:
+        if not isinstance(raw, Mapping):
+            raise Refused(f"an envelope must be an object, not {type(raw).__name__}")
+        if "schema_version" not in raw:
             raise Refused(f"an envelope needs a schema_version; this program knows {SCHEMA_VERSION}", "required")
-        must_be_known_version(told["schema_version"])
-        parts = {part: Records[Any](part, _lines(part, told.get(part, [])), is_judged=True) for part in KINDS}
-        extra = {name: value for name, value in told.items() if name not in _FIELDS}
-        return cls(profile=told.get("profile"), metadata=told.get("metadata", {}), extra=extra, **parts)  # type: ignore[arg-type]
+        must_be_known_version(raw["schema_version"])
+        parts = dict[str, Any]()
+        for part in KINDS:
+            if type(records := raw.get(part, [])) is not list:
+                raise Refused(f"{part} must be a list, not {type(records).__name__}")
+            parts[part] = Records[Any](part, _arranged(part, records), is_judged=True)
+        extra = {name: value for name, value in raw.items() if name not in _FIELDS}
+        return cls(profile=raw.get("profile"), metadata=raw.get("metadata", {}), extra=extra, **parts)
 
     def __repr__(self) -> str:
         counts = (f"{len(self.records(part))} {part}" for part in KINDS if part != "profiles")
@@ -257,25 +283,9 @@ def _profile(given: Any) -> MemoryProfile | None:
         raise error.reworded(f"profile: {error}") from None
 
 
-def _lines(part: str, given: object) -> list[bytes]:
-    """The lines of a list that was read, in order."""
-    if type(given) is not list:
-        raise Refused(f"{part} must be a list, not {type(given).__name__}")
-    return _arranged(part, given)
-
-
 def _placed(error: Refused, part: str, number: int) -> Refused:
     """The error with the place in front."""
     return error.reworded(f"{part}[{number}]: {error}")
-
-
-def _strictly(data: bytes) -> Any:
-    try:
-        told = parse(data)
-        check(told)
-    except ValueError as error:
-        raise Refused(f"not an envelope: {error}", "json") from None
-    return told
 
 
 # -- our own files --------------------------------------------------------------------------------------------------
@@ -283,19 +293,6 @@ def _strictly(data: bytes) -> Any:
 
 class _NotOurs(Exception):
     """Bytes that `to_bytes` did not write."""
-
-
-def _of_our_own(data: bytes) -> GraphEnvelope | None:
-    """The envelope, if these are exactly the bytes that it would be written as."""
-    if not data.startswith(_HEAD):
-        return None
-    try:
-        lines = iter(data.removesuffix(b"}\n").split(b"\n"))
-        next(lines)
-        found = GraphEnvelope(**dict(_fields_in(lines)))
-    except (_NotOurs, Refused, ValueError, TypeError):
-        return None
-    return found if found.to_bytes() == data else None
 
 
 def _fields_in(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
@@ -319,10 +316,10 @@ def _read_part(part: str, lines: Iterator[bytes]) -> Iterator[bytes]:
         if line[:1] == b"]":
             return
         own = line.removesuffix(b",")
-        told = orjson.loads(own)
-        if orjson.dumps(told, option=orjson.OPT_SORT_KEYS) != own or settled_line(part, own, told) != own:
+        raw = orjson.loads(own)
+        if orjson.dumps(raw, option=orjson.OPT_SORT_KEYS) != own or settled_line(part, own, raw) != own:
             raise _NotOurs
-        name = told[key]
+        name = raw[key]
         if name in seen if part == "events" else name <= before:
             raise _NotOurs
         if part == "events":

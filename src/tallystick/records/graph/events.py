@@ -64,10 +64,10 @@ class MemoryEvent(Displayable):
             raise Refused(f"payload must be an object, not {type(self.payload).__name__}")
         object.__setattr__(self, "at", moment(self.at))
         object.__setattr__(self, "subject_ids", names(self.subject_ids, "subject_ids"))
-        told = copied(
+        raw = copied(
             {name: getattr(self, name) for name in _FIELDS if name != "payload"} | {"payload": dict(self.payload)}
         )
-        object.__setattr__(self, "payload", told["payload"])
+        object.__setattr__(self, "payload", raw["payload"])
 
     @classmethod
     def new(
@@ -80,33 +80,33 @@ class MemoryEvent(Displayable):
         payload: Mapping[str, Any] | None = None,
     ) -> MemoryEvent:
         """An event whose id follows from its content: stated again for the same time, it is the same event."""
-        told: dict[str, Any] = {
+        raw: dict[str, Any] = {
             "kind": kind, "at": moment(at), "path_id": path_id,
             "subject_ids": names(subject_ids, "subject_ids"), "payload": dict(payload or {}),
         }  # fmt: skip
-        return cls(id="e-" + digest_of(told)[:24], **told)
+        return cls(id="e-" + digest_of(raw)[:24], **raw)
 
     @classmethod
-    def judged(cls, told: dict[str, Any]) -> MemoryEvent:
+    def judged(cls, raw: dict[str, Any]) -> MemoryEvent:
         """The event of a dictionary that was read from JSON and that `fault_in` finds nothing wrong with."""
         event = object.__new__(cls)
-        told["subject_ids"] = tuple(told["subject_ids"])
-        for name, value in told.items():
+        raw["subject_ids"] = tuple(raw["subject_ids"])
+        for name, value in raw.items():
             object.__setattr__(event, name, value)
         return event
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> MemoryEvent:
+    def from_dict(cls, raw: Mapping[str, Any]) -> MemoryEvent:
         """The event that `to_dict` gave."""
-        fault = fault_in(told)
+        fault = fault_in(raw)
         if fault:
             raise Refused(f"not a memory event: {fault}")
-        return cls(**{name: told[name] for name in _FIELDS})
+        return cls(**{name: raw[name] for name in _FIELDS})
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, as JSON has them. The dictionary is the caller's own."""
-        told = {name: getattr(self, name) for name in _FIELDS}
-        return {**told, "subject_ids": list(self.subject_ids), "payload": orjson.loads(orjson.dumps(self.payload))}
+        raw = {name: getattr(self, name) for name in _FIELDS}
+        return {**raw, "subject_ids": list(self.subject_ids), "payload": orjson.loads(orjson.dumps(self.payload))}
 
     def to_line(self) -> bytes:
         """The event as one line of a log, newline included: its keys sorted, so that equal events are equal bytes."""
@@ -128,32 +128,26 @@ def is_kind(kind: object) -> bool:
     return type(kind) is str and (kind in _KINDS or (kind.startswith("custom.") and len(kind) > len("custom.")))
 
 
-def fault_in(told: object) -> str:
+def fault_in(raw: object) -> str:
     """The reason why a dictionary read from JSON is not an event of this schema version; empty, if it is one."""
-    if type(told) is not dict:
-        return f"it must be an object, not {type(told).__name__}"
-    if told.keys() != _SET:
-        return _wrong_keys(told)
-    if not isinstance(told["id"], str) or not told["id"]:
+    if type(raw) is not dict:
+        return f"it must be an object, not {type(raw).__name__}"
+    if raw.keys() != _SET:
+        lacking = [name for name in _FIELDS if name not in raw]
+        odd = sorted(ascii(name)[:40] for name in raw.keys() - _SET)
+        return f"{', '.join(lacking)} missing" if lacking else f"an event has no field {', '.join(odd[:3])}"
+    if not isinstance(raw["id"], str) or not raw["id"]:
         return "id must be a string that is not empty"
-    if not is_kind(told["kind"]):
-        return f"unknown kind {ascii(told['kind'])[:60]}"
-    if not isinstance(told["path_id"], str):
+    if not is_kind(raw["kind"]):
+        return f"unknown kind {ascii(raw['kind'])[:60]}"
+    if not isinstance(raw["path_id"], str):
         return "path_id must be a string"
-    if not isinstance(told["payload"], dict):
+    if not isinstance(raw["payload"], dict):
         return "payload must be an object"
-    subjects = told["subject_ids"]
+    subjects = raw["subject_ids"]
     if not isinstance(subjects, list) or not all(isinstance(name, str) and name for name in subjects):
         return "subject_ids must be a list of names"
-    return _wrong_time(told["at"])
-
-
-def _wrong_keys(told: Mapping[str, Any]) -> str:
-    lacking = [name for name in _FIELDS if name not in told]
-    if lacking:
-        return f"{', '.join(lacking)} missing"
-    odd = sorted(ascii(name)[:40] for name in told.keys() - _SET)
-    return f"an event has no field {', '.join(odd[:3])}"
+    return _wrong_time(raw["at"])
 
 
 def _wrong_time(at: object) -> str:
@@ -171,13 +165,13 @@ def shown(name: str) -> str:
     return name if len(name) <= _SHOWN and name.isprintable() else ascii(name[:_SHOWN])
 
 
-def digest_of(told: Mapping[str, Any]) -> str:
+def digest_of(raw: Mapping[str, Any]) -> str:
     """The digest of some content, which is JSON."""
-    return sha256(orjson.dumps(copied(dict(told)), option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return sha256(orjson.dumps(copied(dict(raw)), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def copied(told: dict[str, Any]) -> dict[str, Any]:
-    """A copy that shares nothing with `told`, as JSON would give it back."""
-    must_be_json(told)
-    copy: dict[str, Any] = orjson.loads(orjson.dumps(told))
+def copied(raw: dict[str, Any]) -> dict[str, Any]:
+    """A copy that shares nothing with `raw`, as JSON would give it back."""
+    must_be_json(raw)
+    copy: dict[str, Any] = orjson.loads(orjson.dumps(raw))
     return copy

@@ -69,10 +69,10 @@ class LifecycleAction(Displayable):
         return f"{self.kind} {shown(self.subject_ids[0])}{more}"
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> LifecycleAction:
+    def from_dict(cls, given: Mapping[str, Any]) -> LifecycleAction:
         """The action that `to_dict` gave."""
-        _must_have(told, cls, "action")
-        return cls(**told)
+        _must_have(given, cls, "action")
+        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +112,10 @@ class LifecycleApproval(Displayable):
         return self.action_digest == action.digest
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> LifecycleApproval:
+    def from_dict(cls, given: Mapping[str, Any]) -> LifecycleApproval:
         """The approval that `to_dict` gave."""
-        _must_have(told, cls, "approval")
-        return cls(**told)
+        _must_have(given, cls, "approval")
+        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class PhasePolicy:
         if not self.needs_review(action):
             return ""
         if approval is None:
-            return "it needs a person's yes, and there is none"
+            return "it needs a person's yes, and there is none"  # recorded with the denial, and so in golden files
         if not approval.covers(action):
             return "the approval is of another action, or of this one as it was before; ask again"
         if self.reviewers and approval.by not in self.reviewers:
@@ -159,7 +159,7 @@ def _plain(name: str) -> str:
     return " ".join("".join(seen).split())
 
 
-def _must_have(told: Mapping[str, Any], cls: type[Any], what: str) -> None:
+def _must_have(given: Mapping[str, Any], cls: type[Any], what: str) -> None:
     known = {f.name for f in fields(cls)}
-    if type(told) is not dict or told.keys() != known:
+    if type(given) is not dict or given.keys() != known:
         raise Refused(f"not an {what}: it must be an object with {', '.join(sorted(known))}")

@@ -49,9 +49,9 @@ from tallystick.records.delta import (
     check_provenance,
     read_delta,
 )
+from tallystick.records.episode import checked
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
-from tallystick.records.scope import checked
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, columns
 
 

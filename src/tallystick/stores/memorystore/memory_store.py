@@ -40,11 +40,9 @@ from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.delta import Delta
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Scope, checked
 from tallystick.records.errors import ConsolidationRuleError, Damaged, MemoryScopeError, Refused
-from tallystick.records.extraction import Malformed
-from tallystick.records.rule import ConsolidationRule
-from tallystick.records.scope import Scope, checked
+from tallystick.records.rule import ConsolidationRule, Malformed
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, explained
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tallystick.records.graph.events import (
     SCHEMA_VERSION,
     MemoryEvent,
 )
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
 from tallystick.stores.phase.graph.base import KeptGraph

@@ -39,8 +39,8 @@ from tallystick.records.graph.events import (
     MemoryEvent,
     shown,
 )
-from tallystick.records.graph.fields import SCHEMA_VERSION, RecordFields
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from tallystick.records.graph.nodes import SCHEMA_VERSION, RecordFields
 from tallystick.records.json import loads
 from tallystick.stores.phase.audit import AuditRecord, AuditSink, records_of
 from tallystick.stores.phase.comparison import is_own

@@ -24,8 +24,8 @@ from tallystick.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, ef
 from tallystick.decide.gate import gate
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.graph.events import APPLIED, COMPACT, DENIED, MERGE, PATH_KINDS, MemoryEvent, shown
-from tallystick.records.graph.fields import RecordFields, as_moment
 from tallystick.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.nodes import RecordFields, as_moment
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from tallystick.records.review import Action

@@ -48,8 +48,8 @@ from tallystick.records.errors import (
 from tallystick.records.fields import moment, names
 from tallystick.records.graph.envelope import GraphEnvelope, Records
 from tallystick.records.graph.events import ABANDON, APPLIED, DENIED, MERGE, MemoryEvent, shown
-from tallystick.records.graph.fields import RecordFields, line_of
 from tallystick.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.path import CLOSED, OPEN, MemoryPath
 from tallystick.stores.phase.actions import Effects, concerned, digest_now, effects_of
 from tallystick.stores.phase.activation import LIMIT, ActivationPlan, plan_activation

@@ -18,7 +18,7 @@ from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import shown
-from tallystick.records.graph.fields import SCHEMA_VERSION
+from tallystick.records.graph.nodes import SCHEMA_VERSION
 from tallystick.stores.phase.audit import records_of
 from tallystick.stores.phase.event_log.protocol import TORN
 from tallystick.stores.phase.graph import layout

@@ -8,7 +8,7 @@ from fastapi import Path as InPath, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from tallystick.records.named_entity import NamedEntity, Relation as RelationRecord
+from tallystick.records.entity import NamedEntity, Relation as RelationRecord
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Named, Relation, Shape, shaped
 from tallystick.surfaces.api.operation import WRITE, Limit, Operations, Part, part, plain, plains, several

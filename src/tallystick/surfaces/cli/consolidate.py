@@ -11,7 +11,7 @@ import click
 
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import ConsolidationRuleError
-from tallystick.records.fact_view import text_of, triple_of
+from tallystick.records.fact import text_of, triple_of
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import speaker, whose
 from tallystick.surfaces.cli.progress import progress, waiting

@@ -135,10 +135,10 @@ def _details(done: Imported) -> Iterator[str]:
     if done.known:
         yield dim(f"  {done.known:,} already known")
     if done.masked:
-        from tallystick.records.secret_count import told
+        from tallystick.records.display import counted
 
         kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
-        yield warn(f"  masked {told(kinds)}")
+        yield warn(f"  masked {counted(kinds)}")
 
 
 # -- for a client's hook -----------------------------------------------------------------------------------------------

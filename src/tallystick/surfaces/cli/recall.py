@@ -27,9 +27,7 @@ from tallystick.surfaces.present.time import ago, count, lately, read_date, read
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.filled_frame import FilledFrame
-    from tallystick.records.hit import Hit
-    from tallystick.records.recall import RecallResult, Replayed
+    from tallystick.records.recall import FilledFrame, Hit, RecallResult, Replayed
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,7 +9,7 @@ import click
 
 from tallystick.records.clock import stamp
 from tallystick.records.display import plain
-from tallystick.records.fact_view import fact_of
+from tallystick.records.fact import fact_of
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.completion import complete
 from tallystick.surfaces.cli.options import on_path, whose

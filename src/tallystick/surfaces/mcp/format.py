@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tallystick.records.belief import Belief
     from tallystick.records.episode import Episode
     from tallystick.records.event import Event
-    from tallystick.records.hit import Hit
+    from tallystick.records.recall import Hit
 
 LIMIT = 4000  # characters of one note among several; `get` gives all
 

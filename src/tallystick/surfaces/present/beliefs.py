@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.records.belief import OWNER, Belief, RememberResult
-from tallystick.records.fact_view import steps_in
+from tallystick.records.fact import steps_in
 from tallystick.records.history import Version
 from tallystick.surfaces.present.names import handle, short_id, short_path
 from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn, width

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import BaseRoute, Route
 
 from tallystick.records.errors import Busy, Moved, NotFound, Refused, TallystickError
-from tallystick.records.fact_view import steps_in
+from tallystick.records.fact import steps_in
 from tallystick.records.review import Applied
 from tallystick.surfaces.present.beliefs import STANDING, STEPS
 from tallystick.surfaces.present.diff import Piece

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NotFound
-from tallystick.records.fact_view import text_of
+from tallystick.records.fact import text_of
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.surfaces.present.text import one_line
 from tallystick.surfaces.web.filters import visible_lines

@@ -28,7 +28,7 @@ from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk, pread_range
 from tallystick.records.errors import NotFound, NotWritable
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.base import LineEventLog
 from tallystick.stores.phase.event_log.line import Bad, event_of, fields_of, must_be_free, must_fit, new_ones
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile, Pen

@@ -27,7 +27,7 @@ import orjson
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import settled_line
 from tallystick.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.event_log.path_states import PathBook
 

@@ -13,8 +13,7 @@ import orjson
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import RecordFields, check_record, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.event_log.line import must_fit
 from tallystick.stores.phase.graph.contents import Changes, Contents, Lines, copied

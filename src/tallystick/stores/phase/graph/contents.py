@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from tallystick.records.graph.fields import RecordFields
+from tallystick.records.graph.nodes import RecordFields
 
 PARTS = ("profiles", "nodes", "edges", "paths", "activation_plans")
 

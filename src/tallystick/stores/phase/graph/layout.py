@@ -38,7 +38,7 @@ import orjson
 
 from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.graph.envelope import KEYS, KINDS, key_of, settled_line
-from tallystick.records.graph.fields import SCHEMA_VERSION, line_of
+from tallystick.records.graph.nodes import SCHEMA_VERSION, line_of
 from tallystick.records.json import loads
 from tallystick.stores.phase.event_log.line import reason_of, unknown_version
 from tallystick.stores.phase.graph.contents import PARTS, Row, row_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from tallystick.records.named_entity import Known, NamedEntity, Relation
+from tallystick.records.entity import Known, NamedEntity, Relation
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool, aliases
 from tallystick.surfaces.server.worker import CallContext
 
