@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tallystick.consolidate.filter import parse
 from tallystick.records.episode import Episode
 from tallystick.records.errors import (
     Busy,
@@ -137,7 +138,7 @@ def test_every_width_is_read_by_an_index_and_sorts_nothing(path, width, index):
 
 def test_a_run_over_everything_sorts_nothing(path):
     async def scene(store):
-        sql, values = sqlite_episodes.selection((), None)
+        sql, values = sqlite_episodes.selection(parse(""), (), None)
         plan = await store._file.run(lambda conn: conn.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
         assert [line for *_, line in plan] == ["SCAN episodes USING INDEX idx_episodes_time"]
 

@@ -31,11 +31,12 @@ from itertools import islice, product
 from operator import itemgetter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.consolidate.classify import Deltas, classify
+from tallystick.consolidate.filter import Filter, Row as FilterRow, parse
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, stamp, system_clock
@@ -46,9 +47,6 @@ from tallystick.records.extraction import Malformed
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.scope import Scope, checked
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, explained
-
-if TYPE_CHECKING:
-    from tallystick.consolidate.filter import Filter
 
 MOST_ROWS = 1_000_000
 MOST_SECONDS = 60.0
@@ -146,8 +144,6 @@ class SQLiteMemoryStore(SQLiteStore):
     def _classified(
         self, conn: sqlite3.Connection, rule: ConsolidationRule, after: int | None
     ) -> Iterator[Delta | Malformed]:
-        from tallystick.consolidate.filter import parse
-
         extras = SHAPE.extras(conn)
         wanted = parse(rule.when_filter, columns=extras)
         found = _searched(conn, rule.id, wanted, extras, after, at_most=self._most_rows, seconds=self._most_seconds)
@@ -286,14 +282,14 @@ def recent_query(user: str, session: str | None, agent: str | None, limit: int) 
     return sql, [*(value for _, value in given), limit]
 
 
-def selection(extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
-    """All episodes, oldest first; with `after`, those that arrived behind that place."""
+def selection(wanted: Filter, extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
+    """The episodes that may match a filter, oldest first; with `after`, those that arrived behind that place."""
     names = "".join(f', "{name}"' for name in extras)
-    arrived, by = ("", "timestamp") if after is None else ("rowid > ? AND ", "+timestamp")
+    arrived = "" if after is None else "NOT INDEXED WHERE rowid > ? AND "
     return (
         f"SELECT content, metadata, id, scope_key, timestamp, user, session, agent{names} FROM episodes "
-        f"WHERE {arrived}user IS NOT NULL ORDER BY {by}, rowid",
-        [] if after is None else [after],
+        f"{arrived or 'WHERE '}user IS NOT NULL AND {wanted.sql or 'TRUE'} ORDER BY timestamp, rowid",
+        [*(() if after is None else (after,)), *wanted.values],
     )
 
 
@@ -310,7 +306,7 @@ def _searched(
     conn.set_progress_handler(lambda: perf_counter() - started > left, _STEPS)
     too_long = ConsolidationRuleError(f"rule {rule!r} searched for longer than {seconds:g} seconds; narrow its filter")
     try:
-        cursor = conn.execute(*selection(extras, after))
+        cursor = conn.execute(*selection(wanted, extras, after))
         while chunk := cursor.fetchmany(_ROWS):
             found = [each for row in chunk if (each := _fitting(row, wanted, extras)) is not None]
             left, count = left - (perf_counter() - started), count + len(found)
@@ -383,8 +379,6 @@ def _fitting(row: tuple[Any, ...], wanted: Filter, extras: tuple[str, ...]) -> B
         raise _unreadable() from None
     if wanted.is_everything:
         return found
-    from tallystick.consolidate.filter import Row as FilterRow
-
     _, _, name, key, at, user, session, agent, *added = row
     moment, extra = datetime.fromisoformat(at), dict(zip(extras, added, strict=True))
     seen = FilterRow(name, key, found.content, moment, found.metadata, extra, user, session, agent)
