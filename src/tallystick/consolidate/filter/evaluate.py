@@ -104,7 +104,7 @@ class Column:
 # -- joined tests ------------------------------------------------------------------------------------------------------
 
 
-everything, nothing = Test(lambda row: True), Test(lambda row: False)
+everything, nothing = Test(lambda _: True), Test(lambda _: False)
 
 
 def every(tests: list[Test]) -> Test:

@@ -22,7 +22,7 @@ from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.graph import merge as merging
-from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import compact
 

@@ -28,8 +28,8 @@ from tallystick.ledger.disk import Disk
 from tallystick.records.errors import NotWritable, Refused, UnknownVersion
 from tallystick.records.fields import moment, names
 from tallystick.records.json import check, loads
-from tallystick.stores.phase.event_log.line import unknown_version
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile
+from tallystick.stores.phase.event_log.protocol import unknown_version
 
 SCHEMA_VERSION = 1
 # failed: granted, and could not be recorded; rebuilt: a file that could not be read was rewritten from the log
