@@ -120,8 +120,9 @@ class SQLiteMemoryStore(SQLiteStore):
             raise MemoryScopeError("recent needs a user: it does not read across users")
         checked(user=user, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is a whole number, 1 or more, not {limit!r}")
-        return await self._file.run(lambda conn: _recent(conn, user, session, agent, min(limit, 2**62)))
+            raise Refused(f"limit must be a whole number, 1 or more, not {limit!r}")
+        sql, values = recent_query(user, session, agent, min(limit, 2**62))
+        return await self._file.run(lambda conn: [_episode(row) for row in conn.execute(sql, values)])
 
     async def consolidate(self, rule: ConsolidationRule, *, since_last: bool = False) -> Deltas:
         """The deltas of the episodes that match `rule`, oldest first. Nothing is applied.
@@ -266,13 +267,8 @@ def _is_there(conn: sqlite3.Connection, row: Row) -> bool:
     )
 
 
-def _recent(conn: sqlite3.Connection, user: str, session: str | None, agent: str | None, limit: int) -> list[Episode]:
-    """The newest first. None means any."""
-    sql, values = recent_query(user, session, agent, limit)
-    return [_episode(row) for row in conn.execute(sql, values)]
-
-
 def recent_query(user: str, session: str | None, agent: str | None, limit: int) -> tuple[str, list[object]]:
+    """The newest episodes of a scope, newest first. None means any."""
     index = _INDEX[session is not None, agent is not None]
     given = [(name, value) for name, value in zip(_SCOPE, (user, session, agent), strict=True) if value is not None]
     sql = (

@@ -110,7 +110,12 @@ _ENDS = {MERGE: "merged", ABANDON: "abandoned", COMPACT: "compacted"}
 
 
 class PathBook:
-    """Paths, and what events do to them."""
+    """Paths, and how events change them. Replaying a log and deciding on a path both ask here.
+
+    A path event belongs to the path it is about: the branching is its first, the merge, abandoning or compaction its
+    last. Merging copies nothing: the path that another is merged into names it, so the order of merges leaves no trace.
+    `must_allow` decides whether an event makes sense after those before it; `take` applies one that does.
+    """
 
     def __init__(self, paths: Mapping[str, MemoryPath] | Iterable[MemoryPath] = ()) -> None:
         known = paths.values() if isinstance(paths, Mapping) else paths
@@ -257,7 +262,7 @@ def _text(event: MemoryEvent, name: str) -> str:
     """A text of the payload; empty, if it is missing. Refused, if it is not text."""
     value = event.payload.get(name, "")
     if not isinstance(value, str):
-        raise Refused(f"{name} of a {event.kind} is text, not {type(value).__name__}")
+        raise Refused(f"{name} of a {event.kind} must be text, not {type(value).__name__}")
     return value
 
 

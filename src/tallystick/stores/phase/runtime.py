@@ -295,9 +295,9 @@ class PhaseMemoryRuntime:
         Unfinished, if it does so when the action is recorded.
         """
         if type(action) is not LifecycleAction:
-            raise Refused(f"an action is a LifecycleAction, not {type(action).__name__}")
+            raise Refused(f"an action must be a LifecycleAction, not {type(action).__name__}")
         if approval is not None and type(approval) is not LifecycleApproval:
-            raise Refused(f"an approval is a LifecycleApproval, not {type(approval).__name__}")
+            raise Refused(f"an approval must be a LifecycleApproval, not {type(approval).__name__}")
         with self._exclusive():
             now = stamp(self._clock())
             approval = approval if self.policy.needs_review(action) else None
