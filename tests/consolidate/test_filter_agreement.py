@@ -1,14 +1,16 @@
 """What people know of SQL holds for a filter, and no row is an error."""
 
+import re
 import sqlite3
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tallystick.consolidate.filter import Row, parse
+from tallystick.records.clock import stamp
 from tests.strategies import HOSTILE, json_values, texts
 
 ADDED = ("note", "weight", "count", "any")
@@ -138,6 +140,39 @@ def test_no_row_is_an_error_and_none_fits_a_filter_and_its_opposite(row, text):
     assert not (fits(row) and opposite(row))
 
 
+def in_sql(sqlite: sqlite3.Connection, text: str, row: Row) -> bool:
+    """Whether the SQL that comes with a filter holds for a row as it is stored."""
+    found = parse(text, columns=ADDED)
+    names = (*SCOPE, "id", "scope_key", "timestamp", "content", "metadata")
+    stored = [getattr(row, name) for name in names[:5]]
+    stored += [stamp(row.timestamp), orjson.dumps({"content": row.content}), orjson.dumps(row.metadata)]
+    table = ", ".join(f"? AS {name}" for name in names)
+    sql = f"SELECT 1 FROM (SELECT {table}) WHERE {found.sql or 'TRUE'}"
+    return sqlite.execute(sql, (*stored, *found.values)).fetchone() is not None
+
+
+@given(row=rows, text=filters)
+def test_the_sql_of_a_filter_holds_for_every_row_that_fits(sqlite, row, text):
+    assume(storable([*row[:3], *row[6:]]))
+    for each in (text, f"NOT ({text})", f"{text} AND content LIKE '%'"):
+        assert in_sql(sqlite, each, row) or not parse(each, columns=ADDED).fits(row)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("timestamp >= '2026-01-02'", False), ("timestamp <= '2026-01-02' AND metadata.n > 5", True),
+        ("user = 'bob' OR agent = 'bob'", False), ("user = 'bob' OR metadata.n > 5", True),
+        ("metadata.k = 'other'", False), ("metadata.k IN ('other', 'more')", False), ("metadata.n = 'plain'", True),
+        ("content LIKE 'A%b'", True), ("content LIKE '%other%'", False), ("NOT user != 'bob'", False),
+    ],
+)  # fmt: skip
+def test_the_sql_of_a_filter_leaves_out_what_the_table_itself_can_tell(sqlite, text, expected):
+    row = of(k="plain", n=3)._replace(content="a and b", user="ana", agent="rag")
+
+    assert in_sql(sqlite, text, row) is expected
+
+
 @pytest.mark.parametrize(
     ("row", "text", "expected"),
     [
@@ -229,5 +264,7 @@ def bushy(depth: int) -> str:
 
 
 @pytest.mark.parametrize("shape", ["left", "right", "not", "wide levels", "wide", "wide or", "bushy"])
-def test_the_largest_filters_there_may_be_are_evaluated(shape):
-    assert parse(nested(shape)).fits(of(a=0, b=2)) in (True, False)
+def test_the_largest_filters_there_may_be_are_evaluated(sqlite, shape):
+    row = of(a=0, b=2)
+    for text in (nested(shape), re.sub(r"metadata.a ?< ?(1|metadata.b)|id<content", "id<'x'", nested(shape))):
+        assert in_sql(sqlite, text, row) or not parse(text).fits(row)

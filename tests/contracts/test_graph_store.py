@@ -434,10 +434,10 @@ def test_the_shortest_way_is_as_long_as_the_plainest_search_says(pairs):
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda store: expand(store, "ana"), "start is a list"),
-        (lambda store: expand(store, ["ana"], -1), "hops is a whole number"),
+        (lambda store: expand(store, "ana"), "start must be"),
+        (lambda store: expand(store, ["ana"], -1), "hops must be"),
         (lambda store: Limits(direction="up"), "out, in or both"),
-        (lambda store: Limits(max_nodes=0), "max_nodes is a whole number"),
+        (lambda store: Limits(max_nodes=0), "max_nodes must be"),
         (lambda store: Limits(kinds="knows"), r"write \['knows'\]"),
         (lambda store: Limits(as_of="soon"), "not a time"),
     ],

@@ -107,7 +107,6 @@ def _times(cadence: Cadence, last: datetime) -> Iterator[datetime]:
         yield wall.replace(tzinfo=here.tzinfo).astimezone(UTC)
 
 
-
 def _cron(line: object) -> str:
     """The line with single blanks. It is tried: a line that is no cron, or never matches, is an error."""
     if type(line) is not str:

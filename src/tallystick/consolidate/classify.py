@@ -181,7 +181,7 @@ def triple_in(metadata: dict[str, Any]) -> dict[str, str]:
             if value:
                 triple[name] = value
         elif value is not None:
-            raise Nonsense(f"{name} is text, not {type(value).__name__}")
+            raise Nonsense(f"{name} must be text, not {type(value).__name__}")
     return triple
 
 
@@ -208,9 +208,7 @@ def _replaced(episode: EpisodeLike) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-
 def _shown(value: object) -> str:
     if not isinstance(value, str):
         return type(value).__name__
     return ascii(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
-

@@ -162,7 +162,6 @@ class Weigher:
         return self._stands[key]
 
 
-
 def _is_in(episode: Episode, value: str, standing: CurrentFact) -> bool:
     """Whether a fact comes from this claim of an episode, whatever it is now."""
     return bool(episode.source) and not standing.claims.isdisjoint({(episode.source, value), (episode.source, "")})

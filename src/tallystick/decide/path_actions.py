@@ -69,4 +69,3 @@ def _mark(known: State, action: Action, several: frozenset[str]) -> str:
         state += [[step.mine.body()["id"], step.target.body()["id"] if step.target else "", step.conflict]
                   for step in planned.steps]  # fmt: skip
     return sha256(orjson.dumps(state)).hexdigest()[:16]
-

@@ -122,9 +122,9 @@ def merge(
     there = names | {step.mine.ref: step.target.ref for step in planned.steps if step.target}
     drafts = [_brought(known, step, planned, names[step.mine.ref], there) for step in taken]
     pairs = [[step.mine.body()["id"], names[step.mine.ref]] for step in taken[:MOST_NAMED]]
-    questions = [
-        draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
-    ]
+    actions = [(_action(known, step, planned, there, asker), why) for step, why in asked]
+    pending = known.reviews.asked
+    questions = [draft for each, why in actions if not pending(each) for draft in ask(known, each, why, draw)]
     done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
     return [*drafts, *_related(known, planned, there, set(names.values())), *questions, Draft(PATH_MERGE, done)]
 
@@ -272,11 +272,6 @@ def _action(known: State, step: Step, planned: MergePlan, there: Mapping[str, st
     if not is_above(mine.trust, asker.trust):
         changes["trust"] = mine.trust
     return Action(kind="revise", target=(stands.id,), changes=changes, reason=BY_MERGE, merged=(mine.id,), **asked)
-
-
-def _ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """The request, unless it is pending already."""
-    return [] if known.reviews.asked(action) else ask(known, action, why, draw)
 
 
 _ASKED = frozenset({

@@ -23,7 +23,6 @@ from tallystick.state.version import CurrentVersion
 SET_ASIDE = "tool"  # the trust of what is derived from a distrusted source, at most
 BORNE_OUT = "agent"  # the trust of what is derived from corroborated statements
 _AT_ONCE = 1_000  # ids in one event
-CORROBORATORS = 1  # trusted, independent sources that corroborate a statement
 
 
 def distrust(known: State, source: str, *, user: str, since: str, first: int, reason: str) -> list[Draft]:

@@ -467,10 +467,6 @@ def _texts(value: object) -> list[str]:
     return [item if isinstance(item, str) else _text(item) for item in items]
 
 
-def _is_confidence(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 

@@ -230,7 +230,6 @@ def named_after(*words: str) -> str:
     return sha256("\x00".join(words).encode("utf-8", "replace")).hexdigest()[:24]
 
 
-
 def _whole(value: Any) -> Any:
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
@@ -280,7 +279,6 @@ def laid_out(shape: Conversation) -> tuple[ConversationStart, dict[str, Place]]:
     places = {name: (number, home[name]) for number, name in enumerate(names)}
     asides = frozenset(branch.name for branch in found if branch.name and branch.turns[0].is_aside)
     return ConversationStart(shape.id, shape.title, names, above, shape.at, asides), places
-
 
 
 def branches_of(conversation: Conversation) -> list[Branch]:

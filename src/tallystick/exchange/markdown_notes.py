@@ -195,4 +195,3 @@ def _blocks(body: str) -> Iterator[_Block]:
         else:
             lines.append(line)
     yield from block()
-

@@ -41,7 +41,7 @@ def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
         try:
             item = _item(entry, kind)
             if item.id in items:
-                raise ValueError(f"repeats the id {item.id!a:.60}; the first one stands")
+                raise ValueError(f"repeats the id {item.id!a:.60}; the first one counts")
             items[item.id] = item
         except ValueError as error:
             skipped.append(Skipped(index, _id_of(entry), str(error)))

@@ -328,7 +328,7 @@ class Shape:
 
     def checked_plan(self, plan: MigrationPlan) -> list[Column]:
         if type(plan.target_version) is not int or plan.target_version < FIRST:
-            raise MigrationNotSupported(f"a version is a whole number, {FIRST} or more", ADD_COLUMN_ONLY)
+            raise MigrationNotSupported(f"target_version must be a whole number, {FIRST} or more", ADD_COLUMN_ONLY)
         return columns_of(plan, table=self.table)
 
     def migrate(self, conn: sqlite3.Connection, plan: MigrationPlan, at: str) -> None:

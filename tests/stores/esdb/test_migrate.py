@@ -194,16 +194,6 @@ def _cut(old: OldStore) -> None:
     old.wal.write_bytes(b"".join(old.wal.read_bytes().splitlines(keepends=True)[:-5]))
 
 
-def _without_snapshot(old: OldStore) -> None:
-    _compacted(old)
-    old.snapshot.unlink()
-
-
-def _broken_snapshot(old: OldStore) -> None:
-    _compacted(old)
-    old.snapshot.write_bytes(old.snapshot.read_bytes()[:100])
-
-
 def _older_snapshot(old: OldStore) -> None:
     old.write_snapshot()
     older = old.snapshot.read_bytes()
@@ -212,88 +202,62 @@ def _older_snapshot(old: OldStore) -> None:
     old.snapshot.write_bytes(older)
 
 
-def _another_snapshot(old: OldStore) -> None:
-    old.write_snapshot()
-    old.snapshot.write_text(json.dumps(json.loads(old.snapshot.read_text()) | {"last_hash": "0" * 64}))
+def _without(old: OldStore, snapshot: bool, log: Callable[[Path], object]) -> None:
+    """A folder that lost one of its two files, or of which one cannot be read."""
+    if snapshot:
+        _compacted(old)
+        old.snapshot.unlink()
+    else:
+        old.write_snapshot()
+        old.wal.unlink()
+    log(old.snapshot if snapshot else old.wal)
 
 
-def _without_log(old: OldStore) -> None:
-    old.write_snapshot()
-    old.wal.unlink()
+def _snapshot(old: OldStore, change: Callable[[bytes], bytes], *, compact: bool) -> None:
+    (_compacted if compact else OldStore.write_snapshot)(old)
+    old.snapshot.write_bytes(change(old.snapshot.read_bytes()))
 
 
-def _emptied_log(old: OldStore) -> None:
-    old.write_snapshot()
-    old.wal.write_bytes(b"")
+def _log(old: OldStore, change: Callable[[bytes], bytes]) -> None:
+    old.wal.write_bytes(change(old.wal.read_bytes()))
 
 
-def _unreadable_snapshot(old: OldStore) -> None:
-    _without_snapshot(old)
-    old.snapshot.mkdir()
+def _lines(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[OldStore], None]:
+    return partial(_log, change=lambda data: b"".join(change(data.splitlines(keepends=True))))
 
 
-def _tampered(old: OldStore) -> None:
-    old.wal.write_bytes(old.wal.read_bytes().replace(b"label of C", b"lable of C", 1))
+def _of_another_log(data: bytes) -> bytes:
+    return json.dumps(json.loads(data) | {"last_hash": "0" * 64}).encode()
 
 
-def _lines(old: OldStore, change: Callable[[list[bytes]], list[bytes]]) -> None:
-    old.wal.write_bytes(b"".join(change(old.wal.read_bytes().splitlines(keepends=True))))
+REFUSED: dict[str, tuple[Callable[[OldStore], None], str]] = {
+    "no snapshot": (
+        partial(_without, snapshot=True, log=lambda _: None), "snapshot.json is missing, and events 1 to 9",
+    ),
+    "half a snapshot": (partial(_snapshot, change=lambda data: data[:100], compact=True), "snapshot.json has the"),
+    "a folder for a snapshot": (partial(_without, snapshot=True, log=Path.mkdir), "snapshot.json has the"),
+    "an older snapshot": (_older_snapshot, "event 10 is missing"),
+    "a cut log": (_cut, "events 5 to 9 are missing"),
+    "no log": (partial(_without, snapshot=False, log=lambda _: None), "events 1 to 9 are missing"),
+    "an empty log": (partial(_without, snapshot=False, log=Path.touch), "events 1 to 9 are missing"),
+    "another's snapshot": (partial(_snapshot, change=_of_another_log, compact=False), "snapshot.json is of another"),
+    "other words": (
+        partial(_log, change=lambda data: data.replace(b"label of C", b"lable of C", 1)), "line 3: its hash",
+    ),
+    "swapped lines": (_lines(lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]]), "line 3: its prev_hash"),
+    "a line twice": (_lines(lambda lines: [*lines[:3], lines[2], *lines[3:]]), "line 4: its prev_hash"),
+    "a lost line": (_lines(lambda lines: [*lines[:3], *lines[4:]]), "line 4: its prev_hash"),
+    "a lost head": (_lines(lambda lines: lines[2:]), "line 1: its prev_hash is not empty"),
+    "a garbled head": (_lines(lambda lines: [b"garbled\n", *lines[1:]]), "line 1: not JSON"),
+    "zeroes": (partial(_log, change=lambda data: bytes(512) + data[512:]), "line 1: not JSON"),
+    "a blank head": (_lines(lambda lines: [b"\n", *lines]), "line 1: not JSON"),
+    "one more key": (
+        _lines(lambda lines: [*lines[:3], lines[3].replace(b"{", b'{"more": 1, ', 1), *lines[4:]]), "key 'more'",
+    ),
+}  # fmt: skip
 
 
-def _swapped(old: OldStore) -> None:
-    _lines(old, lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]])
-
-
-def _doubled(old: OldStore) -> None:
-    _lines(old, lambda lines: [*lines[:3], lines[2], *lines[3:]])
-
-
-def _dropped(old: OldStore) -> None:
-    _lines(old, lambda lines: [*lines[:3], *lines[4:]])
-
-
-def _beheaded(old: OldStore) -> None:
-    _lines(old, lambda lines: lines[2:])
-
-
-def _garbled_head(old: OldStore) -> None:
-    _lines(old, lambda lines: [b"garbled\n", *lines[1:]])
-
-
-def _zeroed_head(old: OldStore) -> None:
-    old.wal.write_bytes(bytes(512) + old.wal.read_bytes()[512:])
-
-
-def _blank_head(old: OldStore) -> None:
-    _lines(old, lambda lines: [b"\n", *lines])
-
-
-def _more_in_a_line(old: OldStore) -> None:
-    _lines(old, lambda lines: [*lines[:3], lines[3].replace(b"{", b'{"more": 1, ', 1), *lines[4:]])
-
-
-REFUSED = [
-    (_without_snapshot, "snapshot.json is missing, and events 1 to 9 are in it alone"),
-    (_broken_snapshot, "snapshot.json has the compacted events"),
-    (_unreadable_snapshot, "snapshot.json has the compacted events: cannot be read"),
-    (_older_snapshot, "event 10 is missing"),
-    (_cut, "events 5 to 9 are missing"),
-    (_without_log, "events 1 to 9 are missing"),
-    (_emptied_log, "events 1 to 9 are missing"),
-    (_another_snapshot, "snapshot.json is of another log"),
-    (_tampered, "line 3: its hash does not fit"),
-    (_swapped, "line 3: its prev_hash is not"),
-    (_doubled, "line 4: its prev_hash is not"),
-    (_dropped, "line 4: its prev_hash is not"),
-    (_beheaded, "line 1: its prev_hash is not empty"),
-    (_garbled_head, "line 1: not JSON"),
-    (_zeroed_head, "line 1: not JSON"),
-    (_blank_head, "line 1: not JSON"),
-    (_more_in_a_line, "line 4: unknown key 'more'"),
-]
-
-
-@pytest.mark.parametrize(("harm", "reason"), REFUSED, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(("harm", "reason"), REFUSED.values(), ids=REFUSED)
 def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing_and_left_as_it_is(
     old: OldStore, tmp_path: Path, harm: Callable[[OldStore], None], reason: str
 ) -> None:

@@ -248,22 +248,6 @@ def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, t
         other.apply(action, runtime.approve(action, by="ana"))
 
 
-def test_a_forged_line_in_the_log_is_found_and_not_carried_out_and_the_rest_is(runtime):
-    runtime.record(TALK)
-    forged = {"id": "b", "kind": "fact", "properties": {"status": "retracted"}}
-    action = LifecycleAction(kind="retract", subject_ids=("b",), by="bot").to_dict()
-    payload = {"action": action, "approval": None, "nodes": {"b": forged}, "edges": {}}
-    runtime.log.append(said(APPLIED, 20, subject_ids=["b"], payload=payload))
-
-    runtime.log.append(put(21, MemoryNode(id="c", kind="fact")))
-
-    assert [each.code for each in runtime.diagnostics()] == ["unapproved-action"]
-    [refused] = runtime.rebuild().snapshot.refused
-    assert (refused.event_id, "it needs a person's yes" in refused.reason) == ("e20", True)
-    assert "status" not in runtime.store.load_node("b").properties
-    assert runtime.store.load_node("c")
-
-
 def test_an_action_on_record_changes_only_what_it_is_about(runtime, tmp_path):
     runtime.record(TALK)
     action = runtime.propose("archive", ["b"], by="bot")

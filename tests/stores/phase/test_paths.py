@@ -9,9 +9,8 @@ from hypothesis import given, strategies as st
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.events import NODE_PUT, MemoryEvent
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.path_states import DEEPEST
 from tallystick.stores.phase.event_log.replay import replay
-from tallystick.stores.phase.paths import abandon, branch, compact, conflicts_of, merge
+from tallystick.stores.phase.paths import DEEPEST, abandon, branch, compact, conflicts_of, merge
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, names
 

@@ -244,23 +244,6 @@ def test_a_log_that_was_cut_gives_no_second_use_of_a_yes(runtime, root, kind):
     assert replace(runtime.store.export_envelope(), events=()) == replace(before, events=())
 
 
-def test_no_door_but_the_gate_settles_archives_supersedes_or_merges(runtime):
-    before = runtime.store.export_envelope()
-    for properties in ({"status": "archived"}, {"phase": "lasting"}, {"superseded_by": "m"}):
-        changed = MemoryNode(id="n", kind="fact", properties=properties)
-        fresh = MemoryNode(id="fresh", kind="fact", properties=properties)
-        for record in (changed, fresh):
-            with pytest.raises(NeedsApproval):
-                runtime.record([put(record)])
-        with pytest.raises(NeedsApproval):
-            runtime.import_envelope(GraphEnvelope(nodes=[changed]))
-    twice = [put(MemoryNode(id="z", kind="fact")), put(MemoryNode(id="z", kind="fact", merged={"into": "n"}))]
-    with pytest.raises(NeedsApproval, match="node z"):
-        runtime.record(twice)
-
-    assert runtime.store.export_envelope() == before
-
-
 def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
     action = runtime.propose("archive", ["n"], by="bot")
     old = runtime.export()

@@ -238,7 +238,6 @@ class _Reader:
         )  # fmt: skip
 
 
-
 def _cut(words: list[Token], start: int, times: Times) -> tuple[list[Token], int]:
     """The words without those that name a time, and where the last of these ends."""
     kept: list[Token] = []

@@ -41,10 +41,10 @@ def trimmed(tokens: list[Token]) -> list[Token]:
 
 def text_of(tokens: list[Token]) -> str:
     """The words as they were written, one space between them."""
-    said = ""
+    clause = ""
     for at, token in enumerate(tokens):
-        said += (" " if at and token.start > tokens[at - 1].end else "") + token.text
-    return said
+        clause += (" " if at and token.start > tokens[at - 1].end else "") + token.text
+    return clause
 
 
 def _bare(tokens: list[Token]) -> list[Token]:
@@ -67,30 +67,30 @@ def name(tokens: list[Token]) -> str:
 
 
 def person(tokens: list[Token]) -> str:
-    said = name(tokens)
-    is_person = said and len(tokens) <= 3 and all(token.is_name for token in tokens)
-    return said if is_person and tokens[0].low not in lists.KNOWN_AS and said.replace(" ", "").isalpha() else ""
+    clause = name(tokens)
+    is_person = clause and len(tokens) <= 3 and all(token.is_name for token in tokens)
+    return clause if is_person and tokens[0].low not in lists.KNOWN_AS and clause.replace(" ", "").isalpha() else ""
 
 
 def place(tokens: list[Token]) -> str:
     """A name, or "the countryside"."""
-    said = name(tokens)
-    if not said and len(tokens := _bare(tokens)) == 1 and tokens[0].low in _COUNTRYSIDE:
+    clause = name(tokens)
+    if not clause and len(tokens := _bare(tokens)) == 1 and tokens[0].low in _COUNTRYSIDE:
         return tokens[0].low
-    return "" if said.lower() in lists.TOOLS else said
+    return "" if clause.lower() in lists.TOOLS else clause
 
 
 def employer(tokens: list[Token]) -> str:
     """A name, and not that of a place or of somebody's tool."""
-    said = name(tokens)
-    return said if said.lower() not in lists.CITIES and said.lower() not in lists.TOOLS else ""
+    clause = name(tokens)
+    return clause if clause.lower() not in lists.CITIES and clause.lower() not in lists.TOOLS else ""
 
 
 def organisation(tokens: list[Token]) -> str:
     """A name, or something with an article and of few words: "a small bakery"."""
-    said = name(tokens)
-    if said:
-        return "" if said.lower() in lists.TOOLS else said
+    clause = name(tokens)
+    if clause:
+        return "" if clause.lower() in lists.TOOLS else clause
     tokens = trimmed(tokens)
     if len(tokens) < 2 or tokens[0].low not in _ARTICLES or len(tokens) > 5:
         return ""
@@ -98,9 +98,9 @@ def organisation(tokens: list[Token]) -> str:
 
 
 def school(tokens: list[Token]) -> str:
-    said = name(tokens)
+    clause = name(tokens)
     words = {token.low for token in tokens}
-    return said or (organisation(tokens) if words & _SCHOOLS else "")
+    return clause or (organisation(tokens) if words & _SCHOOLS else "")
 
 
 _SCHOOLS = set_of("university college school academy conservatory")
@@ -147,7 +147,6 @@ _VAGUE_DOING = set_of("seeing hearing being having getting knowing doing thinkin
 _VAGUE_TO = set_of("hear see be know have do think say get thank share give help find talk make look feel go come")
 
 
-
 def tool(tokens: list[Token]) -> str:
     """Something from the list of tools, with its version, or written like a name of one: "PostgreSQL 16"."""
     tokens = _bare(tokens)
@@ -162,8 +161,8 @@ def tool(tokens: list[Token]) -> str:
 
 def known_tool(tokens: list[Token]) -> str:
     """The same, but only from the list."""
-    said = tool(tokens)
-    return said if said and said.split()[0].lower().rstrip("0123456789.") in lists.TOOLS else ""
+    clause = tool(tokens)
+    return clause if clause and clause.split()[0].lower().rstrip("0123456789.") in lists.TOOLS else ""
 
 
 def known(tokens: list[Token]) -> str:

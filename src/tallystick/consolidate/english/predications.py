@@ -94,10 +94,10 @@ class Predication:
         found: list[tuple[str, int]] = []
         items, is_bounded = self._items()
         for at, item in enumerate(items):
-            said = kind(item)
-            if not said or (is_bounded and at + 1 == len(items)):
+            clause = kind(item)
+            if not clause or (is_bounded and at + 1 == len(items)):
                 break
-            found.append((said, item[-1].end))
+            found.append((clause, item[-1].end))
         return found
 
     def _items(self) -> tuple[list[list[Token]], bool]:
@@ -132,7 +132,6 @@ def _goes_on(words: list[Token], at: int) -> bool:
         if token.low in STOPS or token.mark not in ("", ","):
             return False
     return False
-
 
 
 # --- times: since when and until when, read from the moment of the episode
@@ -193,7 +192,6 @@ def until(times: Times, now: datetime) -> str:
     if times.valid_to or not times.span:
         return times.valid_to
     return day_of(min(times.span.end, now + timedelta(1)))
-
 
 
 def date_said(text: str, now: datetime) -> str:

@@ -160,4 +160,3 @@ def _is_of_a_person(tokens: list[Token], at: int, count: int) -> bool:
 
 _BEFORE_PEOPLE = set_of("met meet with called named know knows saw visited and")
 _BEFORE_PLACES = set_of("at in from to on near of for the a")
-

@@ -36,15 +36,11 @@ __all__ = ["Filter", "Row", "parse"]
 class Filter:
     """A condition that a row fits or does not. It never raises, whatever the row."""
 
-    __slots__ = ("fits",)
+    __slots__ = ("fits", "is_everything", "sql", "values")
 
-    def __init__(self, fits: Test) -> None:
-        self.fits = fits
-
-    @property
-    def is_everything(self) -> bool:
-        """Every row fits, as of an empty filter."""
-        return self.fits is everything
+    def __init__(self, test: Test) -> None:
+        self.fits, self.sql, self.values = test  # `sql` and its values: see `evaluate`
+        self.is_everything = test is everything
 
 
 def parse(text: str, *, columns: Iterable[str] = ()) -> Filter:

@@ -6,6 +6,9 @@ before nor after anything.
 
 A NOT is applied to the comparisons while the filter is parsed. So a test need not tell "unknown" from "no": neither
 makes a row fit.
+
+A test may come with SQL that is true of every episode that fits, and perhaps of others: with it, a table of episodes
+need not be read whole. It is left out where it would be long; SQLite limits how deep an expression may be.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import orjson
+
 from tallystick.records.clock import stamp
 
 TEXTS = ("id", "scope_key", "content", "user", "session", "agent")
@@ -30,6 +35,9 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 _NUMBERS = (int, float)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LONGEST_SQL = 300
+_PLAIN = re.compile(r"[A-Za-z0-9 ]+")  # text that is the same in JSON
+_PLAIN_PATTERN = re.compile(r"[A-Za-z0-9 %]+")
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 
@@ -47,7 +55,14 @@ class Row(NamedTuple):
     agent: str = ""
 
 
-Test: TypeAlias = Callable[[Row], bool]
+class Test(NamedTuple):
+    """A function that tells whether a row fits, and SQL that holds for every row that does; empty: any."""
+
+    fits: Callable[[Row], bool]
+    sql: str = ""
+    values: tuple[object, ...] = ()
+
+
 Value: TypeAlias = str | int | float | datetime
 Step: TypeAlias = str | int
 
@@ -89,12 +104,7 @@ class Column:
 # -- joined tests ------------------------------------------------------------------------------------------------------
 
 
-def everything(_: Row) -> bool:
-    return True
-
-
-def nothing(_: Row) -> bool:
-    return False
+everything, nothing = Test(lambda _: True), Test(lambda _: False)
 
 
 def every(tests: list[Test]) -> Test:
@@ -104,7 +114,8 @@ def every(tests: list[Test]) -> Test:
     tests = [test for test in tests if test is not everything]
     if len(tests) < 2:
         return tests[0] if tests else everything
-    return lambda row: all(test(row) for test in tests)
+    checks = [test.fits for test in tests]
+    return _joined(lambda row: all(fits(row) for fits in checks), " AND ", [test for test in tests if test.sql])
 
 
 def some(tests: list[Test]) -> Test:
@@ -114,7 +125,15 @@ def some(tests: list[Test]) -> Test:
     tests = [test for test in tests if test is not nothing]
     if len(tests) < 2:
         return tests[0] if tests else nothing
-    return lambda row: any(test(row) for test in tests)
+    checks = [test.fits for test in tests]
+    return _joined(lambda row: any(fits(row) for fits in checks), " OR ", tests)
+
+
+def _joined(fits: Callable[[Row], bool], word: str, tests: list[Test]) -> Test:
+    sql = word.join(test.sql for test in tests)
+    if not all(test.sql for test in tests) or not 0 < len(sql) <= _LONGEST_SQL:
+        return Test(fits)
+    return Test(fits, f"({sql})", tuple(value for test in tests for value in test.values))
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
@@ -135,6 +154,21 @@ def holds(left: Any, sign: str, right: Any) -> bool:
 
 def compare(column: Column, sign: str, value: Value) -> Test:
     """A column against a value. `sign` is one of = != < <= > >=."""
+    return Test(_compared(column, sign, value), *_sql(column, sign, value))
+
+
+def _sql(column: Column, sign: str, value: Value) -> tuple[str, tuple[object, ...]]:
+    """A comparison of a column that the table has; of metadata, a search for the bytes of a text."""
+    if isinstance(value, datetime):
+        return f"timestamp {sign} ?", (stamp(value),)
+    if column.is_text and column.name != "content":
+        return f"{column.name} {sign} ?", (value,)
+    if column.name == "metadata" and sign == "=" and isinstance(value, str) and _PLAIN.fullmatch(value):
+        return "instr(metadata, ?)", (orjson.dumps(value),)
+    return "", ()
+
+
+def _compared(column: Column, sign: str, value: Value) -> Callable[[Row], bool]:
     get, is_true = column.getter(), _SIGNS[sign]
     if isinstance(value, str) and column.name == "metadata" and sign in ("=", "!="):
         raw = column.raw()  # most filters are made of these: only what is not text needs a second look
@@ -154,31 +188,35 @@ def compare(column: Column, sign: str, value: Value) -> Test:
 def pair(left: Column, sign: str, right: Column) -> Test:
     """Two columns of the same row."""
     one, other = left.getter(), right.getter()
-    return lambda row: holds(one(row), sign, other(row))
+    return Test(lambda row: holds(one(row), sign, other(row)))
 
 
 def one_of(column: Column, listed: tuple[Value, ...], negated: bool) -> Test:
     """The column's value is among these; if negated, it has one and it is not."""
     get, values = column.getter(), frozenset(listed)
     if negated:
-        return lambda row: (found := get(row)) is not None and found not in values
-    return lambda row: get(row) in values
+        return Test(lambda row: (found := get(row)) is not None and found not in values)
+    return _joined(lambda row: get(row) in values, " OR ", [compare(column, "=", value) for value in listed])
 
 
-def like(column: Column, matches: Callable[[str], bool], negated: bool) -> Test:
-    """The column's value is text of this pattern; if negated, it has one and it is not."""
-    get = column.getter()
+def like(column: Column, text: str, escape: str, negated: bool) -> Test | None:
+    """The column's value is LIKE `text`; if negated, it has one and it is not. None, if `text` ends in an escape."""
+    get, matches = column.getter(), pattern(text, escape)
+    if matches is None:
+        return None
     if column.is_moment:
-        return lambda row: matches(stamp(row.timestamp)) != negated
+        return Test(lambda row: matches(stamp(row.timestamp)) != negated)
     if negated:
-        return lambda row: (found := get(row)) is not None and not (type(found) is str and matches(found))
-    return lambda row: type(found := get(row)) is str and matches(found)
+        return Test(lambda row: (found := get(row)) is not None and not (type(found) is str and matches(found)))
+    is_plain = column.name == "content" and not escape and _PLAIN_PATTERN.fullmatch(text)
+    sql = ("CAST(content AS TEXT) LIKE ?", (f"%{text}%",)) if is_plain else ("", ())
+    return Test(lambda row: type(found := get(row)) is str and matches(found), *sql)
 
 
 def absent(column: Column, negated: bool) -> Test:
     """The column is NULL; if negated, it is not."""
     get = column.getter()
-    return lambda row: (get(row) is None) != negated
+    return Test(lambda row: (get(row) is None) != negated)
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -187,22 +225,22 @@ def absent(column: Column, negated: bool) -> Test:
 def pattern(text: str, escape: str = "") -> Callable[[str], bool] | None:
     """The function that tells whether a text is LIKE `text`; None if that ends in the middle of an escape.
 
-    Each stretch between two `%` is taken where it first occurs. That leaves most room for the next, so nothing is tried
+    Each part between two `%` is taken where it first occurs. That leaves most room for the next, so nothing is tried
     twice: the time is at most the length of the pattern times that of the text.
     """
-    stretches, plain = [""], [""]  # as regular expressions, and as text
+    parts, plain = [""], [""]  # as regular expressions, and as text
     characters = iter(text)
     for character in characters:
         if character == "%" != escape:
-            stretches.append("")
+            parts.append("")
             plain.append("")
             continue
         is_any = character == "_" != escape
         if character == escape and not (character := next(characters, "")):
             return None
-        stretches[-1] += "." if is_any else re.escape(_folded(character))
+        parts[-1] += "." if is_any else re.escape(_folded(character))
         plain[-1] += "" if is_any else _folded(character)
-    first, *between = stretches
+    first, *between = parts
     if len(between) == 2 and not first + between[1] and between[0] == re.escape(needle := plain[1]):
         return lambda text: needle in _folded(text)  # '%word%', as most are
     last = f".*{between.pop()}" if between else ""

@@ -307,10 +307,10 @@ def _like(reader: _Reader, left: _Operand, negated: bool, at: int) -> Test:
         if quoted.kind != "text" or len(quoted.value) != 1:
             raise reader.wrong(quoted.at, "ESCAPE is followed by one character in single quotes: ESCAPE '!'")
         escape = quoted.value
-    matches = evaluate.pattern(token.value, escape)
-    if matches is None:
+    test = evaluate.like(left, token.value, escape, negated)
+    if test is None:
         raise reader.wrong(token.end - 1, "the pattern ends in its escape character; write that twice to mean itself")
-    return evaluate.like(left, matches, negated)
+    return test
 
 
 # -- operands ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+__all__ = ["block_tags", "blocks", "contradictions", "edges", "frames", "metadata", "sessions", "system_config"]
+
 metadata = MetaData()
 
 blocks = Table(

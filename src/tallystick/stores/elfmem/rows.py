@@ -481,5 +481,3 @@ def seed_builtin_data(conn: Connection) -> None:
     conn.execute(insert(frames).on_conflict_do_nothing(), [{**frame, "created_at": now} for frame in FRAMES])
     settings = [{"key": key, "value": value} for key, value in CONFIG.items()]
     conn.execute(insert(system_config).on_conflict_do_nothing(), settings)
-
-

@@ -93,11 +93,11 @@ class SQLiteFactStore(SQLiteStore):
         both: what the store then stated as true at that other time.
         """
         if limit is not None and (type(limit) is not int or limit < 1):
-            raise Refused(f"limit is a whole number, 1 or more, not {limit!r}")
+            raise Refused(f"limit must be a whole number, 1 or more, not {limit!r}")
         for name in ("subject", "predicate", "object", "user", "agent"):
             value = getattr(pattern, name)
             if value is not None and type(value) is not str:
-                raise Refused(f"{name} is text, not {type(value).__name__}")
+                raise Refused(f"{name} must be text, not {type(value).__name__}")
         then = _moment(believed_at)
         sql, values = fact_query(pattern, as_of=_moment(as_of), believed_at=then, limit=limit)
         return await self._file.run(lambda conn: [_read(conn, row, then) for row in conn.execute(sql, values)])
@@ -343,7 +343,7 @@ def _stated(fact: Fact) -> Statement:
     for step in steps:
         named = step.get("source_episode_ids", []) if isinstance(step, dict) else None
         if not isinstance(named, list) or not all(type(name) is str for name in named):
-            raise Refused("each step of a lineage is a dictionary whose source_episode_ids is a list of ids")
+            raise Refused("each step of a lineage must be a dictionary whose source_episode_ids is a list of ids")
     return Statement(
         fact_id=fact.id, user=fact.user, agent=fact.agent, payload=fact.payload, lineage=fact.lineage,
         confidence=float(fact.confidence), pinned_at=fact.pinned_at, metadata=fact.metadata,
@@ -367,7 +367,7 @@ def _time(value: object) -> str:
     if value in ("", None):
         return ""
     if type(value) is not str:
-        raise Refused(f"valid_from and valid_to are text, not {type(value).__name__}")
+        raise Refused(f"valid_from and valid_to must be text, not {type(value).__name__}")
     moment = parse_moment(value)
     return value if len(value) == len("2026-05-03") else moment
 

@@ -31,11 +31,12 @@ from itertools import islice, product
 from operator import itemgetter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.consolidate.classify import Deltas, classify
+from tallystick.consolidate.filter import Filter, Row as FilterRow, parse
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, stamp, system_clock
@@ -44,9 +45,6 @@ from tallystick.records.episode import Episode, Scope, checked
 from tallystick.records.errors import ConsolidationRuleError, Damaged, MemoryScopeError, Refused
 from tallystick.records.rule import ConsolidationRule, Malformed
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, explained
-
-if TYPE_CHECKING:
-    from tallystick.consolidate.filter import Filter
 
 MOST_ROWS = 1_000_000
 MOST_SECONDS = 60.0
@@ -120,8 +118,9 @@ class SQLiteMemoryStore(SQLiteStore):
             raise MemoryScopeError("recent needs a user: it does not read across users")
         checked(user=user, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is a whole number, 1 or more, not {limit!r}")
-        return await self._file.run(lambda conn: _recent(conn, user, session, agent, min(limit, 2**62)))
+            raise Refused(f"limit must be a whole number, 1 or more, not {limit!r}")
+        sql, values = recent_query(user, session, agent, min(limit, 2**62))
+        return await self._file.run(lambda conn: [_episode(row) for row in conn.execute(sql, values)])
 
     async def consolidate(self, rule: ConsolidationRule, *, since_last: bool = False) -> Deltas:
         """The deltas of the episodes that match `rule`, oldest first. Nothing is applied.
@@ -144,8 +143,6 @@ class SQLiteMemoryStore(SQLiteStore):
     def _classified(
         self, conn: sqlite3.Connection, rule: ConsolidationRule, after: int | None
     ) -> Iterator[Delta | Malformed]:
-        from tallystick.consolidate.filter import parse
-
         extras = SHAPE.extras(conn)
         wanted = parse(rule.when_filter, columns=extras)
         found = _searched(conn, rule.id, wanted, extras, after, at_most=self._most_rows, seconds=self._most_seconds)
@@ -268,13 +265,8 @@ def _is_there(conn: sqlite3.Connection, row: Row) -> bool:
     )
 
 
-def _recent(conn: sqlite3.Connection, user: str, session: str | None, agent: str | None, limit: int) -> list[Episode]:
-    """The newest first. None means any."""
-    sql, values = recent_query(user, session, agent, limit)
-    return [_episode(row) for row in conn.execute(sql, values)]
-
-
 def recent_query(user: str, session: str | None, agent: str | None, limit: int) -> tuple[str, list[object]]:
+    """The newest episodes of a scope, newest first. None means any."""
     index = _INDEX[session is not None, agent is not None]
     given = [(name, value) for name, value in zip(_SCOPE, (user, session, agent), strict=True) if value is not None]
     sql = (
@@ -284,14 +276,14 @@ def recent_query(user: str, session: str | None, agent: str | None, limit: int) 
     return sql, [*(value for _, value in given), limit]
 
 
-def selection(extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
-    """All episodes, oldest first; with `after`, those that arrived behind that place."""
+def selection(wanted: Filter, extras: tuple[str, ...], after: int | None) -> tuple[str, list[object]]:
+    """The episodes that may match a filter, oldest first; with `after`, those that arrived behind that place."""
     names = "".join(f', "{name}"' for name in extras)
-    arrived, by = ("", "timestamp") if after is None else ("rowid > ? AND ", "+timestamp")
+    arrived = "" if after is None else "NOT INDEXED WHERE rowid > ? AND "
     return (
         f"SELECT content, metadata, id, scope_key, timestamp, user, session, agent{names} FROM episodes "
-        f"WHERE {arrived}user IS NOT NULL ORDER BY {by}, rowid",
-        [] if after is None else [after],
+        f"{arrived or 'WHERE '}user IS NOT NULL AND {wanted.sql or 'TRUE'} ORDER BY timestamp, rowid",
+        [*(() if after is None else (after,)), *wanted.values],
     )
 
 
@@ -308,7 +300,7 @@ def _searched(
     conn.set_progress_handler(lambda: perf_counter() - started > left, _STEPS)
     too_long = ConsolidationRuleError(f"rule {rule!r} searched for longer than {seconds:g} seconds; narrow its filter")
     try:
-        cursor = conn.execute(*selection(extras, after))
+        cursor = conn.execute(*selection(wanted, extras, after))
         while chunk := cursor.fetchmany(_ROWS):
             found = [each for row in chunk if (each := _fitting(row, wanted, extras)) is not None]
             left, count = left - (perf_counter() - started), count + len(found)
@@ -381,8 +373,6 @@ def _fitting(row: tuple[Any, ...], wanted: Filter, extras: tuple[str, ...]) -> B
         raise _unreadable() from None
     if wanted.is_everything:
         return found
-    from tallystick.consolidate.filter import Row as FilterRow
-
     _, _, name, key, at, user, session, agent, *added = row
     moment, extra = datetime.fromisoformat(at), dict(zip(extras, added, strict=True))
     seen = FilterRow(name, key, found.content, moment, found.metadata, extra, user, session, agent)

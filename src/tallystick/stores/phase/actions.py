@@ -22,7 +22,7 @@ from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.graph import merge as merging
-from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import compact
 
@@ -146,7 +146,7 @@ def _activate(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effe
 def _reinforce(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
     amount = action.changes.get("amount", _AMOUNT)
     if type(amount) not in (int, float) or not isfinite(amount) or not 0 < amount <= 1:
-        raise Refused(f"amount is a number above 0 and at most 1, not {ascii(amount)[:40]}")
+        raise Refused(f"amount must be a number above 0 and at most 1, not {ascii(amount)[:40]}")
     return _changed(
         replace(_with(thing, reinforced_at=at), weight=max(thing.weight, min(HEAVIEST, thing.weight + amount)))
         for thing in _active(store, action)

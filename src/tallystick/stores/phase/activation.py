@@ -84,9 +84,9 @@ def plan_activation(
 ) -> ActivationPlan:
     """The plan for a purpose. Without seeds, it begins at the nodes that the purpose names."""
     if type(purpose) is not str:
-        raise Refused(f"a purpose is text, not {type(purpose).__name__}")
+        raise Refused(f"purpose must be text, not {type(purpose).__name__}")
     if type(limit) is not int or not 1 <= limit <= MOST:
-        raise Refused(f"limit is a whole number from 1 to {MOST}, not {ascii(limit)[:40]}")
+        raise Refused(f"limit must be a whole number from 1 to {MOST}, not {ascii(limit)[:40]}")
     given = names(seeds, "seeds")
     begin = [resolve(store, name).id for name in given] or _named_in(store, purpose)
     found, missed = _spread(store, begin, "a seed" if given else "named in the purpose", now=now, limit=4 * limit)

@@ -28,8 +28,8 @@ from tallystick.ledger.disk import Disk
 from tallystick.records.errors import NotWritable, Refused, UnknownVersion
 from tallystick.records.fields import moment, names
 from tallystick.records.json import check, loads
-from tallystick.stores.phase.event_log.line import unknown_version
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile
+from tallystick.stores.phase.event_log.protocol import unknown_version
 
 SCHEMA_VERSION = 1
 # failed: granted, and could not be recorded; rebuilt: a file that could not be read was rewritten from the log
@@ -56,13 +56,13 @@ class AuditRecord:
             )
         for name in ("action", "by", "reason"):
             if type(getattr(self, name)) is not str:
-                raise Refused(f"{name} of an audit record is text, not {type(getattr(self, name)).__name__}")
+                raise Refused(f"{name} of an audit record must be text, not {type(getattr(self, name)).__name__}")
         if not self.action:
             raise Refused("an audit record names its action", "required")
         if self.outcome not in OUTCOMES:
-            raise Refused(f"an outcome is one of {', '.join(OUTCOMES)}, not {self.outcome!r}")
+            raise Refused(f"outcome must be one of {', '.join(OUTCOMES)}, not {self.outcome!r}")
         if self.approval is not None and type(self.approval) is not dict:
-            raise Refused(f"an approval is an object, not {type(self.approval).__name__}")
+            raise Refused(f"approval must be an object, not {type(self.approval).__name__}")
         object.__setattr__(self, "at", moment(self.at))
         object.__setattr__(self, "subject", names(self.subject, "the subject of an audit record"))
         try:
@@ -86,7 +86,7 @@ class AuditRecord:
         if type(fields) is not dict or fields.keys() != _FIELDS:
             raise Refused(f"an audit record is an object with {', '.join(sorted(_FIELDS))}")
         if type(fields["subject"]) is not list:
-            raise Refused("the subject of an audit record is a list of names")
+            raise Refused("the subject of an audit record must be a list of names")
         return cls(**fields)
 
 

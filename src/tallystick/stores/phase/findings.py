@@ -46,9 +46,8 @@ from tallystick.stores.phase.audit import AuditRecord, AuditSink, records_of
 from tallystick.stores.phase.comparison import is_own
 from tallystick.stores.phase.event_log import protocol as log_codes
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
-from tallystick.stores.phase.event_log.line import unknown_version
 from tallystick.stores.phase.event_log.line_file import LineFile
-from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog
+from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unknown_version
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout

@@ -65,7 +65,7 @@ def _is_one_object(data: bytes) -> bool:
 
 def _given_object(name: str, data: bytes, fields: object) -> Given:
     if type(fields) is not dict:
-        raise Refused(f"an envelope, a profile or an event is an object, not {type(fields).__name__}", "file")
+        raise Refused(f"an envelope, a profile or an event must be an object, not {type(fields).__name__}", "file")
     if _PARTS & fields.keys():
         check(fields)
         return Given(name, ENVELOPE, GraphEnvelope.from_dict(fields))
@@ -124,7 +124,7 @@ def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
 
 def _event(given: Any, at: str = "") -> MemoryEvent:
     if type(given) is not dict:
-        raise Refused(f"an event is an object, not {type(given).__name__}", "file")
+        raise Refused(f"an event must be an object, not {type(given).__name__}", "file")
     fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **given}
     if not fields["at"]:
         raise Refused("at is missing; add the time of the event", "file")

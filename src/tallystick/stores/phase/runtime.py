@@ -64,21 +64,24 @@ from tallystick.stores.phase.comparison import (
     stored,
     without_imported,
 )
-from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
-from tallystick.stores.phase.event_log.line import must_be_free, must_fit, unknown_version
 from tallystick.stores.phase.event_log.line_file import locked, not_written
-from tallystick.stores.phase.event_log.path_states import PathBook
-from tallystick.stores.phase.event_log.protocol import MemoryEventLog
+from tallystick.stores.phase.event_log.protocol import (
+    InMemoryMemoryEventLog,
+    MemoryEventLog,
+    must_be_free,
+    must_fit,
+    unknown_version,
+)
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, path_event_in, puts_of
 from tallystick.stores.phase.findings import Diagnostic, findings_in, in_the_way, unaudited, with_events
 from tallystick.stores.phase.gate import Gate, must_make_sense, must_pass, records_in
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import KeptGraph
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph
 from tallystick.stores.phase.graph.contents import Lines
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.paths import PathBook
 
 SCHEMA_VERSION = 1  # of the note
 _TIMEOUT = 30.0
@@ -292,9 +295,9 @@ class PhaseMemoryRuntime:
         Unfinished, if it does so when the action is recorded.
         """
         if type(action) is not LifecycleAction:
-            raise Refused(f"an action is a LifecycleAction, not {type(action).__name__}")
+            raise Refused(f"an action must be a LifecycleAction, not {type(action).__name__}")
         if approval is not None and type(approval) is not LifecycleApproval:
-            raise Refused(f"an approval is a LifecycleApproval, not {type(approval).__name__}")
+            raise Refused(f"an approval must be a LifecycleApproval, not {type(approval).__name__}")
         with self._exclusive():
             now = stamp(self._clock())
             approval = approval if self.policy.needs_review(action) else None

@@ -29,10 +29,21 @@ from tallystick.ledger.disk import Disk, pread_range
 from tallystick.records.errors import NotFound, NotWritable
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import line_of
-from tallystick.stores.phase.event_log.base import LineEventLog
-from tallystick.stores.phase.event_log.line import Bad, event_of, fields_of, must_be_free, must_fit, new_ones
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile, Pen
-from tallystick.stores.phase.event_log.protocol import DUPLICATE, TORN, UNKNOWN_SCHEMA, Findings, LogFinding
+from tallystick.stores.phase.event_log.protocol import (
+    DUPLICATE,
+    TORN,
+    UNKNOWN_SCHEMA,
+    Bad,
+    Findings,
+    LineEventLog,
+    LogFinding,
+    event_of,
+    fields_of,
+    must_be_free,
+    must_fit,
+    new_ones,
+)
 
 _TAIL = 256  # bytes at the end of what was read, by which the file is recognised
 

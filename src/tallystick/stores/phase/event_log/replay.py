@@ -29,7 +29,7 @@ from tallystick.records.graph.envelope import settled_line
 from tallystick.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
 from tallystick.records.graph.nodes import line_of
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.path_states import PathBook
+from tallystick.stores.phase.paths import PathBook
 
 Fields = dict[str, Any]
 

@@ -1,11 +1,12 @@
-"""The common part of the in-memory and the file-backed graph store: all but where a graph is kept."""
+"""The common part of the two graph stores, and the one in memory, which lives as long as its process."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
+from threading import RLock
 from typing import Any
 
 import orjson
@@ -15,7 +16,7 @@ from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, re
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.line import must_fit
+from tallystick.stores.phase.event_log.protocol import must_fit, new_ones
 from tallystick.stores.phase.graph.contents import Changes, Contents, Lines, copied
 
 _KINDS: dict[str, type[Any]] = {
@@ -183,3 +184,29 @@ class KeptGraph(ABC):
     def _all(self, part: str) -> list[Any]:
         with self._reading() as contents:
             return [record_in(part, line) for line in contents.lines(part)]
+
+
+# -- in memory ---------------------------------------------------------------------------------------------------------
+
+
+class InMemoryMemoryGraphStore(KeptGraph):
+    """A `MemoryGraphStore` without a disk. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._contents, self._lock = Contents(), RLock()
+        self._events: dict[str, bytes] = {}
+
+    @contextmanager
+    def _reading(self) -> Iterator[Contents]:
+        with self._lock:
+            yield self._contents
+
+    def _save(self, changes: Changes) -> None:
+        with self._lock:
+            fresh = new_ones(self._events, changes.events)
+            self._contents.apply(changes)
+            self._events.update(fresh)
+
+    def _event_lines(self) -> list[bytes]:
+        with self._lock:
+            return list(self._events.values())

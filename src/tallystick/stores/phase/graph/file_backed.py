@@ -8,26 +8,37 @@ by hand is read when the folder is opened, when somebody saves to it, or by `ref
 read as far as it is understood, and never written to.
 
 Reading a folder creates nothing in it; it need not even exist.
+
+Only files that changed are read again; a file is recognised by its inode, size and times. One file is replaced by a
+rename. Of several, all are changed or none: the new files are written and synced in `.pending/`, then a list of what
+goes where is put there by a rename, and from that moment on the change has happened: whoever finds the list moves what
+is not moved yet. Without the list, the files in `.pending/` were promised to nobody, and are removed. Nothing is
+written through a symlink.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
-from tallystick.ledger.disk import Disk, write_new
+import orjson
+
+from tallystick.ledger.disk import Disk, ensure_folder, remove_if_there, replace, write_new
 from tallystick.ledger.lock import Lock, Witness
-from tallystick.records.errors import Damaged, NotWritable, NotWritten, Refused
+from tallystick.records.errors import Busy, Damaged, NotWritable, NotWritten, Refused
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import READ_ONLY, TIMEOUT, not_written
 from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.base import KeptGraph
 from tallystick.stores.phase.graph.contents import PARTS, Changes, Contents
-from tallystick.stores.phase.graph.files import GraphFiles, commit, finish, is_unfinished, own_folder
-from tallystick.stores.phase.graph.layout import Problem
+from tallystick.stores.phase.graph.layout import PENDING, WORKSPACE, Problem, Shard, Stamp
 
 
 class FileBackedMemoryGraphStore(KeptGraph):
@@ -196,3 +207,293 @@ class FileBackedMemoryGraphStore(KeptGraph):
     def _event_lines(self) -> list[bytes]:
         """The lines of the log. It reports itself which lines are no events."""
         return self._log.lines()
+
+
+# -- reading and planning ----------------------------------------------------------------------------------------------
+
+
+_LIST = "list.json"
+_TARGET = re.compile(r"(?:[a-z_]+/)?[a-z0-9]+\.jsonl?\Z")
+_TRIES = 4
+
+Names = dict[str, list[str]]  # the names in each file
+
+
+@dataclass(slots=True)
+class Plan:
+    """Files to write and files to remove, and the records of each file."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    names: Names = field(default_factory=dict)
+
+
+class GraphFiles:
+    """The files of one folder as they were last read: their contents, and what could not be read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.contents = root, Contents()
+        self._shards: dict[str, Shard] = {}  # by place, like `nodes/all.jsonl`
+        self._workspace: Stamp | None = None
+        self._workspace_problems: list[Problem] = []
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def read_changes(self) -> None:
+        """Read what changed since the last time."""
+        for part in PARTS:
+            self._read_part(part)
+        stamp = self._stamp(WORKSPACE)
+        if stamp == self._workspace:
+            return
+        self._workspace, self._workspace_problems = stamp, []
+        fields: dict[str, Any] = {}
+        if stamp:
+            data, _, fault = _read(self.root / WORKSPACE)
+            problem = Problem(layout.MALFORMED, WORKSPACE, 0, 0, fault)
+            fields, self._workspace_problems = ({}, [problem]) if fault else layout.read_workspace(data)
+        self.contents.metadata, self.contents.extra = fields.get("metadata", {}), fields.get("extra", {})
+        self.contents.head = str(fields.get("profile", ""))
+
+    def _read_part(self, part: str) -> None:
+        known, folder = set(self._places(part)), self.root / part
+        try:
+            names = [] if folder.is_symlink() else os.listdir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        there = {f"{part}/{name}" for name in names if layout.width_of(name) is not None}
+        changed = {place for place in known | there if self._is_changed(place)}
+        if changed and any(each.code == layout.TWICE for place in known for each in self._shards[place].problems):
+            changed = known | there  # an id that occurred twice may occur once now
+        for place in changed & known:
+            for name in self._shards.pop(place).names:
+                self.contents.drop(part, name)
+        for place in sorted(changed & there):
+            self._read_file(part, place)
+
+    def _read_file(self, part: str, place: str) -> None:
+        data, stamp, fault = _read(self.root / place)
+        shard = self._shards[place] = Shard(stamp)
+        if fault:
+            shard.problems.append(Problem(layout.MALFORMED, place, 0, 0, fault))
+            shard.is_file = False
+            return
+        table, rows = self.contents.tables[part], layout.trusted_rows(place, data)
+        if rows is not None and table.keys().isdisjoint(names := [name for name, _ in rows]):
+            shard.names = names
+            for name, row in rows:
+                self.contents.put(part, name, row)
+            return
+        for name, row, line, byte in layout.read_shard(place, data, shard):
+            if name in table:
+                reason = f"the id {ascii(name)[:60]} exists already, further up or in another file"
+                shard.problems.append(Problem(layout.TWICE, place, line, byte, reason))
+            else:
+                self.contents.put(part, name, row)
+                shard.names.append(name)
+
+    def _places(self, part: str) -> list[str]:
+        """The files of a part that were read."""
+        return [place for place in self._shards if place.startswith(f"{part}/")]
+
+    def _is_changed(self, place: str) -> bool:
+        """True if a file is not as it was read, or gone, or new."""
+        return self._stamp(place) != (self._shards[place].stamp if place in self._shards else None)
+
+    def _stamp(self, place: str) -> Stamp | None:
+        try:
+            return _stamp_of(os.lstat(self.root / place))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    # -- problems ------------------------------------------------------------------------------------------------------
+
+    def problems(self) -> list[Problem]:
+        """The problems found in reading, file by file."""
+        found = [problem for _, shard in sorted(self._shards.items()) for problem in shard.problems]
+        return [*self._workspace_problems, *found]
+
+    def must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote any of it."""
+        for problem in self.problems():
+            if problem.code == layout.UNKNOWN_VERSION:
+                raise NotWritable(f"{problem.place}: {problem.reason}; upgrade tallystick: nothing was written")
+
+    def broken(self) -> list[str]:
+        """The files of records in which something could not be read."""
+        return [place for place, shard in sorted(self._shards.items()) if shard.problems]
+
+    def edited(self) -> list[str]:
+        """The files that are not as tallystick wrote them, though all in them could be read."""
+        return [place for place, shard in sorted(self._shards.items()) if not shard.is_neat and not shard.problems]
+
+    def _must_be_whole(self, place: str, rewrite: bool = False) -> None:
+        """Refuse to overwrite what could not be read, unless its new content is known."""
+        shard = self._shards.get(place, Shard())
+        is_of_log = shard.is_file and place != WORKSPACE
+        found = self._workspace_problems if place == WORKSPACE else shard.problems
+        for problem in [] if rewrite and is_of_log else found:
+            way = "`tallystick store replay --write` rewrites it from the log" if is_of_log else "fix or remove it"
+            raise Damaged(f"{problem.place}: {problem.reason}; {way}: nothing was overwritten")
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def plan(self, changes: Changes) -> Plan:
+        """The files that saving `changes` writes and removes. What is there already unchanged is not written again."""
+        made, own = Plan(), self.contents
+        for part, fresh in changes.lines.items():
+            names = self._names_by_file(part, changes)
+            if not names:
+                continue
+            widths = {layout.width_of(place) for place in names}
+            for place in sorted(set(self._places(part)) - names.keys()):  # whose records are all elsewhere now
+                if layout.width_of(place) not in widths or not self._shards[place].is_neat:
+                    self._must_be_whole(place, changes.rewrite)
+                    made.gone.append(place)
+            table = own.tables[part]
+            for place, inside in names.items():
+                self._must_be_whole(place, changes.rewrite)
+                if inside:
+                    lines = (fresh[name] if name in fresh else table[name] for name in inside)
+                    made.files[place], made.names[place] = layout.file_bytes(place, lines), inside
+                elif place in self._shards:
+                    made.gone.append(place)
+        fields = (own.metadata | changes.metadata, own.extra | changes.extra, changes.head or own.head)
+        if self._workspace is None or fields != (own.metadata, own.extra, own.head):
+            self._must_be_whole(WORKSPACE)
+            made.files[WORKSPACE] = layout.workspace_bytes(*fields)
+        return made
+
+    def _names_by_file(self, part: str, changes: Changes) -> Names:
+        """The records of each file that has to be written: the files that are touched, or all of them again."""
+        table, lines = self.contents.tables[part], changes.lines[part]
+        for _ in range(_TRIES):
+            fresh = [name for name, line in lines.items() if table.get(name) != line]
+            gone = (changes.gone.get(part, set()) & table.keys()) - lines.keys()
+            places = self._places(part)
+            is_broken = changes.rewrite and any(self._shards[place].problems for place in places)
+            if not (fresh or gone or is_broken):
+                return {}
+            width = layout.width_for(len(table) - len(gone) + sum(name not in table for name in fresh))
+            misplaced = (layout.width_of(place) != width or not self._shards[place].is_neat for place in places)
+            again = is_broken or any(misplaced)
+            files: dict[str, set[str]] = {}
+            for name in {*table, *fresh} if again else {*fresh, *gone}:
+                files.setdefault(f"{part}/{layout.file_of(name, width)}", set()).add(name)
+            if not any(map(self._is_changed, {*files, *(places if again else ())})):
+                break
+            self._read_part(part)  # a file was changed by hand since it was read
+        else:
+            raise Busy(f"{self.root / part} is being changed by another program; try again in a moment")
+        if not again:
+            for place, names in files.items():
+                names.update(self._shards[place].names if place in self._shards else ())
+        found = {place: sorted(names - gone) for place, names in sorted(files.items())}
+        return found or {place: [] for place in self._places(part)}
+
+    def apply(self, changes: Changes, done: Plan) -> None:
+        """Take over what is on disk now."""
+        self.contents.apply(changes)
+        for place in done.gone:
+            del self._shards[place]
+        for place, names in done.names.items():
+            stamp = self._stamp(place)
+            if stamp is not None:
+                self._shards[place] = Shard(stamp, names)
+        if WORKSPACE in done.files:
+            self._workspace, self._workspace_problems = self._stamp(WORKSPACE), []
+
+
+def _stamp_of(found: os.stat_result) -> Stamp:
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _read(path: Path) -> tuple[bytes, Stamp, str]:
+    """The bytes of a file, its stamp, and why it could not be read if so."""
+    stamp = _stamp_of(os.lstat(path))
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        return b"", stamp, "a symlink" if path.is_symlink() else f"unreadable: {error.strerror}"
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return b"", stamp, "not a regular file"
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(), _stamp_of(os.fstat(fd)), ""
+    finally:
+        os.close(fd)
+
+
+# -- several files at once ---------------------------------------------------------------------------------------------
+
+
+def commit(disk: Disk, root: Path, files: dict[str, bytes], gone: list[str]) -> None:
+    """Write `files` (paths below the root) and remove `gone`."""
+    for folder in {(root / name).parent for name in files}:
+        own_folder(disk, folder)
+    if len(files) == 1 and not gone:
+        [(name, data)] = files.items()
+        remove_if_there(disk, root / (name + ".new"))
+        replace(disk, root / name, data)
+        return
+    pending = root / PENDING
+    own_folder(disk, pending)
+    _clear(disk, pending)
+    for number, data in enumerate(files.values()):
+        write_new(disk, pending / str(number), data)
+    disk.sync_folder(pending)
+    replace(disk, pending / _LIST, orjson.dumps({"put": list(files), "remove": gone}))
+    finish(disk, root)
+
+
+def is_unfinished(root: Path) -> bool:
+    """True if a change has happened that is not completed yet."""
+    return os.path.lexists(root / PENDING / _LIST)
+
+
+def finish(disk: Disk, root: Path) -> None:
+    """Complete what the list says. Doing it twice is the same as doing it once."""
+    pending = root / PENDING
+    own_folder(disk, pending)
+    put, gone = _listed(pending / _LIST)
+    folders = sorted({(root / name).parent for name in (*put, *gone)})
+    for folder in folders:
+        own_folder(disk, folder)
+    for number, name in enumerate(put):
+        if (pending / str(number)).exists():
+            disk.rename(pending / str(number), root / name)
+    for name in gone:
+        remove_if_there(disk, root / name)
+    for folder in folders:
+        disk.sync_folder(folder)
+    disk.remove(pending / _LIST)
+    disk.sync_folder(pending)
+    _clear(disk, pending)
+    pending.rmdir()
+    disk.sync_folder(root)
+
+
+def _listed(path: Path) -> tuple[list[str], list[str]]:
+    try:
+        listed = orjson.loads(path.read_bytes())
+        put, gone = listed["put"], listed["remove"]
+        if all(_TARGET.match(name) for name in (*put, *gone)):
+            return put, gone
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        pass
+    raise Damaged(f"{path} is not as it was written; restore the folder from a copy, or remove {path.parent}")
+
+
+def _clear(disk: Disk, pending: Path) -> None:
+    for path in sorted(pending.iterdir()):
+        disk.remove(path)
+
+
+def own_folder(disk: Disk, path: Path) -> None:
+    """Make sure that `path` is a folder of ours; it is created if need be. Refused, if it is a symlink."""
+    if path.is_symlink():
+        raise Refused(f"{path} is a symlink; replace it with a folder", "place")
+    try:
+        ensure_folder(disk, path)
+    except (FileExistsError, NotADirectoryError):
+        raise Refused(f"{path} is not a folder; choose another place, or move it away", "place") from None

@@ -39,12 +39,12 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_nodes", "max_edges"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise Refused(f"{name} is a whole number, 1 or more, not {getattr(self, name)!r}")
+                raise Refused(f"{name} must be a whole number, 1 or more, not {getattr(self, name)!r}")
         if self.direction not in ("out", "in", "both"):
-            raise Refused(f"direction is out, in or both, not {self.direction!r}")
+            raise Refused(f"direction must be out, in or both, not {self.direction!r}")
         for name in ("kinds", "node_kinds"):
             if isinstance(getattr(self, name), str):
-                raise Refused(f"{name} is a list of kinds; write [{getattr(self, name)!r}]")
+                raise Refused(f"{name} must be a list of kinds; write [{getattr(self, name)!r}]")
         object.__setattr__(self, "as_of", comparable(self.as_of))
 
     def allow_edge(self, edge: MemoryEdge) -> bool:
@@ -86,9 +86,9 @@ def neighbourhood(store: MemoryGraphStore, node_id: str, limits: Limits | None =
 def expand(store: MemoryGraphStore, start: Iterable[str], hops: int = 2, limits: Limits | None = None) -> Expansion:
     """Everything within so many hops of the nodes in `start`. NotFound, if one of them does not exist."""
     if isinstance(start, str):
-        raise Refused(f"start is a list of ids; write [{start!r}]")
+        raise Refused(f"start must be a list of ids; write [{start!r}]")
     if type(hops) is not int or hops < 0:
-        raise Refused(f"hops is a whole number, 0 or more, not {hops!r}")
+        raise Refused(f"hops must be a whole number, 0 or more, not {hops!r}")
     limits = limits or Limits()
     nodes = {node.id: node for node in (resolve(store, name) for name in start)}
     distance, edges, is_cut = dict.fromkeys(nodes, 0), dict[str, MemoryEdge](), False
@@ -153,7 +153,7 @@ def shortest_path(
     The search goes from both ends at once, so that it visits few nodes, at most `max_nodes`.
     """
     if type(max_hops) is not int or max_hops < 0:
-        raise Refused(f"max_hops is a whole number, 0 or more, not {max_hops!r}")
+        raise Refused(f"max_hops must be a whole number, 0 or more, not {max_hops!r}")
     first, last = resolve(store, start).id, resolve(store, end).id
     chosen = limits or Limits()
     if first == last:
