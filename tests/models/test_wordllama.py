@@ -167,13 +167,6 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_spoiled_tokenizer_is_refused(copy: Path, fresh: None) -> None:
-    (copy / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{")
-
-    with refuses("unavailable"):
-        WordLlama(copy).embed(["tea"])
-
-
 def test_a_missing_file_or_package_is_refused_with_the_line_that_installs_it(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
