@@ -24,14 +24,12 @@ from tallystick.projections.index.search import (
     sources_of,
 )
 from tallystick.projections.vectors.rows import Rows, rows_for
-from tallystick.recall import render
 from tallystick.recall.candidates import Gathering
 from tallystick.recall.decay import recencies, recency, share, shares
 from tallystick.recall.hits import _ALIKE
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
-from tallystick.recall.signals import _each_once
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 from tests.projections.vectors.doubles import ids
 
@@ -90,15 +88,6 @@ def test_words_of_one_stem_begin_alike(word, ending):
     for one in words(word):
         for other in words(word + ending):
             assert stem(one) != stem(other) or one[:_ALIKE] == other[:_ALIKE]
-
-
-@given(st.lists(st.integers(0, 300), min_size=1))
-def test_each_number_once_is_what_sorting_finds(numbers):
-    found, places = _each_once(np.array(numbers))
-    wanted, wanted_places = np.unique(numbers, return_inverse=True)
-
-    assert found.tolist() == wanted.tolist()
-    assert places.tolist() == wanted_places.tolist()
 
 
 # Turns beside one another, and the rows of a session
@@ -281,13 +270,6 @@ def test_a_text_is_short_by_its_words_and_not_by_its_letters(count, word, space)
     assert (parts_of(text) == [text]) == (count <= CHUNK_WORDS * 1.5)
 
 
-@given(st.text() | st.lists(st.sampled_from(["[", "INST]", "{", "%", "```", "<", "s>", "a", " ", "\n"])).map("".join))
-def test_what_looks_tame_is_what_making_it_safe_leaves_as_it_is(text):
-    slow = render._MARK.sub(render._broken, " ".join(render._HALF.sub("\ufffd", render._GONE.sub("", text)).split()))
-
-    assert render.safe(text) == slow
-
-
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-10, 1e6), st.integers(-1, 50)), max_size=20))
 def test_many_blocks_fade_as_each_does(rows):
     decay, hours, counts = (np.array([row[place] for row in rows], dtype=float) for place in range(3))
@@ -316,3 +298,38 @@ def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_onc
 
     for block, row, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
         assert list(range(row, row + count)) == every[block].tolist() if block in every else (row, count) == (-1, 0)
+
+
+# Recency and reinforcement
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
+
+
+@given(numbers, numbers)
+def test_nothing_is_fresher_than_fresh(decay, hours):
+    assert 0.0 <= recency(decay, hours) <= 1.0
+
+
+@given(st.floats(0, 1), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_more_hours_never_make_it_fresher(decay, some, more):
+    assert recency(decay, some + more) <= recency(decay, some)
+
+
+def test_a_block_fades_by_its_own_rate():
+    assert recency(0.01, 0.0) == 1.0
+    assert recency(0.01, 100.0) == math.exp(-1)
+
+
+@given(st.integers(-5, 10**9), st.integers(-5, 10**9))
+def test_a_share_is_from_0_to_1_and_nothing_of_nothing_is_nothing(count, most):
+    assert 0.0 <= share(count, most) <= 1.0
+    assert share(count, 0) == share(0, most) == 0.0
+
+
+def test_what_was_stated_again_counts_as_used(memory):
+    for text in ("tea is hot", "tea is hot", "tea is green"):
+        memory.remember(text)
+    signals = {hit.text: hit.signals["reinforcement"] for hit in memory.recall("tea")}
+
+    assert signals == {"tea is hot": 1.0, "tea is green": 0.0}

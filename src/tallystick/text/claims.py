@@ -12,6 +12,8 @@ read. What cannot be known here: that Berlin lies in Germany.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from hashlib import blake2s
 from typing import NamedTuple
 
 from tallystick.text import grammar, words as kinds
@@ -65,6 +67,13 @@ def claim_of(text: str, triple: tuple[str, ...] = ()) -> Claim | None:
     else:
         reading = grammar.read(words_of(text))
     return None if reading is None else _claim(reading)
+
+
+@lru_cache(maxsize=64)  # the writer asks for it, and so does the index a moment later
+def claim_key(text: str, triple: tuple[str, ...] = ()) -> str | None:
+    """A short name for the topic of a belief; None if it claims nothing that another could deny."""
+    claim = claim_of(text, triple)
+    return blake2s(claim.key.encode("utf-8", "replace"), digest_size=8).hexdigest() if claim else None
 
 
 def conflict(one: Claim, other: Claim) -> Conflict | None:

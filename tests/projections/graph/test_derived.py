@@ -2,7 +2,7 @@
 
 import pytest
 
-from tallystick.projections.graph.fold import Stale
+from tallystick.projections.database import Stale
 from tests.projections.graph.told import LEDGER, Teller, arrows_in, edges_in, graph_of, nodes_in
 
 

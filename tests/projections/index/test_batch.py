@@ -7,8 +7,7 @@ import pytest
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, fold
 from tallystick.projections.index.batch import WriteBatch
-from tallystick.projections.index.compare import differences
-from tallystick.projections.index.file import NOTHING, IndexFile
+from tallystick.projections.index.file import NOTHING, IndexFile, differences
 from tallystick.state.sessions import ActiveHours
 from tests.projections.index.ledgers import MadeUp
 

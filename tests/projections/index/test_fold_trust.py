@@ -6,8 +6,7 @@ from hypothesis import example, given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, statements as sql
-from tallystick.projections.index.compare import differences
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import IndexFile, differences
 from tallystick.projections.index.search import Scope
 from tallystick.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at

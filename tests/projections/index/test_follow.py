@@ -9,11 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.ledger import snapshot
-from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.database import IN_MEMORY, Stale
 from tallystick.projections.index import file as file_module
-from tallystick.projections.index.compare import differences, text_trouble
-from tallystick.projections.index.file import NOTHING, IndexFile
-from tallystick.projections.index.fold import Stale
+from tallystick.projections.index.file import NOTHING, IndexFile, differences
 from tallystick.records.errors import TallystickError
 from tallystick.repair.check import check
 from tallystick.state.state import State
@@ -39,7 +37,7 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
     again = rebuilt(made.events)
 
     assert list(differences(index, again)) == []
-    assert text_trouble(index) == text_trouble(again) == ""
+    assert index.text_trouble() == again.text_trouble() == ""
     index.close()
     again.close()
 
@@ -289,7 +287,7 @@ class InAFolder:
             with m._folder.ledger.reading():
                 index, again = m._context.index.level(), rebuilt(m._folder.events())
                 assert list(differences(index, again)) == []
-                assert text_trouble(index) == ""
+                assert index.text_trouble() == ""
                 again.close()
 
 

@@ -34,7 +34,7 @@ def index():
 
 
 def contents(index, hits):
-    return [index.block(each.block)[1] for each in hits]
+    return [index.db.execute("SELECT content FROM blocks WHERE id = ?", (each.block,)).fetchone()[0] for each in hits]
 
 
 def found(index, question, **scope):

@@ -88,8 +88,6 @@ ADD_TAG = f"INSERT {_insert('block_tags', 2)}"
 DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
 
 LAST_ROW = "SELECT max(rowid) FROM blocks"
-ADD_TEXT = "INSERT INTO texts (rowid, content) VALUES (?, ?)"
-ADD_ASIDE = "INSERT INTO asides (rowid, content) VALUES (?, ?)"
 _SINCE = """
     SELECT blocks.rowid, content FROM blocks JOIN lives ON id = block_id
     WHERE ? < blocks.rowid AND path {} '' ORDER BY blocks.rowid"""
@@ -97,8 +95,6 @@ ADD_TEXTS = f"INSERT INTO texts (rowid, content) {_SINCE.format('=')}"
 ADD_ASIDES = f"INSERT INTO asides (rowid, content) {_SINCE.format('!=')}"
 ADD_LETTERS = "INSERT INTO letters (rowid, said) VALUES (?, ?)"
 ADD_ASIDE_LETTERS = "INSERT INTO aside_letters (rowid, said) VALUES (?, ?)"
-TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
-ASIDES_ARE_WHOLE = "INSERT INTO asides (rank, asides) VALUES (1, 'integrity-check')"
 
 SOURCES = f"SELECT {_SOURCE} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
 VERSIONS_OF_REFS = f"SELECT {_SOURCE} FROM sources WHERE ref IN (SELECT value FROM json_each(?))"
@@ -132,11 +128,11 @@ ADD_RELATION = f"INSERT OR IGNORE {_insert('relations', 9)}"
 DROP_RELATION = "DELETE FROM relations WHERE one = ? AND other = ? AND path = ?"
 RELATIONS_OF = """
     SELECT one, other, path, user, relation, turned, trust, by, since_seq FROM relations
-    WHERE one = :ref OR other = :ref ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
+    WHERE one = ? OR other = ? ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
 
 # Reviews that are pending, what recall served, and who is not trusted.
 ADD_ASKED = f"INSERT OR IGNORE {_insert('asked', 2)}"
-ASKED = "SELECT review, source_id FROM asked WHERE review IN (SELECT value FROM json_each(?))"
+ASKED = "SELECT source_id FROM asked WHERE review = ?"
 DROP_ASKED = "DELETE FROM asked WHERE review = ?"
 ADD_SERVED = f"INSERT OR IGNORE {_insert('served', 3)}"
 SERVED = "SELECT mark, block_id FROM served WHERE user = ? AND mark IN (SELECT value FROM json_each(?))"
