@@ -23,7 +23,6 @@ from tallystick.projections.index.search import (
     source_rows,
     sources_of,
 )
-from tallystick.projections.vectors.rows import Rows, rows_for
 from tallystick.recall.candidates import Gathering
 from tallystick.recall.decay import recencies, recency, share, shares
 from tallystick.recall.hits import _ALIKE
@@ -31,7 +30,6 @@ from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
-from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
 ASKED = ["don't", "paint", "painter", "don", "t", "unicode", "o'clock", "papa'papa", "zebra", "天气"]
@@ -277,27 +275,6 @@ def test_many_blocks_fade_as_each_does(rows):
 
     assert recencies(decay, hours) == pytest.approx([recency(row[0], row[1]) for row in rows], abs=1e-12)
     assert shares(counts) == pytest.approx([share(count, most) for *_, count in rows], abs=1e-12)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
-    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
-)  # fmt: skip
-def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
-        rows = Rows()
-        for start in range(0, len(held), at_once):
-            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
-            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
-            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
-            rows.where(names)
-        asked = [*ids(*wanted), "longer than others"]
-        first, counts = rows.first_of(asked)
-        every = rows.where(asked)
-
-    for block, row, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
-        assert list(range(row, row + count)) == every[block].tolist() if block in every else (row, count) == (-1, 0)
 
 
 # Recency and reinforcement

@@ -266,17 +266,13 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?![:\d])", re.ASCII)
 def span_of(said: str | date, zone: tzinfo = UTC) -> tuple[str, str]:
     """The first moment of a month, day, minute or second, and the first after it, as the ledger writes them."""
     try:
-        first, end = _span(said)
-        return stamp(_in(first, zone)), stamp(_in(end, zone))
+        first, end = (each if each.tzinfo else each.replace(tzinfo=zone) for each in _span(said))
+        return stamp(first), stamp(end)
     except (ValueError, OverflowError):
         shown = ascii(str(said)[:40])
         raise Refused(
             f"not a time: {shown}; write it like 2026-05, 2026-05-03 or 2026-05-03T14:00:00Z", "time"
         ) from None
-
-
-def _in(moment: datetime, zone: tzinfo) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _span(said: str | date) -> tuple[datetime, datetime]:
