@@ -194,7 +194,7 @@ def test_an_episode_that_begins_with_nothing_but_blanks_is_not_sent(server: Serv
         ({"valid_from": "2026-05-02", "valid_to": "2026-05-01"}, "it ends before it begins"),
     ],
 )
-def test_a_claim_that_does_not_hold_up_is_dropped_and_told_and_the_others_stay(
+def test_a_claim_that_does_not_hold_up_is_dropped_with_a_reason_and_the_others_stay(
     server: Server, extractor: EndpointExtractor, change: dict[str, Any], reason: str
 ) -> None:
     server.script = [claims(WORKS | change, MOVED)]
@@ -477,7 +477,7 @@ def test_a_server_that_knows_no_schemas_is_asked_without_one_and_from_then_on(
     assert ["response_format" in each.body for each in server.seen] == [True, False, False]
 
 
-def test_a_request_that_is_wrong_either_way_is_told_and_schemas_are_not_given_up(
+def test_a_request_that_is_wrong_either_way_is_reported_and_schemas_are_not_given_up(
     server: Server, extractor: EndpointExtractor
 ) -> None:
     server.script = [status(400), status(400, '{"error": "too many tokens"}'), claims(WORKS)]

@@ -154,7 +154,7 @@ def _head(text: bytes) -> bytes:
         _head(b'{"embedding.weight":{"dtype":"F16","shape":[2,256],"data_offsets":[0,1024]}}') + b"\0" * 1024,
     ],
 )  # fmt: skip
-def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
+def test_damaged_weights_are_refused_in_one_line_that_says_how_to_install_them(
     package: Path, tmp_path: Path, fresh: None, spoiled: bytes
 ) -> None:
     (tmp_path / "tokenizers").symlink_to(package / "tokenizers")

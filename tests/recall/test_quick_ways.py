@@ -126,7 +126,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
 
 
-def test_who_said_it_last_is_told_first(memory):
+def test_who_said_it_last_comes_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
     index = memory._context.index.level()
@@ -193,7 +193,7 @@ def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
     assert len(every) == (1 if "user" in other else 3)
 
 
-def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
+def test_a_turn_that_needs_approval_is_passed_over_for_the_next(memory):
     for text, trust in (("bread first", "human"), ("a page", "web"), ("tea is hot", "human"), ("a tool", "tool")):
         memory.observe(text, session="s1", trust=trust)
     memory.observe("bread again", session="s1")

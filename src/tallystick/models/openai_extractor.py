@@ -64,26 +64,6 @@ Answer with one JSON object, {{"claims": [...]}}, and nothing else. Each claim h
 Claim only what the words say. Questions, wishes, examples, conditions and orders claim nothing. Where nothing is \
 claimed, answer {{"claims": []}}."""
 
-_TEXTS = ("subject", "predicate", "object", "quote", "instead_of", "valid_from", "valid_to")
-_SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["claims"],
-    "properties": {
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [*_TEXTS, "confidence", "denied", "hedged"],
-                "properties": {name: {"type": "string"} for name in _TEXTS}
-                | {"confidence": {"type": "number"}, "denied": {"type": "boolean"}, "hedged": {"type": "boolean"}},
-            },
-        }
-    },
-}
-
-
 class _Claim(BaseModel):
     """One claim as a model must write it."""
 
@@ -99,6 +79,17 @@ class _Claim(BaseModel):
     instead_of: str = Field("", max_length=300)
     valid_from: str = Field("", max_length=40)
     valid_to: str = Field("", max_length=40)
+
+
+_KINDS: dict[Any, str] = {str: "string", float: "number", bool: "boolean"}
+_ITEM = {
+    "type": "object", "additionalProperties": False, "required": list(_Claim.model_fields),
+    "properties": {name: {"type": _KINDS[field.annotation]} for name, field in _Claim.model_fields.items()},
+}  # fmt: skip
+_SCHEMA = {
+    "type": "object", "additionalProperties": False, "required": ["claims"],
+    "properties": {"claims": {"type": "array", "items": _ITEM}},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,6 @@ def _in_order(words: list[Word]) -> list[str]:
     return [word for part in reversed(parts) for word in part]
 
 
-
 # --- conflicts
 
 
@@ -279,7 +278,6 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
         if 0 < at < len(words) - 1 and word in _BEFORE:
             return " ".join(words[: at - (words[at - 1] in _MORE)]), " ".join(words[at + 1 :])
     return ()
-
 
 
 def _base(predicate: str) -> tuple[str, str]:

@@ -370,7 +370,6 @@ def tokens_of(text: str, start: int) -> list[Token]:
     return tokens
 
 
-
 def _mark(tokens: list[Token], mark: str) -> None:
     if tokens and mark:
         tokens[-1] = tokens[-1]._replace(mark=mark)

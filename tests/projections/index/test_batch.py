@@ -65,7 +65,7 @@ def test_a_mistake_in_a_later_chunk_takes_back_the_earlier_ones_too(monkeypatch)
     index.close()
 
 
-def test_events_that_were_taken_in_before_are_passed_over_and_a_gap_stops_it():
+def test_events_that_were_applied_before_are_passed_over_and_a_gap_stops_it():
     made, index = a_story(), IndexFile(IN_MEMORY)
     index.catch_up(made.events[:6])
     assert index.catch_up(made.events[8:]).seq == 5

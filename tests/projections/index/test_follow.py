@@ -85,7 +85,7 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
 
 
 @given(steps() | lessons() | walks())
-def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
+def test_whoever_reads_the_events_again_or_a_snapshot_knows_what_was_known(story):
     made, anew, loaded = MadeUp(), State(), State()
     for step in story:
         made.say(step)
@@ -97,7 +97,7 @@ def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story)
 
 
 @given(steps())
-def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_before(story):
+def test_what_tools_and_web_pages_say_is_visible_once_it_is_approved_and_not_before(story):
     made, index = MadeUp(), IndexFile(IN_MEMORY)
     for step in story:
         made.say(step)

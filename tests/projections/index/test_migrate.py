@@ -240,7 +240,7 @@ def test_a_file_that_is_no_database_is_damaged_and_left_as_it_is(tmp_path, spoil
         migrate(tmp_path / "missing" / "a.db")
 
 
-def test_a_writer_that_does_not_end_is_told_as_busy(tmp_path, monkeypatch):
+def test_a_writer_that_does_not_end_is_reported_as_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(migrating, "PATIENCE", 0.1)
     path = created(tmp_path / "a.db")
 

@@ -284,7 +284,7 @@ SMALL: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", SMALL)
-def test_a_small_file_that_does_not_fit_begins_anew_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
+def test_a_small_file_that_does_not_fit_is_started_over_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
     put(opened(tmp_path), 1, 2, 3)
     SMALL[how](path_of(tmp_path, "json"))
 

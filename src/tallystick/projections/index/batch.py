@@ -18,7 +18,16 @@ import orjson
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.block_ids import DIGITS, address, ids_for
-from tallystick.projections.index.rows import Block, Source, Tie
+from tallystick.projections.index.rows import (
+    Block,
+    Source,
+    Tie,
+    block_change,
+    block_row,
+    source_change,
+    source_row,
+    tie_row,
+)
 from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
@@ -285,17 +294,16 @@ class WriteBatch:
         self._write_blocks()
         many = self._db.executemany
         if self._new_sources:
-            many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
+            many(sql.ADD_SOURCE, map(source_row, self._new_sources))
         if self._changed_sources:
-            changed = self._changed_sources.values()
-            many(sql.SET_SOURCE, [(*source.state(), source.id) for source in changed])
+            many(sql.SET_SOURCE, map(source_change, self._changed_sources.values()))
         for name in self._cut:
             self._db.execute(sql.DROP_EDGES, {"of": name})
             self._db.execute(sql.DROP_TIES, {"of": name})
         every = self._ties.values()
         is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
         many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
-        many(sql.SET_TIE, [tie.row() for pair, tie in self._ties.items() if is_any[pair]])
+        many(sql.SET_TIE, [tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
         many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
         many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
         if self.names:
@@ -309,7 +317,7 @@ class WriteBatch:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, [block.row() for block in new])
+            many(sql.ADD_BLOCK, map(block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
             if any(block.path for block in new):
@@ -319,7 +327,7 @@ class WriteBatch:
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
                     self._db.execute(statement, (row, spread(block.content)))
         if changed:
-            many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
+            many(sql.SET_BLOCK, map(block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
         if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):

@@ -337,12 +337,7 @@ def text_of(said: str) -> str:
     """A text in YAML: plain, or in double quotes."""
     if _BARE.match(said) and said.lower() not in _WORDS_OF_YAML:
         return said
-    return f'"{_NOT_AS_IT_IS.sub(_escape, said)}"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
-    return f"\\{char}" if char in '"\\' else f"\\u{ord(char):04x}"
+    return '"' + _NOT_AS_IT_IS.sub(lambda at: f"\\{at[0]}" if at[0] in '"\\' else f"\\u{ord(at[0]):04x}", said) + '"'
 
 
 def line_of(name: str, value: str | tuple[str, ...]) -> str:

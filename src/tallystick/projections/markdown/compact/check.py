@@ -55,8 +55,13 @@ class _Check:
         for at, statement in enumerate(self.pairs.after):
             found += self._said(at, statement)
         yield from found
-        if found:  # else every entry kept its words, and so the page its phrases
-            yield from self._floor()
+        if not found:  # every entry kept its words, and so the page its phrases
+            return
+        before, after = (self.texts.phrases(page) for page in (self.pairs.before, self.pairs.after))
+        gone = [each for each in before if each not in after]
+        if len(gone) > FLOOR * len(before):
+            share = f"{len(gone)} of {len(before)} noun phrases are missing, more than {FLOOR:.0%}"
+            yield loss("floor", "", ", ".join(gone[:_EXAMPLES]), share)
 
     @cached_property
     def known(self) -> set[str]:
@@ -171,15 +176,6 @@ class _Check:
             yield from ((each, note) for each in found or [_misspelt(new, note.letters, near.letters)])
         else:
             yield loss("history", new.id, note.text, f"a note until {note.day or 'then'} is missing"), note
-
-    # --- the page as a whole
-
-    def _floor(self) -> Iterator[Loss]:
-        before, after = (self.texts.phrases(page) for page in (self.pairs.before, self.pairs.after))
-        gone = [each for each in before if each not in after]
-        if len(gone) > FLOOR * len(before):
-            share = f"{len(gone)} of {len(before)} noun phrases are missing, more than {FLOOR:.0%}"
-            yield loss("floor", "", ", ".join(gone[:_EXAMPLES]), share)
 
 
 def _heading(old: Statement, new: Statement, successor: str) -> Iterator[Loss]:
