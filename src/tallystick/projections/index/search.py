@@ -25,6 +25,7 @@ from tallystick.projections.index.segmentation import runs
 from tallystick.records.times import Times
 from tallystick.state.paths import Paths
 from tallystick.text.fingerprint import WORD
+from tallystick.text.words import is_encodable
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
@@ -81,9 +82,9 @@ class Scope(NamedTuple):
         return (self.lineage, self.heard) if self.lineage else ((self.path, ""), (self.path, ""))
 
     def is_nobodys(self) -> bool:
-        """True if nothing can be recorded under one of its names: a lone surrogate cannot be encoded."""
+        """True if nothing can be recorded under one of its names."""
         names = (self.user, self.path, self.session or "", self.agent or "", self.as_of or "", *self.lineage)
-        return not "".join(names).isascii() and any("\ud800" <= each <= "\udfff" for each in "".join(names))
+        return not is_encodable("\n".join(names))
 
     def is_wide(self) -> bool:
         """True if nearly all that the user has is in it."""
@@ -246,7 +247,7 @@ def rarity(
 
 
 def _is_counted(total: int, user: str) -> bool:
-    return total <= _COUNTED and not any("\ud800" <= char <= "\udfff" for char in user)
+    return total <= _COUNTED and is_encodable(user)
 
 
 def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[int]:

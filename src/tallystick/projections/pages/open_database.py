@@ -64,17 +64,15 @@ TABLES = (
     "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
+_SET_SEEN = """UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?
+    WHERE path = ?"""
 _UNCLEAR = "WHERE path IN (SELECT path FROM unclear)"
 
 # What follows from no event, and how it is restored in rebuilt rows. An entry that differs stays due.
 _OF_THE_FILES = (
     ("SELECT path, digest, mark, seq, front FROM renderings", "INSERT INTO renderings VALUES (?, ?, ?, ?, ?)"),
     ("SELECT path FROM unclear", "INSERT INTO unclear VALUES (?)"),
-    (
-        f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}",
-        "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-        " WHERE path = ?",
-    ),
+    (f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}", _SET_SEEN),
     (f"SELECT shown, id FROM entries {_UNCLEAR}", "UPDATE entries SET shown = ? WHERE id = ?"),
     (
         f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_UNCLEAR}",
@@ -179,11 +177,8 @@ class PagesFile(Followed):
     def saw(self, file: File, shown: Iterable[tuple[int, int]], mark: bytes, seq: int) -> None:
         """Record that a file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or
         2 struck). It has this mark, and all that the ledger had by `seq`."""
-        self.db.execute(
-            "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-            " WHERE path = ?",
-            (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path),
-        )
+        seen = (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path)
+        self.db.execute(_SET_SEEN, seen)
         self.db.executemany("UPDATE entries SET shown = ?, is_due = 0 WHERE n = ?", [(how, n) for n, how in shown])
         if file.digest is not None:
             state = (file.path, file.digest, mark, seq, file.front)

@@ -32,6 +32,7 @@ from tallystick.projections.index.segmentation import has_no_spaces
 from tallystick.projections.markdown.tag import is_tag
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
+from tallystick.text.words import is_encodable
 
 ENOUGH = 3  # entries that have all the words: then no others are
 _MOST = (1 << 31) - 1
@@ -140,7 +141,7 @@ class _Hunt:
         self._with_all = 0
         self._next: dict[str, tuple[str, str] | None] = {}  # the replacement of each entry
         self._ways = _EVERYWHERE if paths is None else _ON_SOME
-        self.may_find = wanted >= 1 and _is_encodable(user)
+        self.may_find = wanted >= 1 and is_encodable(user)
         if paths is not None and self.may_find:
             self._values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
 
@@ -243,7 +244,7 @@ def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]
     for name in [names] if isinstance(names, str) else names:
         name = name.lower()
         pattern = name + "*" if name.endswith("-") else name if name.endswith((".md", "*")) else name + ".md"
-        if _is_encodable(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
+        if is_encodable(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
             found.append(pattern)
         else:
             patterns.append(re.compile(translate(pattern)))
@@ -252,11 +253,6 @@ def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]
         ends = [(path, path.rpartition("/")[2]) for path in files]
         found += [path for path, end in ends if any(each.match(path) or each.match(end) for each in patterns)]
     return found
-
-
-def _is_encodable(name: str) -> bool:
-    """True unless a name has a lone surrogate: nothing can be recorded under such a name."""
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
