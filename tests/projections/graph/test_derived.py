@@ -3,7 +3,7 @@
 import pytest
 
 from tallystick.projections.database import Stale
-from tests.projections.graph.told import LEDGER, Teller, arrows_in, edges_in, graph_of, nodes_in
+from tests.projections.graph.teller import LEDGER, Teller, arrows_in, edges_in, graph_of, nodes_in
 
 
 @pytest.fixture

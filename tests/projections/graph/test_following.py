@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.graph.envelope import record_in
-from tests.projections.graph.told import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
+from tests.projections.graph.teller import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
 from tests.strategies import texts
 
 NAMES = ["Ana", "ana", "ANA!", "Bob", "Oslo", "person-ana", "org-ana", "oslo", "", "🎉", "\x00", "x" * 400]

@@ -18,7 +18,7 @@ from tallystick.records.errors import Damaged
 from tallystick.stores.elfmem import queries, rows
 from tallystick.stores.elfmem.models import metadata
 from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
-from tests.projections.index.doors import ROWS
+from tests.projections.index.clients import ROWS
 from tests.refusals import refuses
 from tests.strategies import texts
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from tallystick.records.block import Edge
 from tallystick.records.errors import Refused
 from tallystick.stores.elfmem.models import block_tags, contradictions, edges
-from tests.projections.index.doors import SyncDoor
+from tests.projections.index.clients import SyncClient
 from tests.refusals import refuses
 
 
@@ -193,18 +193,18 @@ pairs = st.sets(nodes, min_size=2, max_size=2).map(lambda two: Edge.canonical(*t
 
 @given(st.dictionaries(pairs, st.integers(0, 8)), st.sets(nodes))
 def test_neighbours_and_degrees_are_those_of_the_graph(graph, seeds):
-    door = SyncDoor()
+    client = SyncClient()
     for name in "abcdefgh":
-        door.block(name)
+        client.block(name)
     for (a, b), weight in graph.items():
-        door.insert_edge(from_id=a, to_id=b, weight=weight)
+        client.insert_edge(from_id=a, to_id=b, weight=weight)
     ends = [(one, other, weight) for (a, b), weight in graph.items() for one, other in ((a, b), (b, a))]
 
-    assert door.get_neighbours(sorted(seeds)) == sorted({other for one, other, _ in ends if one in seeds} - seeds)
-    assert door.get_weighted_degree(sorted(seeds)) == {
+    assert client.get_neighbours(sorted(seeds)) == sorted({other for one, other, _ in ends if one in seeds} - seeds)
+    assert client.get_weighted_degree(sorted(seeds)) == {
         seed: sum(weight for one, _, weight in ends if one == seed) for seed in seeds
     }
-    door.close()
+    client.close()
 
 
 # Contradictions
