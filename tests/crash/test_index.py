@@ -19,8 +19,7 @@ import pytest
 from tallystick import Hit, Memory
 from tallystick.ledger import backup as backup_module, ledger as append
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index.compare import differences, text_trouble
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import IndexFile, differences
 from tallystick.repair import repair as mend_module
 from tallystick.repair.check import check
 from tallystick.state.sessions import IDLE
@@ -45,7 +44,7 @@ def same_as_rebuilt(root: Path) -> None:
         again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
-            assert text_trouble(index) == ""
+            assert index.text_trouble() == ""
 
 
 def traces(root: Path) -> list[Path]:

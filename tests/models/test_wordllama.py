@@ -154,7 +154,7 @@ def _head(text: bytes) -> bytes:
         _head(b'{"embedding.weight":{"dtype":"F16","shape":[2,256],"data_offsets":[0,1024]}}') + b"\0" * 1024,
     ],
 )  # fmt: skip
-def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
+def test_damaged_weights_are_refused_in_one_line_that_says_how_to_install_them(
     package: Path, tmp_path: Path, fresh: None, spoiled: bytes
 ) -> None:
     (tmp_path / "tokenizers").symlink_to(package / "tokenizers")
@@ -165,13 +165,6 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
         WordLlama(tmp_path).embed(["tea"])
 
     assert "\n" not in str(refusal.value)
-
-
-def test_a_spoiled_tokenizer_is_refused(copy: Path, fresh: None) -> None:
-    (copy / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{")
-
-    with refuses("unavailable"):
-        WordLlama(copy).embed(["tea"])
 
 
 def test_a_missing_file_or_package_is_refused_with_the_line_that_installs_it(

@@ -23,17 +23,13 @@ from tallystick.projections.index.search import (
     source_rows,
     sources_of,
 )
-from tallystick.projections.vectors.rows import Rows, rows_for
-from tallystick.recall import render
 from tallystick.recall.candidates import Gathering
 from tallystick.recall.decay import recencies, recency, share, shares
 from tallystick.recall.hits import _ALIKE
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
-from tallystick.recall.signals import _each_once
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
-from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
 ASKED = ["don't", "paint", "painter", "don", "t", "unicode", "o'clock", "papa'papa", "zebra", "天气"]
@@ -92,15 +88,6 @@ def test_words_of_one_stem_begin_alike(word, ending):
             assert stem(one) != stem(other) or one[:_ALIKE] == other[:_ALIKE]
 
 
-@given(st.lists(st.integers(0, 300), min_size=1))
-def test_each_number_once_is_what_sorting_finds(numbers):
-    found, places = _each_once(np.array(numbers))
-    wanted, wanted_places = np.unique(numbers, return_inverse=True)
-
-    assert found.tolist() == wanted.tolist()
-    assert places.tolist() == wanted_places.tolist()
-
-
 # Turns beside one another, and the rows of a session
 
 
@@ -139,7 +126,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
 
 
-def test_who_said_it_last_is_told_first(memory):
+def test_who_said_it_last_comes_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
     index = memory._context.index.level()
@@ -206,7 +193,7 @@ def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
     assert len(every) == (1 if "user" in other else 3)
 
 
-def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
+def test_a_turn_that_needs_approval_is_passed_over_for_the_next(memory):
     for text, trust in (("bread first", "human"), ("a page", "web"), ("tea is hot", "human"), ("a tool", "tool")):
         memory.observe(text, session="s1", trust=trust)
     memory.observe("bread again", session="s1")
@@ -281,13 +268,6 @@ def test_a_text_is_short_by_its_words_and_not_by_its_letters(count, word, space)
     assert (parts_of(text) == [text]) == (count <= CHUNK_WORDS * 1.5)
 
 
-@given(st.text() | st.lists(st.sampled_from(["[", "INST]", "{", "%", "```", "<", "s>", "a", " ", "\n"])).map("".join))
-def test_what_looks_tame_is_what_making_it_safe_leaves_as_it_is(text):
-    slow = render._MARK.sub(render._broken, " ".join(render._HALF.sub("\ufffd", render._GONE.sub("", text)).split()))
-
-    assert render.safe(text) == slow
-
-
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-10, 1e6), st.integers(-1, 50)), max_size=20))
 def test_many_blocks_fade_as_each_does(rows):
     decay, hours, counts = (np.array([row[place] for row in rows], dtype=float) for place in range(3))
@@ -297,22 +277,36 @@ def test_many_blocks_fade_as_each_does(rows):
     assert shares(counts) == pytest.approx([share(count, most) for *_, count in rows], abs=1e-12)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
-    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
-)  # fmt: skip
-def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
-        rows = Rows()
-        for start in range(0, len(held), at_once):
-            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
-            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
-            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
-            rows.where(names)
-        asked = [*ids(*wanted), "longer than others"]
-        first, counts = rows.first_of(asked)
-        every = rows.where(asked)
+# Recency and reinforcement
 
-    for block, row, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
-        assert list(range(row, row + count)) == every[block].tolist() if block in every else (row, count) == (-1, 0)
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
+
+
+@given(numbers, numbers)
+def test_nothing_is_fresher_than_fresh(decay, hours):
+    assert 0.0 <= recency(decay, hours) <= 1.0
+
+
+@given(st.floats(0, 1), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_more_hours_never_make_it_fresher(decay, some, more):
+    assert recency(decay, some + more) <= recency(decay, some)
+
+
+def test_a_block_fades_by_its_own_rate():
+    assert recency(0.01, 0.0) == 1.0
+    assert recency(0.01, 100.0) == math.exp(-1)
+
+
+@given(st.integers(-5, 10**9), st.integers(-5, 10**9))
+def test_a_share_is_from_0_to_1_and_nothing_of_nothing_is_nothing(count, most):
+    assert 0.0 <= share(count, most) <= 1.0
+    assert share(count, 0) == share(0, most) == 0.0
+
+
+def test_what_was_stated_again_counts_as_used(memory):
+    for text in ("tea is hot", "tea is hot", "tea is green"):
+        memory.remember(text)
+    signals = {hit.text: hit.signals["reinforcement"] for hit in memory.recall("tea")}
+
+    assert signals == {"tea is hot": 1.0, "tea is green": 0.0}

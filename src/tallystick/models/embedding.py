@@ -15,8 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from tallystick.records.embedder import Identity
 from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
@@ -77,20 +78,50 @@ def estimated_tokens(text: str) -> int:
     return -(-len(readable(text).encode()) // _BYTES_PER_TOKEN)
 
 
-T = TypeVar("T")
+class LoadedModel(Protocol):
+    """A model in this process."""
+
+    identity: Identity
+
+    def vectors(self, texts: list[str]) -> NDArray[Any]:
+        """A row for each text; none of them is blank."""
+
+
+Model = TypeVar("Model", bound=LoadedModel)
 
 _models: dict[Hashable, Any] = {}
 _lock = RLock()
 
 
-def shared(key: Hashable, load: Callable[[], T]) -> T:
-    """The model of `key`, loaded on first use."""
-    if key not in _models:
-        with _lock:
-            if key not in _models:
-                _models[key] = load()
-    model: T = _models[key]
-    return model
+class LocalEmbedder(Generic[Model]):
+    """An embedder whose model is loaded on first use. `name` is for people; `key` has all that decides the model."""
+
+    def __init__(self, name: object, key: Hashable, load: Callable[[], Model]) -> None:
+        self._name, self._key, self._load = name, (type(self), key), load
+
+    @property
+    def identity(self) -> Identity:
+        return self._model.identity
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        model = self._model
+        return rows_for(texts, model.identity.dimensions, model.vectors)
+
+    @property
+    def _model(self) -> Model:
+        if self._key not in _models:
+            with _lock:
+                if self._key not in _models:
+                    _models[self._key] = self._load()
+        model: Model = _models[self._key]
+        return model
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._key in _models
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._name}>"
 
 
 def digest_of(*parts: str | bytes | Path) -> str:

@@ -10,16 +10,14 @@ text would change its vector.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.models import embedding
-from tallystick.models.embedding import digest_of, readable, unavailable
+from tallystick.models.embedding import LocalEmbedder, digest_of, readable, unavailable
 from tallystick.records.embedder import Identity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 INSTALL = "pip install '.[fastembed]' in a checkout"
@@ -27,38 +25,19 @@ INSTALL = "pip install '.[fastembed]' in a checkout"
 _RECIPE = "1"  # change it when the same model begins to give other vectors
 
 
-class FastEmbed:
+class FastEmbed(LocalEmbedder["_Model"]):
     """The model that fastembed calls `model`."""
 
     def __init__(self, model: str, *, cache: Path | None = None, threads: int = 2) -> None:
         embedding.require("fastembed", INSTALL)
-        self._name, self._cache, self._threads = model, cache, threads
-        self._loaded = False
-
-    @property
-    def identity(self) -> Identity:
-        return self._model.identity
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        model = self._model
-        return embedding.rows_for(texts, model.identity.dimensions, model.vectors)
+        super().__init__(model, (model, cache, threads), lambda: _Model(model, cache, threads))
 
     def count(self, text: str) -> int:
         """How many tokens fastembed counts (control tokens too, none that it cuts); an estimate before it is loaded."""
         given = readable(text)
         if not given:
             return 0
-        return self._model.count(given) if self._loaded else embedding.estimated_tokens(given)
-
-    @property
-    def _model(self) -> _Model:
-        key = ("fastembed", self._name, self._cache, self._threads)
-        model = embedding.shared(key, lambda: _Model(self._name, self._cache, self._threads))
-        self._loaded = True
-        return model
-
-    def __repr__(self) -> str:
-        return f"<FastEmbed {self._name}>"
+        return self._model.count(given) if self.is_loaded else embedding.estimated_tokens(given)
 
 
 class _Model:

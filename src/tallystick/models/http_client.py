@@ -19,7 +19,7 @@ from ssl import SSLCertVerificationError
 from typing import Any, Never
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from tallystick.models.embedding import one_line, unavailable
 from tallystick.records.errors import Busy, Refused
@@ -54,21 +54,26 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class HttpClient:
-    """The client for one address."""
+    """The client for one model of the server at `url`, and what is `below` that address."""
 
     def __init__(
-        self, url: SplitResult, key: str, *, timeout: float, attempts: int, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._key = key.strip()  # read from a file, it ends in a newline
+        self, url: str, model: str, key: str, *, below: str, timeout: float, attempts: int,
+        sleep: Callable[[float], None],
+    ) -> None:  # fmt: skip
+        if not model or not model.isprintable():
+            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
+        self.url, self._key = address(url, below=below), key.strip()  # read from a file, it ends in a newline
         if not (self._key.isascii() and self._key.isprintable()):
             raise Refused("the endpoint's key has characters that no header can carry; copy it again")
-        self._url, self._timeout, self._attempts, self._sleep = url, timeout, attempts, sleep
-        self._opener = _opener(url)
+        self._timeout, self._attempts, self._sleep = timeout, attempts, sleep
+        # a proxy is used for other machines, never for this one, where it would see the key in clear
+        proxies = ProxyHandler({}) if is_loopback(self.url.hostname or "") else ProxyHandler()
+        self._opener = build_opener(_NoRedirect, proxies)
 
     @property
     def place(self) -> str:
         """The address for messages: without a query, which might hold a secret."""
-        return self._url._replace(query="").geturl()
+        return self.url._replace(query="").geturl()
 
     def post(self, body: bytes, *, limit: int, within: float = inf) -> bytes:
         """The server's answer to a JSON `body`, if that is `limit` bytes or fewer and comes `within` seconds."""
@@ -90,7 +95,7 @@ class HttpClient:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "tallystick"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        request = Request(self._url.geturl(), data=body, headers=headers, method="POST")
+        request = Request(self.url.geturl(), data=body, headers=headers, method="POST")
         try:
             with self._opener.open(request, timeout=timeout) as response:
                 return self._read(response, limit, deadline)
@@ -166,10 +171,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _opener(url: SplitResult) -> OpenerDirector:
-    """The opener: a proxy is used for other machines, never for this one, where it would see the key in clear."""
-    proxies = ProxyHandler({}) if is_loopback(url.hostname or "") else ProxyHandler()
-    return build_opener(_NoRedirect, proxies)
-

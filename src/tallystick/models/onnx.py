@@ -10,16 +10,14 @@ scale is measured over the whole batch, so that a neighbour would change a vecto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.models import embedding
-from tallystick.models.embedding import digest_of, unavailable
+from tallystick.models.embedding import LocalEmbedder, digest_of, unavailable
 from tallystick.records.embedder import Identity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 INSTALL = "pip install '.[onnx]' in a checkout"
@@ -37,36 +35,21 @@ _POOLED = ("sentence_embedding", "text_embeds", "pooled")
 _RECIPE = "1"  # change it when the same files begin to give other vectors
 
 
-class Onnx:
+class Onnx(LocalEmbedder["_Model"]):
     """A model in `folder`. `longest` is how many tokens it reads of a text, where the folder should not decide."""
 
     def __init__(self, folder: Path, *, threads: int = 2, longest: int = 0) -> None:
-        self._folder, self._threads, self._asked = folder.expanduser().absolute(), threads, longest
+        folder = folder.expanduser().absolute()
         for package in ("onnxruntime", "tokenizers"):
             embedding.require(package, INSTALL)
-        for path in (self._folder / "tokenizer.json", _weights(self._folder)):
+        for path in (folder / "tokenizer.json", _weights(folder)):
             if not path.is_file():
-                raise unavailable(f"{self._folder} is not a model: {path.name} is missing")
-
-    @property
-    def identity(self) -> Identity:
-        return self._model.identity
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        model = self._model
-        return embedding.rows_for(texts, model.identity.dimensions, model.vectors)
+                raise unavailable(f"{folder} is not a model: {path.name} is missing")
+        super().__init__(folder, (folder, threads, longest), lambda: _Model(folder, threads, longest))
 
     def count(self, text: str) -> int:
         """How many tokens `text` has, also those beyond what the model reads."""
         return self._model.count(embedding.readable(text))
-
-    @property
-    def _model(self) -> _Model:
-        key = ("onnx", self._folder, self._threads, self._asked)
-        return embedding.shared(key, lambda: _Model(self._folder, self._threads, self._asked))
-
-    def __repr__(self) -> str:
-        return f"<Onnx {self._folder}>"
 
 
 class _Model:
@@ -132,7 +115,6 @@ def _pooled(out: NDArray[Any], mask: NDArray[Any], how: str) -> NDArray[Any]:
     return means
 
 
-
 def _weights(folder: Path) -> Path:
     """The path of the model; Hugging Face keeps it in a folder of its own."""
     deeper = folder / "onnx" / "model.onnx"
@@ -166,12 +148,11 @@ def _output(session: Any, weights: Path) -> str:
 
 
 def _measures_over_the_batch(weights: Path) -> bool:
-    """Whether the model has an operator that depends on all texts of a batch."""
+    """True if the model has an operator that depends on all texts of a batch."""
     import mmap
 
     with weights.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(name) >= 0 for name in _MEASURED_OVER_THE_BATCH)
-
 
 
 def _longest(folder: Path) -> int:

@@ -15,9 +15,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tallystick.models.embedding import digest_of, estimated_tokens, rows_for, unavailable
-from tallystick.models.http_client import HttpClient, address
+from tallystick.models.http_client import HttpClient
 from tallystick.records.embedder import Identity
-from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,10 +46,9 @@ class Endpoint:
         longest: int = 8000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
-        self._url = address(url, below="embeddings")
-        self._wire = HttpClient(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
+        self._client = HttpClient(
+            url, model, key, below="embeddings", timeout=timeout, attempts=attempts, sleep=sleep
+        )  # fmt: skip
         self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
         self._known, self._lock = dimensions, Lock()
 
@@ -58,7 +56,7 @@ class Endpoint:
     def identity(self) -> Identity:
         """The identity of these vectors. The first time this may ask the server, to learn the dimensions."""
         dimensions = self._dimensions()
-        digest = digest_of(self._url.geturl(), self._name, str(dimensions), str(self._longest), _RECIPE)
+        digest = digest_of(self._client.url.geturl(), self._name, str(dimensions), str(self._longest), _RECIPE)
         return Identity("endpoint", self._name, dimensions, digest)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -87,17 +85,17 @@ class Endpoint:
         asked: dict[str, object] = {"model": self._name, "input": [text[: self._longest] for text in texts]}
         if self._asked:
             asked["dimensions"] = self._asked
-        answer = self._wire.post(orjson.dumps(asked), limit=_LIMIT + _LIMIT_PER_TEXT * len(texts))
+        answer = self._client.post(orjson.dumps(asked), limit=_LIMIT + _LIMIT_PER_TEXT * len(texts))
         try:
             rows = _rows(orjson.loads(answer), len(texts))
             if self._known and rows.shape[1] != self._known:
                 raise ValueError(f"vectors of {rows.shape[1]} dimensions, not {self._known}")
         except ValueError as error:
-            raise unavailable(f"{self._wire.place} answers with something else than vectors", error) from None
+            raise unavailable(f"{self._client.place} answers with something else than vectors", error) from None
         return rows
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self._name} at {self._wire.place}>"
+        return f"<Endpoint {self._name} at {self._client.place}>"
 
 
 def _rows(answer: Any, asked: int) -> NDArray[np.float64]:

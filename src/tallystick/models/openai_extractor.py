@@ -25,7 +25,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tallystick.models.embedding import one_line, unavailable
-from tallystick.models.http_client import Declined, HttpClient, address
+from tallystick.models.http_client import Declined, HttpClient
 from tallystick.records.clock import stamp
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
@@ -64,25 +64,6 @@ Answer with one JSON object, {{"claims": [...]}}, and nothing else. Each claim h
 Claim only what the words say. Questions, wishes, examples, conditions and orders claim nothing. Where nothing is \
 claimed, answer {{"claims": []}}."""
 
-_TEXTS = ("subject", "predicate", "object", "quote", "instead_of", "valid_from", "valid_to")
-_SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["claims"],
-    "properties": {
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [*_TEXTS, "confidence", "denied", "hedged"],
-                "properties": {name: {"type": "string"} for name in _TEXTS}
-                | {"confidence": {"type": "number"}, "denied": {"type": "boolean"}, "hedged": {"type": "boolean"}},
-            },
-        }
-    },
-}
-
 class _Claim(BaseModel):
     """One claim as a model must write it."""
 
@@ -98,6 +79,17 @@ class _Claim(BaseModel):
     instead_of: str = Field("", max_length=300)
     valid_from: str = Field("", max_length=40)
     valid_to: str = Field("", max_length=40)
+
+
+_KINDS: dict[Any, str] = {str: "string", float: "number", bool: "boolean"}
+_ITEM = {
+    "type": "object", "additionalProperties": False, "required": list(_Claim.model_fields),
+    "properties": {name: {"type": _KINDS[field.annotation]} for name, field in _Claim.model_fields.items()},
+}  # fmt: skip
+_SCHEMA = {
+    "type": "object", "additionalProperties": False, "required": ["claims"],
+    "properties": {"claims": {"type": "array", "items": _ITEM}},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +117,11 @@ class EndpointExtractor:
         longest: int = 16_000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
         if not 0 < timeout <= _HOUR or retries < 0 or longest < 1:
             raise Refused(f"an extractor needs a timeout of up to {_HOUR} s, retries from 0 on, and something to send")
-        url_of_chat = address(url, below="chat/completions")
-        self._wire = HttpClient(url_of_chat, key, timeout=timeout, attempts=retries + 1, sleep=sleep)
+        self._client = HttpClient(
+            url, model, key, below="chat/completions", timeout=timeout, attempts=retries + 1, sleep=sleep
+        )  # fmt: skip
         self._model, self._timeout, self._longest = model, timeout, longest
         self._knows_schemas = True  # until the server refuses one
 
@@ -152,28 +143,29 @@ class EndpointExtractor:
         try:
             return _reading(_claims_in(_text_in(answer)), words, episode.speaker)
         except ValueError as error:
-            raise unavailable(f"{self._wire.place} answers with something else than claims: {error}") from None
+            raise unavailable(f"{self._client.place} answers with something else than claims: {error}") from None
 
     def _ask(self, messages: list[dict[str, str]]) -> bytes:
         """One answer: by schema if the server supports that, else as it comes."""
         end = time.monotonic() + self._timeout
+
+        def post(asked: dict[str, Any]) -> bytes:
+            return self._client.post(orjson.dumps(asked), limit=_LIMIT, within=end - time.monotonic())
+
         plain = {"model": self._model, "temperature": 0, "messages": messages}
         if self._knows_schemas:
             schema = {"name": "claims", "strict": True, "schema": _SCHEMA}
             try:
-                return self._post(plain | {"response_format": {"type": "json_schema", "json_schema": schema}}, end)
+                return post(plain | {"response_format": {"type": "json_schema", "json_schema": schema}})
             except Declined as error:
                 if error.status not in _NO_SCHEMA:
                     raise
-        answer = self._post(plain, end)
+        answer = post(plain)
         self._knows_schemas = False
         return answer
 
-    def _post(self, asked: dict[str, Any], end: float) -> bytes:
-        return self._wire.post(orjson.dumps(asked), limit=_LIMIT, within=end - time.monotonic())
-
     def __repr__(self) -> str:
-        return f"<EndpointExtractor {self._model} at {self._wire.place}>"
+        return f"<EndpointExtractor {self._model} at {self._client.place}>"
 
 
 def extractor_named(spec: str, *, key: str = "") -> Extractor | None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick.models.embedding import one_line
 from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ DEFAULT = "wordllama"
 
 _CHOICES = "wordllama, none, onnx:FOLDER, fastembed:MODEL, https://HOST/v1#MODEL"
 _SIZED = re.compile(r"(.+)@([1-9][0-9]{0,4})")
-_SHOWN = 40  # characters of an unknown setting
 
 
 def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> Embedder | None:
@@ -55,5 +55,4 @@ def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> 
             if sized := _SIZED.fullmatch(model):
                 return Endpoint(url, sized[1], key=key, dimensions=int(sized[2]))
             return Endpoint(url, model, key=key)
-    short = spec if len(spec) <= _SHOWN else spec[: _SHOWN - 1] + "…"
-    raise Refused(f"no embedder is called {short!r}; use one of {_CHOICES}")
+    raise Refused(f"no embedder is called {one_line(spec, 40)!r}; use one of {_CHOICES}")

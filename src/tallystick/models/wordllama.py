@@ -10,12 +10,11 @@ token of a long text is read. The weights stay in the file, mapped into memory a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.models import embedding
-from tallystick.models.embedding import digest_of, readable, unavailable
+from tallystick.models.embedding import LocalEmbedder, digest_of, readable, unavailable
 from tallystick.records.embedder import Identity
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _AGAIN = f"; {INSTALL} --force-reinstall"
 _PIECE = 4096  # tokens summed at a time, so that a very long text needs little memory
 
 
-class WordLlama:
+class WordLlama(LocalEmbedder["_Model"]):
     """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where nothing may be installed."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -42,17 +41,10 @@ class WordLlama:
         if folder is None:
             spec = embedding.require("wordllama", INSTALL)
             folder = Path((spec.submodule_search_locations or [""])[0])
-        self._folder = folder
         for name in (_WEIGHTS, _TOKENIZER):
-            if not (self._folder / name).is_file():
-                raise unavailable(f"{self._folder / name} is missing{_AGAIN}")
-
-    @property
-    def identity(self) -> Identity:
-        return self._model.identity
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return embedding.rows_for(texts, DIMENSIONS, lambda given: self._model.sums(given))
+            if not (folder / name).is_file():
+                raise unavailable(f"{folder / name} is missing{_AGAIN}")
+        super().__init__(folder, folder, lambda: _Model(folder))
 
     def count(self, text: str) -> int:
         """How many tokens `text` has."""
@@ -68,13 +60,6 @@ class WordLlama:
             return [], np.zeros((0, DIMENSIONS), dtype=np.float32)
         ids = self._model.encode(given).ids
         return self._model.spelled(ids), self._model.matrix[ids].astype(np.float32)
-
-    @property
-    def _model(self) -> _Model:
-        return embedding.shared(("wordllama", self._folder), lambda: _Model(self._folder))
-
-    def __repr__(self) -> str:
-        return f"<WordLlama {self._folder}>"
 
 
 class _Model:
@@ -99,7 +84,7 @@ class _Model:
     def spelled(self, ids: list[int]) -> list[str]:
         return [self._tokenizer.id_to_token(each) for each in ids]
 
-    def sums(self, texts: list[str]) -> NDArray[np.float32]:
+    def vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """The sum of each text's rows, in the direction of their mean; each by itself, whatever its neighbours."""
         import numpy as np
 
@@ -119,7 +104,6 @@ def _sum(matrix: NDArray[Any], ids: list[int]) -> NDArray[np.float32]:
         rows = matrix.take(ids[start : start + _PIECE], axis=0).astype(np.float32, copy=False)
         total += np.add.reduce(rows, axis=0)
     return total
-
 
 
 def _matrix(path: Path) -> NDArray[np.float16]:

@@ -13,7 +13,7 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -51,11 +51,17 @@ def run_patiently(db: sqlite3.Connection | sqlite3.Cursor, pragma: str) -> None:
         time.sleep(0.01)
 
 
+class Stale(Exception):
+    """The rows hold words that were erased; only a new file is free of them."""
+
+
 class Database:
     """One file. Its tables are made if it is empty; two processes that do so at once make one.
 
     With `alone` nobody else can have it open. One without a name, or in memory, is such a file anyway.
     """
+
+    full_texts: Sequence[str] = ()  # tables of full text over other tables
 
     def __init__(
         self, path: Path | str, pragmas: Iterable[str], schema: Iterable[str], *, alone: bool = False
@@ -77,6 +83,21 @@ class Database:
 
     def close(self) -> None:
         self.db.close()
+
+    def file_trouble(self) -> str:
+        """SQLite's finding about its file (pages, and indexes that belong to their tables); empty if it is sound."""
+        is_sound = self.db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+        return "" if is_sound else "its pages do not belong together"
+
+    def text_trouble(self) -> str:
+        """SQLite's finding about the full text; empty if it belongs to the rows."""
+        try:
+            with self.writing():
+                for table in self.full_texts:
+                    self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            return str(error)
+        return ""
 
     def copy_of(self, path: Path) -> bool:
         """Copy the rows of the file at `path` over these. False if it is being written, or cannot be read."""

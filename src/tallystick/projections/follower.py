@@ -18,6 +18,7 @@ import orjson
 
 from tallystick.projections.database import IN_MEMORY, Database
 from tallystick.records.event import Event
+from tallystick.state.sessions import ActiveHours
 
 _PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY")
 
@@ -34,11 +35,13 @@ PENDING_TABLES = (
 
 
 class Bookmark(NamedTuple):
-    """The last event of such a file, and the shape of its rows."""
+    """The last event of a derived file, and the shape of its rows. The clock and `since` are the index's."""
 
     seq: int = -1
     hash: str = ""
     shape: int = 0
+    clock: ActiveHours = ActiveHours()
+    since: int = 0  # the state before that event is not known: the events were moved away
 
 
 class Followed(Database, ABC):

@@ -53,7 +53,7 @@ class Candidates:
     text: dict[str, float]  # bm25 of those that were found by their words
     links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
     bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, strongest first
-    unheard: tuple[str, ...] = ()  # blocks that were found, without a source that the reader may see
+    hidden: tuple[str, ...] = ()  # blocks that were found, without a source that the reader may see
 
     def with_beside(self) -> dict[str, None]:
         """All of them, and then the turns adjacent to them."""
@@ -96,7 +96,7 @@ class Gathering:
         found |= self.sources_of(dict.fromkeys(end for bond in bonds for end in bond[:2]))
         gathered = Candidates(found, text, bonds=bonds)
         self._join_turns(gathered, best)
-        gathered.unheard = tuple(sorted(self._looked - self._sources.keys()))
+        gathered.hidden = tuple(sorted(self._looked - self._sources.keys()))
         return gathered
 
     # -- the turns of a conversation ---------------------------------------------------------------------------------
@@ -150,15 +150,15 @@ class Gathering:
         found: list[Found] = []
         if self.scope.is_wide():
             every = search.search_all(self.index, words, room, self.seen.names_of)
-            found = self._heard(every)
+            found = self._visible_of(every)
             if len(found) < self.pool and len(every) == room:
-                found = self._all_heard(words)
+                found = self._all_visible(words)
             else:
                 found = search.in_turn(
-                    found[: self.pool], self._heard(search.search_aside(self.index, words, self.scope, self.pool))
+                    found[: self.pool], self._visible_of(search.search_aside(self.index, words, self.scope, self.pool))
                 )
         else:
-            found = self._all_heard(words)
+            found = self._all_visible(words)
         limit = self.pool if self.scope.is_main() else 2 * self.pool  # as many from off the main line
         best = {each.block: each.rank for each in found[:limit]}
         if self.question.about:  # a belief about someone has the name, and few of the other words
@@ -166,16 +166,16 @@ class Gathering:
                 best.setdefault(each.block, 0.0)
         return best
 
-    def _heard(self, found: list[Found]) -> list[Found]:
+    def _visible_of(self, found: list[Found]) -> list[Found]:
         self._see([each.block for each in found])
         return [each for each in found if each.block in self._sources]
 
-    def _all_heard(self, words: Sequence[str]) -> list[Found]:
+    def _all_visible(self, words: Sequence[str]) -> list[Found]:
         """The best that are visible and pass the filters, however many better ones are not."""
         limit, rows = self.pool, self._rows()
         while True:
             every = search.search(self.index, words, self.scope, limit, rows)
-            found = self._heard(every)
+            found = self._visible_of(every)
             if len(found) >= self.pool or len(every) < limit:
                 return found
             limit *= _MORE

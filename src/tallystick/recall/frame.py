@@ -92,7 +92,9 @@ def framed(
     """
     page = Page(frame.name, frame.template, question)
     room = _Room(page, count, frame.token_budget if budget is None else budget, alone=count(page.text(())))
-    entries = [_entry(saying, count) for saying in sayings_of(guaranteed, hits, compare)]
+    sayings = _said_once(_voices(guaranteed, hits), compare)
+    _settle(sayings, compare)
+    entries = [_entry(saying, count) for saying in sorted(sayings, key=lambda saying: saying.place)]
     waiting = _in_turn([entry for entry in entries if entry.saying.beaten_by is None], room.budget)
     chosen = list[_Chosen]()
     if room.alone <= room.budget:
@@ -272,13 +274,6 @@ class Saying:
     def support(self) -> tuple[object, ...]:
         trusted = [voice for voice in self.voices if RANK.get(voice.hit.trust, -1) >= _COUNTS]
         return self.voices[0].support(len(_sources(trusted)))
-
-
-def sayings_of(guaranteed: Sequence[Hit], hits: Sequence[Hit], compare: Compare) -> list[Saying]:
-    """All that is said, what is beaten too, in the order in which it is to be chosen and shown."""
-    sayings = _said_once(_voices(guaranteed, hits), compare)
-    _settle(sayings, compare)
-    return sorted(sayings, key=lambda saying: saying.place)
 
 
 def _voices(guaranteed: Sequence[Hit], hits: Sequence[Hit]) -> list[Voice]:

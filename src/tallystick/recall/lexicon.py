@@ -123,9 +123,6 @@ class Lexicon:
         word = without_possessive(spelling)
         return -1 if word in STOP else self._learn(word)
 
-    def numbers(self, words: Iterable[str]) -> list[int]:
-        return [self._learn(word) for word in words]
-
     def _learn(self, word: str) -> int:
         number = self._words.get(word)
         if number is None:
@@ -136,7 +133,7 @@ class Lexicon:
 
     def alike(self, asked: Sequence[str], words: NDArray[np.int64], power: float) -> NDArray[np.float32]:
         """Similarity of each word of a question to each of `words`, from 0 to 1: 1 for the same stem."""
-        numbers = self.numbers(asked)
+        numbers = [self._learn(word) for word in asked]
         if len(self._stems_of) < len(self._stem_of):
             fresh = np.array(self._stem_of[len(self._stems_of) :], dtype=np.int64)
             self._stems_of = np.concatenate([self._stems_of, fresh])

@@ -247,7 +247,7 @@ def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: li
         if place in ranking.outside:
             why = ranking.why_outside(ask)
         nearly += [NearMiss(hit, why) for hit in ranking.hits([place], scale)]
-    return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
+    return nearly + hidden(index, ranking.found.hidden, ask.scope)[: ask.k]
 
 
 def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> Ranking | None:

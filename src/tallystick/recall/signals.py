@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,7 @@ from tallystick.projections.vectors.product import steady
 from tallystick.recall.candidates import Candidates
 from tallystick.recall.index_cache import Link
 from tallystick.recall.lexicon import Lexicon, Reading
-from tallystick.recall.question import Question
-from tallystick.recall.residual import Rest, covers_of_rest, names_someone
+from tallystick.recall.question import Question, names_someone
 from tallystick.recall.support import State
 from tallystick.text.dates.find import fit, spans_in
 from tallystick.text.recall_words import words as words_of
@@ -46,6 +46,16 @@ _BEFORE, _AFTER = 0.7, 0.35  # how much a word of the question counts in the tur
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
+
+
+class Rest(NamedTuple):
+    """For each candidate: how much of the rest it covers, how near it is to it, and whom it names."""
+
+    covers: Floats
+    near: Floats
+    others: NDArray[np.bool_]  # the question names somebody, and it names others
+    nobody: NDArray[np.bool_]  # the question names somebody, and it names nobody
+    alone: NDArray[np.bool_]  # it is a belief
 
 
 @dataclass(slots=True)
@@ -120,6 +130,21 @@ def _rest(
             if alone[place] and not holds[place] and not _is_about(question, said[0], text):
                 (others if names_someone(text) else nobody)[place] = True
     return Rest(covers, near, others, nobody, alone)
+
+
+def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of the question that each candidate covers, without the first name it has; and whether it has one.
+
+    `alike` is a row for each word of the question, and `share` what each of them is worth.
+    """
+    covered: Floats = steady(alike.T, share).astype(np.float32)
+    holds = np.zeros(alike.shape[1], dtype=np.bool_)
+    for place in called:
+        first = (alike[place] >= _THE_SAME) & ~holds
+        left = max(1.0 - float(share[place]), 1e-9)
+        covered[first] = np.clip((covered[first] - share[place]) / left, 0, 1)
+        holds |= first
+    return covered, holds
 
 
 def _units(found: Candidates, read: dict[str, Reading]) -> _Units:

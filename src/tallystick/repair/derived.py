@@ -30,18 +30,16 @@ import orjson
 from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import lift
-from tallystick.projections.index import compare as index_rows, file as index_file
+from tallystick.projections.database import Stale
+from tallystick.projections.index import file as index_file
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.fold import Stale
 from tallystick.projections.markdown import parse
 from tallystick.projections.markdown.zone import zone_named
-from tallystick.projections.pages import compare as page_rows, fold as page_fold, schema as page_schema
-from tallystick.projections.pages.base import mark_of
-from tallystick.projections.pages.damage import conflict_line, is_truncated, loses_most, unreadable
-from tallystick.projections.pages.edits import Known, compare
+from tallystick.projections.pages import open_database as page_rows
+from tallystick.projections.pages.base import digest_of, mark_of
+from tallystick.projections.pages.edits import Known, compare, conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
-from tallystick.projections.pages.schema import digest_of
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
@@ -54,7 +52,7 @@ _SHOWN = 20
 _TRIES = 5
 _PAUSE = 0.05  # seconds
 _MAX_PAGE = 64 << 20  # bytes of a page that is read
-_WRONG = (sqlite3.Error, Stale, page_fold.Stale, ArithmeticError, LookupError, TypeError, ValueError)  # of bad rows
+_WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueError)  # of bad rows
 _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with them
     ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM sources WHERE block_id IS NOT NULL)",
      "blocks without a source"),
@@ -123,7 +121,7 @@ def index_findings(folder: Folder, survey: Survey) -> list[Finding]:
 
 def _in_index(folder: Folder, live: IndexFile, survey: Survey) -> Iterator[Finding]:
     name, is_sound = folder.index.name, True
-    if trouble := index_rows.file_trouble(live):
+    if trouble := live.file_trouble():
         yield found("index-damaged", name, trouble)
         return
     mark = live.bookmark()
@@ -144,14 +142,14 @@ def _in_index(folder: Folder, live: IndexFile, survey: Survey) -> Iterator[Findi
         return
     with closing(IndexFile(_ASIDE, making=True)) as again:
         again.catch_up(_events(folder, mark.seq))
-        others = list(islice(index_rows.differences(live, again), _SHOWN + 1))
+        others = list(islice(index_file.differences(live, again), _SHOWN + 1))
     named: dict[str, dict[str, None]] = {}  # rows by id, never by their texts: anyone may see a finding
     for each in others[:_SHOWN]:
         named.setdefault(each.table, {})[str(each.row[0])[:64]] = None
     for table, ids in named.items():
         more = " and more" if len(others) > _SHOWN else ""
         yield found("index-differs", f"{name}, {table}", f"rows that differ from the ledger: {', '.join(ids)}{more}")
-    if not others and (trouble := index_rows.text_trouble(live)):
+    if not others and (trouble := live.text_trouble()):
         yield found("index-differs", f"{name}, texts", f"the full text does not match the rows: {trouble}")
 
 
@@ -180,11 +178,11 @@ def page_findings(folder: Folder) -> list[Finding]:
 
 def _in_tables(folder: Folder, live: PagesFile) -> Iterator[Finding]:
     name = folder.pages_index.name
-    if trouble := page_rows.file_trouble(live):
+    if trouble := live.file_trouble():
         yield found("pages-damaged", name, trouble)
         return
     mark = live.bookmark()
-    if mark.shape != page_schema.SHAPE or mark.seq < 0 or Chain(folder).first > 0:
+    if mark.shape != page_rows.SHAPE or mark.seq < 0 or Chain(folder).first > 0:
         return
     with closing(PagesFile(_ASIDE)) as again:
         again.catch_up(_events(folder, mark.seq))
@@ -192,7 +190,7 @@ def _in_tables(folder: Folder, live: PagesFile) -> Iterator[Finding]:
     for table in dict.fromkeys(table for table, _ in others):
         rows = [row for each, row in others if each == table]
         yield found("pages-differ", f"{name}, {table}", f"rows that differ from the ledger: {_listed(rows)}")
-    if not others and (trouble := page_rows.text_trouble(live)):
+    if not others and (trouble := live.text_trouble()):
         yield found("pages-differ", f"{name}, entries_fts", f"the full text does not match the rows: {trouble}")
 
 

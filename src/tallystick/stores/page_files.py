@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, write_all
-from tallystick.projections.pages.schema import digest_of
+from tallystick.projections.pages.base import digest_of
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
 _LARGEST = 64 << 20  # bytes of a page

@@ -12,6 +12,8 @@ read. What cannot be known here: that Berlin lies in Germany.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from hashlib import blake2s
 from typing import NamedTuple
 
 from tallystick.text import grammar, words as kinds
@@ -65,6 +67,13 @@ def claim_of(text: str, triple: tuple[str, ...] = ()) -> Claim | None:
     else:
         reading = grammar.read(words_of(text))
     return None if reading is None else _claim(reading)
+
+
+@lru_cache(maxsize=64)  # the writer asks for it, and so does the index a moment later
+def claim_key(text: str, triple: tuple[str, ...] = ()) -> str | None:
+    """A short name for the topic of a belief; None if it claims nothing that another could deny."""
+    claim = claim_of(text, triple)
+    return blake2s(claim.key.encode("utf-8", "replace"), digest_size=8).hexdigest() if claim else None
 
 
 def conflict(one: Claim, other: Claim) -> Conflict | None:
@@ -177,7 +186,6 @@ def _in_order(words: list[Word]) -> list[str]:
     return [word for part in reversed(parts) for word in part]
 
 
-
 # --- conflicts
 
 
@@ -270,7 +278,6 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
         if 0 < at < len(words) - 1 and word in _BEFORE:
             return " ".join(words[: at - (words[at - 1] in _MORE)]), " ".join(words[at + 1 :])
     return ()
-
 
 
 def _base(predicate: str) -> tuple[str, str]:

@@ -95,4 +95,3 @@ def _is_long(words: str) -> bool:
     if letters >= _LETTERS or words.count(" ") + 1 >= _WORDS:
         return True
     return letters >= _DENSE and not words.isascii() and " " not in words
-

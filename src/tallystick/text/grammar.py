@@ -214,7 +214,6 @@ def _turn(words: list[Word], at: int, plain: list[Word]) -> int | None:
     return 0
 
 
-
 def _verb_at(words: list[Word]) -> int | None:
     """Where the verb is: after the subject, or first where that was left out ("ships on 3 May", "use tabs")."""
     bare: int | None = None
@@ -244,7 +243,6 @@ def _verb_at(words: list[Word]) -> int | None:
 _CARRIES = BE.keys() | AUXILIARY
 _TURNS = FORMS.keys() | RELATIVE
 _BEFORE_NOUNS = ARTICLES | OWNERS | {"'s"}
-
 
 
 def _undenied(words: list[Word]) -> tuple[list[Word] | None, bool]:

@@ -108,7 +108,6 @@ def _has_at_most(count: int, text: str) -> bool:
     return len(text) <= 2 * count or len(text.split(None, count)) <= count
 
 
-
 def without_names(text: str, names: Iterable[str]) -> str:
     """The text without these names and their possessives."""
     known = sorted(filter(None, names), key=len, reverse=True)

@@ -77,6 +77,11 @@ def set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def is_encodable(text: str) -> bool:
+    """False if it has a lone surrogate, which UTF-8 cannot encode: nothing can be recorded under such a name."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def words_of(text: str) -> list[Word]:
     """The words and marks of a text in their order."""
     if not text.isascii():
@@ -368,7 +373,6 @@ def tokens_of(text: str, start: int) -> list[Token]:
         if tail or not word:
             _mark(tokens, next((_MARKS[sign] for sign in tail or raw if sign in _MARKS), ""))
     return tokens
-
 
 
 def _mark(tokens: list[Token], mark: str) -> None:

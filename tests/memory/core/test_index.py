@@ -20,8 +20,7 @@ from tallystick.memory.core import index as lifecycle
 from tallystick.projections import database as file_module
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import fold as fold_module
-from tallystick.projections.index.compare import differences, text_trouble
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import IndexFile, differences
 from tallystick.records.errors import Busy, Closed, Damaged, Missing, NotWritable, NotWritten
 from tallystick.records.event import Event
 from tallystick.repair.check import check
@@ -73,7 +72,7 @@ def same_as_rebuilt(root: Path) -> None:
         again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
-            assert text_trouble(index) == ""
+            assert index.text_trouble() == ""
             assert index.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert [str(finding) for finding in check(root) if finding.severity != "note"] == []
 

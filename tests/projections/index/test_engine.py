@@ -15,7 +15,7 @@ from tallystick.projections import database
 from tallystick.records.errors import NotFound, Refused
 from tallystick.stores.elfmem.engine import _set_pragmas, create_engine, create_test_engine
 from tallystick.stores.elfmem.models import blocks, metadata
-from tallystick.stores.elfmem.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
+from tallystick.stores.elfmem.queries import block_exists, get_block, get_inbox_count, insert_block
 
 PRAGMAS = {
     "journal_mode": "wal",
@@ -153,15 +153,6 @@ asyncio.run(go(True, 22222))
 
     assert "22222" in done.stdout
     assert "11111" not in done.stdout
-
-
-def test_a_row_for_a_block_that_is_not_there_is_refused_by_the_database():
-    async def work(engine):
-        async with engine.begin() as conn:
-            await add_tags(conn, "nobody", ["x"])
-
-    with pytest.raises(IntegrityError):
-        on(create_test_engine(), work)
 
 
 # Several at once

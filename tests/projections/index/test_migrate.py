@@ -126,14 +126,11 @@ def test_alembic_finds_no_difference_between_the_newest_revision_and_the_tables(
 
 
 def test_the_newest_revision_and_the_tables_are_the_same_to_the_letter(tmp_path):
+    (tmp_path / "a.db").touch()  # an empty file is a new one
     migrate(tmp_path / "a.db")
-
-    assert schema_of(tmp_path / "a.db") == schema_of(created(tmp_path / "b.db"))
-
-
-def test_revisions_form_one_line(tmp_path):
     scripts = ScriptDirectory(str(SCRIPTS))
 
+    assert schema_of(tmp_path / "a.db") == schema_of(created(tmp_path / "b.db"))
     assert len(scripts.get_heads()) == len(scripts.get_bases()) == 1
 
 
@@ -164,12 +161,6 @@ def test_a_new_file_is_made_with_all_tables_and_its_revision(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
     using(path, fill)
     assert using(path, is_filled)
-
-
-def test_an_empty_file_is_a_new_one(tmp_path):
-    (tmp_path / "a.db").touch()
-
-    assert migrate(str(tmp_path / "a.db")) == "0001"
 
 
 def test_migrating_again_changes_nothing(tmp_path):
@@ -234,34 +225,22 @@ def test_a_database_of_a_newer_tallystick_is_refused_in_one_line(tmp_path):
     assert revision_of(tmp_path / "a.db") == [("9999",)]
 
 
-def test_a_file_that_is_no_database_is_damaged_and_left_as_it_is(tmp_path):
-    (tmp_path / "a.db").write_text("Dear diary, " * 100)
-
-    with pytest.raises(Damaged, match=r"a\.db") as told:
-        migrate(tmp_path / "a.db")
-
-    assert "\n" not in str(told.value)
-    assert (tmp_path / "a.db").read_text() == "Dear diary, " * 100
-
-
-def test_a_database_with_its_first_page_spoiled_is_damaged(tmp_path):
+@pytest.mark.parametrize("spoiled", [b"Dear diary, " * 100, None], ids=["a diary", "its first page"])
+def test_a_file_that_is_no_database_is_damaged_and_left_as_it_is(tmp_path, spoiled):
     path = created(tmp_path / "a.db")
-    raw = bytearray(path.read_bytes())
-    raw[100:4000] = b"\xff" * 3900
+    raw = spoiled or path.read_bytes()[:100] + b"\xff" * 3900 + path.read_bytes()[4000:]
     path.write_bytes(raw)
 
-    with pytest.raises(Damaged, match=r"a\.db"):
+    with pytest.raises(Damaged, match=r"a\.db") as told:
         migrate(path)
 
+    assert "\n" not in str(told.value)
     assert path.read_bytes() == raw
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(NotFound, match=r"a\.db"):
         migrate(tmp_path / "missing" / "a.db")
 
 
-def test_a_writer_that_does_not_end_is_told_as_busy(tmp_path, monkeypatch):
+def test_a_writer_that_does_not_end_is_reported_as_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(migrating, "PATIENCE", 0.1)
     path = created(tmp_path / "a.db")
 

@@ -58,7 +58,7 @@ def test_fields_are_read_in_every_spelling_of_yaml():
         ("a: \x00\n", 2, "the character '\\x00' is not valid"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_and_left_as_it_is(lines, line, reason):
+def test_what_is_wrong_is_reported_with_its_line_and_left_as_it_is(lines, line, reason):
     page = parse(f"---\n{lines}---\n\n# Ana\n")
 
     [problem] = page.problems

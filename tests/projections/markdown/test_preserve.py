@@ -337,7 +337,7 @@ def test_an_entry_names_only_entries_that_were():
     assert codes(PAGE, [NAME, replace(FOLDED, supersedes=(OLD.id, NAME.id))]) == {"invented"}
 
 
-def test_more_than_five_percent_of_the_noun_phrases_gone_is_told_and_less_is_not():
+def test_more_than_five_percent_of_the_noun_phrases_missing_is_reported_and_less_is_not():
     page = [Statement(f"r{at}", "2026-05-02", f"The thing{at} is here.", ("a",)) for at in range(40)]
 
     def without(count: int) -> set[str]:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import orjson
 import pytest
 
-from tallystick.projections.pages.schema import TABLES
+from tallystick.projections.pages.open_database import TABLES
 from tallystick.projections.pages.search import ENOUGH, index_entry, letters_of, search, span_of, unindex_entry
 from tests.refusals import refuses
 

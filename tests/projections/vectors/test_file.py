@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.projections.vectors import file as file_module
 from tallystick.projections.vectors.file import VectorFile, file_name
-from tallystick.projections.vectors.rows import ROW, Rows, numbers_of
+from tallystick.projections.vectors.rows import ROW, Rows, numbers_of, rows_for
 from tests.projections.vectors.doubles import SIZE, held, ids, of, put
 
 KEY = "fast-16-abc"
@@ -139,21 +139,25 @@ def test_rows_of_another_shape_are_refused(tmp_path: Path) -> None:
     assert len(file) == 0
 
 
-@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=12), st.lists(st.integers(0, 40), max_size=10))
-def test_rows_are_found_however_they_came(batches: list[list[int]], wanted: list[int]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
+    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
+)  # fmt: skip
+def test_rows_are_found_however_they_came(held: list[tuple[int, int]], wanted: list[int], at_once: int) -> None:
+    asked, every = [*ids(*wanted), "longer than others"], list[str]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
-        rows, every = Rows(), list[int]()
-        for batch in batches:
-            fresh = np.zeros(len(batch), dtype=ROW)
-            fresh["block"] = numbers_of(ids(*batch))
-            rows.extend(fresh)
-            every += batch
-            found = rows.where(ids(*wanted))
-            assert found.keys() == set(ids(*wanted)) & set(ids(*every))
+        rows = Rows()
+        for start in range(0, len(held), at_once):
+            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
+            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
+            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
+            every += names
+            found = rows.where(asked)
+            assert found.keys() == set(asked) & set(every)
             for block, places in found.items():
-                assert places[0] == [*map(str, ids(*every))].index(block)
-        assert rows.blocks().tolist() == sorted(int(block, 16) for block in set(ids(*every)))
+                assert places.tolist() == [place for place, name in enumerate(every) if name == block]
+        assert rows.blocks().tolist() == sorted(int(block, 16) for block in set(every))
 
 
 # -- broken ------------------------------------------------------------------------------------------------------------
@@ -280,7 +284,7 @@ SMALL: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", SMALL)
-def test_a_small_file_that_does_not_fit_begins_anew_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
+def test_a_small_file_that_does_not_fit_is_started_over_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
     put(opened(tmp_path), 1, 2, 3)
     SMALL[how](path_of(tmp_path, "json"))
 

@@ -158,7 +158,7 @@ class RememberService:
     def _around(self, statement: Statement) -> _Around:
         """What is held in the same words, or speaks of the same thing."""
         from tallystick.projections.index.block_ids import address, ids_for
-        from tallystick.projections.index.claims import claim_key
+        from tallystick.text.claims import claim_key
 
         scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)
         if not all(isinstance(name, str) for name in scope):

@@ -30,9 +30,9 @@ from tallystick.ledger.disk import remove_all, remove_if_there
 from tallystick.ledger.ledger import Ledger
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import RETRY
-from tallystick.projections.database import IN_MEMORY, has_no_room
-from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
-from tallystick.projections.index.fold import Stale
+from tallystick.projections.database import IN_MEMORY, Stale, has_no_room
+from tallystick.projections.follower import Bookmark
+from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.index.read_bookmark import is_hash
 from tallystick.records.errors import Busy, Closed, Damaged, NotWritable, NotWritten, RolledBack, TallystickError
@@ -361,7 +361,7 @@ class IndexService:
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, on_progress))
         kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
         told = (event for event in until_then if event.op in kept)
-        mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)
+        mark = Bookmark(end.seq, end.hash, SHAPE, self._state.work.clock, end.seq)
         held = chain(held_now(self._state), told, related_now(self._state))
         return index.plant(held, mark, self._ledger.standing.begun)
 

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
+from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
-from tallystick.projections.graph.fold import Stale
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.records.errors import Missing, TallystickError

@@ -24,10 +24,8 @@ from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.rewrite import around, read_rewrite, statements
 from tallystick.memory.settings import Settings
 from tallystick.projections.markdown import Edit, Page, parse
-from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.losses import Loss, loss
-from tallystick.projections.markdown.compact.notes import Statement, parted
-from tallystick.projections.markdown.compact.pairs import Pairs, ends
+from tallystick.projections.markdown.compact.check import Loss, loss, preserved
+from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.compact.propose import fold
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.tag import tag_of

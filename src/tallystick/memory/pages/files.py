@@ -23,17 +23,16 @@ from typing import TypeVar
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.masking import Masker
+from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
-from tallystick.projections.pages.base import mark_of
-from tallystick.projections.pages.fold import Stale
+from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
 from tallystick.projections.pages.rows import Entry, File
-from tallystick.projections.pages.schema import digest_of
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event

@@ -12,7 +12,7 @@ from functools import partial
 from tallystick.decide import beliefs as decide, pages as decide_page
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import Page
-from tallystick.projections.pages.damage import conflict_line, unreadable
+from tallystick.projections.pages.edits import conflict_line, unreadable
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
 from tallystick.records.errors import Moved, NotFound, Refused

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tallystick.projections.markdown import Entry, Page, parse
-from tallystick.projections.markdown.compact.losses import Loss, loss
+from tallystick.projections.markdown.compact.check import Loss, loss
 from tallystick.projections.markdown.compact.notes import Statement
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages.fold import tags_shown

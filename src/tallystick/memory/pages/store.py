@@ -24,7 +24,7 @@ from tallystick.memory.pages.sync import NOBODYS, Sync
 from tallystick.memory.settings import Settings
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.markdown import entity_of
-from tallystick.projections.markdown.fields import checked
+from tallystick.projections.markdown.front import checked
 from tallystick.projections.markdown.page import to_text
 from tallystick.projections.pages import render
 from tallystick.projections.pages.fold import tags_shown

@@ -28,8 +28,21 @@ from tallystick.projections.database import has_no_room
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.markdown import Page, Span, entity_of
 from tallystick.projections.pages.base import Base, mark_of
-from tallystick.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
-from tallystick.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
+from tallystick.projections.pages.edits import (
+    CHANGED,
+    NEW,
+    REMOVED,
+    STRUCK,
+    Change,
+    Compared,
+    Known,
+    compare,
+    conflict_line,
+    is_truncated,
+    loses_most,
+    same_words,
+    unreadable,
+)
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, is_on_another_clock
 from tallystick.projections.pages.rows import Entry, File, path_of

@@ -83,8 +83,6 @@ def keys_of(names: Iterable[str]) -> set[str]:
 
 _FACTS = f"SELECT {', '.join(Fact._fields)} FROM facts "
 _PUT = f"INSERT OR REPLACE INTO facts VALUES ({', '.join('?' * len(Fact._fields))})"
-
-
 _MENTION = "WHERE user = ? AND node = ? AND seq = ? AND fact = ?"
 
 
@@ -104,7 +102,7 @@ class Facts:
         self.belongs(fact.id, fact)
         if fact.about:
             self._mention(fact, fact.about)
-            self.name(fact.user, fact.about, entity_names(fact.about), fact.seq, is_said=False)
+            self.name(fact.user, fact.about, keys_of((fact.about, spoken(fact.about))), fact.seq, is_said=False)
 
     def belongs(self, version: str, fact: Fact) -> None:
         self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, fact.id))
@@ -234,11 +232,6 @@ class Facts:
             (user, node, told, held),
         )
         self._db.execute("DELETE FROM entities WHERE user = ? AND node = ? AND told = 0", (user, node))
-
-
-def entity_names(about: str) -> set[str]:
-    """The names that an entity has because of its page."""
-    return keys_of((about, spoken(about)))
 
 
 def _nodes(fact: Fact) -> set[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.database import Stale
 from tallystick.projections.graph.beliefs import Fact
 from tallystick.projections.graph.combined_view import Merge
 from tallystick.projections.graph.rows import Rows
@@ -24,10 +25,6 @@ from tallystick.records.entity import ProposedMerge
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS, keys_in
 from tallystick.records.policy import DEFAULT
-
-
-class Stale(Exception):
-    """The rows hold words that were erased; only a new file is free of them."""
 
 
 def apply(rows: Rows, event: Event) -> None:

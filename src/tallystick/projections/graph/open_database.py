@@ -177,12 +177,12 @@ class GraphFile(Followed):
 
     def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
         """All of them, or those of one kind."""
-        shown = "" if merged else " AND NOT is_merged"
+        visible = "" if merged else " AND NOT is_merged"
         if kind is None:
-            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{shown} ORDER BY id", (user,))
+            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{visible} ORDER BY id", (user,))
         else:
-            said = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{shown} ORDER BY id"
-            found = self.db.execute(said, (user, kind))
+            asked = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{visible} ORDER BY id"
+            found = self.db.execute(asked, (user, kind))
         return [line for (line,) in found]
 
     def edges(

@@ -12,12 +12,22 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable
 from functools import cached_property
+from typing import Any
 
 import orjson
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.block_ids import DIGITS, address, ids_for
-from tallystick.projections.index.rows import Block, Source, Tie
+from tallystick.projections.index.rows import (
+    Block,
+    Source,
+    Tie,
+    block_change,
+    block_row,
+    source_change,
+    source_row,
+    tie_row,
+)
 from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
@@ -55,7 +65,7 @@ class WriteBatch:
     # -- fetching ----------------------------------------------------------------------------------------------------
 
     def fetch(self, names: Iterable[str], addresses: Iterable[str]) -> None:
-        """Fetch the sources of these ids, the blocks at these addresses, and what belongs to them."""
+        """Fetch the sources of these ids, the blocks at these addresses or of these ids, and what belongs to them."""
         if wanted := [name for name in names if name not in self._sources]:
             self._fetch_sources(wanted)
         ids = [found for whole in addresses if (found := whole[:DIGITS]) not in self._blocks]
@@ -161,11 +171,6 @@ class WriteBatch:
         self._marked.add(source.block_id)
         return marks_of(self.block(source.block_id).content, KEPT)[:KEPT]
 
-    def fetch_blocks(self, names: Iterable[str]) -> None:
-        """Fetch several blocks at once."""
-        if wanted := [name for name in names if name not in self._blocks]:
-            self._fetch_blocks(wanted)
-
     def block(self, name: str) -> Block:
         if name not in self._blocks:
             self._fetch_blocks([name])
@@ -242,14 +247,8 @@ class WriteBatch:
             if source is not None and source.ref == ref:
                 source.lead(to)
         self.later(sql.LEAD, to, ref)
-        self._lead_relations(ref, to)
-
-    def _lead_relations(self, ref: str, to: str) -> None:
-        """Make the relations of `ref` relations of `to`, unless it has them already; nothing is related to itself."""
-        self._run_later()
-        for one, other, path, user, relation, turned, *rest in self._db.execute(
-            sql.RELATIONS_OF, {"ref": ref}
-        ).fetchall():
+        # its relations too, unless `to` has them already; nothing is related to itself
+        for one, other, path, user, relation, turned, *rest in self.read(sql.RELATIONS_OF, ref, ref):
             self.later(sql.DROP_RELATION, one, other, path)
             far = other if one == ref else one
             if far != to:
@@ -283,20 +282,10 @@ class WriteBatch:
     def later(self, statement: str, *values: object) -> None:
         self._later.append((statement, values))
 
-    def asked(self, review: str) -> list[str]:
-        """The sources of a pending review."""
+    def read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a table that only `later` changes."""
         self._run_later()
-        return [row[1] for row in self._db.execute(sql.ASKED, (orjson.dumps([review]).decode(),))]
-
-    def used_on(self, user: str, path: str) -> list[tuple[str, int, float]]:
-        """Use on a path of blocks of other paths: the block, how often, and when last."""
-        self._run_later()
-        return self._db.execute(sql.PATH_USE, (user, path)).fetchall()
-
-    def proved_on(self, user: str, path: str) -> list[tuple[str, float, float]]:
-        """Outcomes on a path of sources of other paths: the source, and how much good and bad."""
-        self._run_later()
-        return self._db.execute(sql.PATH_PROOF, (user, path)).fetchall()
+        return self._db.execute(statement, values).fetchall()
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -305,15 +294,18 @@ class WriteBatch:
         self._write_blocks()
         many = self._db.executemany
         if self._new_sources:
-            many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
+            many(sql.ADD_SOURCE, map(source_row, self._new_sources))
         if self._changed_sources:
-            changed = self._changed_sources.values()
-            many(sql.SET_SOURCE, [(*source.state(), source.id) for source in changed])
+            many(sql.SET_SOURCE, map(source_change, self._changed_sources.values()))
         for name in self._cut:
             self._db.execute(sql.DROP_EDGES, {"of": name})
             self._db.execute(sql.DROP_TIES, {"of": name})
-        if self._ties:
-            self._write_ties()
+        every = self._ties.values()
+        is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
+        many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
+        many(sql.SET_TIE, [tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
+        many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
+        many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
         if self.names:
             many(sql.ADD_NAME, sorted(
                 (user, name, what, as_written, path, seq)
@@ -321,42 +313,25 @@ class WriteBatch:
             ))  # fmt: skip
         self._run_later()
 
-    def _write_ties(self) -> None:
-        every, many = self._ties.values(), self._db.executemany
-        is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
-        many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
-        many(sql.SET_TIE, [tie.row() for pair, tie in self._ties.items() if is_any[pair]])
-        many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
-        many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
-
     def _write_blocks(self) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
-        if len(new) == 1:
-            made = self._db.execute(sql.ADD_BLOCK, new[0].row())
-            self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq, new[0].path))
-            self._db.execute(sql.ADD_ASIDE if new[0].path else sql.ADD_TEXT, (made.lastrowid, new[0].content))
-            self._spread(made.lastrowid or 0, new)
-        elif new:
+        if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, [block.row() for block in new])
+            many(sql.ADD_BLOCK, map(block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
             if any(block.path for block in new):
                 self._db.execute(sql.ADD_ASIDES, (last or 0,))
-            self._spread((last or 0) + 1, new)
+            for row, block in enumerate(new, (last or 0) + 1):
+                if has_no_spaces(block.content):  # such scripts are indexed character by character
+                    statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
+                    self._db.execute(statement, (row, spread(block.content)))
         if changed:
-            many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
+            many(sql.SET_BLOCK, map(block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
         if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):
             many(sql.ADD_TAG, tags)
-
-    def _spread(self, first: int, new: list[Block]) -> None:
-        """Index character by character what has no spaces; the blocks have the numbers from `first` on."""
-        for row, block in enumerate(new, first):
-            if has_no_spaces(block.content):
-                statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
-                self._db.execute(statement, (row, spread(block.content)))
 
     def _run_later(self) -> None:
         for statement, values in self._later:

@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tallystick.records.frame import SIGNALS
+
 
 def _frame(
     name: str, weights: tuple[float, float, float, float, float], *, heading: str, token_budget: int,
@@ -34,8 +36,6 @@ def _frame(
         "source": "builtin",
     }
 
-
-SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 
 FRAMES: tuple[dict[str, Any], ...] = (
     _frame(

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.projections.database import Database
+from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.builtin import CONFIG, FRAMES
-from tallystick.projections.index.schema import SCHEMA
+from tallystick.projections.index.schema import SCHEMA, TABLES
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
@@ -34,21 +35,13 @@ _SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one write after anothe
 UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
-class Bookmark(NamedTuple):
-    """The last event of an index."""
-
-    seq: int
-    hash: str
-    clock: ActiveHours = ActiveHours()
-    shape: int = SHAPE
-    since: int = 0  # the state before that event is not known: the events were moved away
-
-
-NOTHING = Bookmark(-1, "")
+NOTHING = Bookmark(shape=SHAPE)
 
 
 class IndexFile(Database):
     """An index, open for reading and following. `making` is for a file that is removed if anything goes wrong."""
+
+    full_texts = "texts", "asides"
 
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
@@ -60,12 +53,7 @@ class IndexFile(Database):
         if row is None:
             return NOTHING
         _, shape, seq, hashed, hours, session, by, last, since = row
-        return Bookmark(seq, hashed, ActiveHours(hours, session, by, last), shape, since)
-
-    def block(self, name: str) -> tuple[object, ...] | None:
-        """The row of one block: the columns of `blocks`, then of `lives`."""
-        row: tuple[object, ...] | None = self.db.execute(sql.BLOCK, (name,)).fetchone()
-        return row
+        return Bookmark(seq, hashed, shape, ActiveHours(hours, session, by, last), since)
 
     def catch_up(self, events: Iterable[Event], *, expected: Bookmark | None = None) -> Bookmark:
         """Apply the events after the bookmark, all or none, and return the new bookmark.
@@ -95,7 +83,7 @@ class IndexFile(Database):
                 fold.apply(batch, event)
             batch.flush()
             fresh.update(batch.names)
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, batch.clock, since=mark.since)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, batch.clock, mark.since)
             batch = WriteBatch(self.db, batch.clock, self._names)
             self._save(mark)
         return mark
@@ -137,3 +125,47 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
             chunk = []
     if chunk:
         yield chunk
+
+
+# -- comparing two indexes: both are read in order and in step, so a large one needs no more memory --------------------
+
+Row = tuple[object, ...]
+
+
+class Difference(NamedTuple):
+    """One row that only one of the two has. `row` begins with what names it."""
+
+    table: str
+    row: Row
+    is_extra: bool  # in the first, and not in the second
+
+
+def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
+    for table in TABLES:
+        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
+        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
+        yield from _in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+
+
+def _in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
+    left, right = next(mine, None), next(theirs, None)
+    while left is not None or right is not None:
+        if left == right:
+            left, right = next(mine, None), next(theirs, None)
+        elif right is None or (left is not None and _order(left) < _order(right)):
+            yield Difference(table, left or (), True)
+            left = next(mine, None)
+        else:
+            yield Difference(table, right, False)
+            right = next(theirs, None)
+
+
+def _order(row: Row) -> list[tuple[int, object]]:
+    """The order of SQLite: NULL before numbers, numbers before text, text by its bytes."""
+    return [
+        (0, 0) if value is None
+        else (1, value) if isinstance(value, int | float)
+        else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
+        for value in row
+    ]  # fmt: skip

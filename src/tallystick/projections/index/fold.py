@@ -32,10 +32,10 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.database import Stale
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.batch import WriteBatch
 from tallystick.projections.index.builtin import FRAMES
-from tallystick.projections.index.claims import claim_key
 from tallystick.projections.index.rows import (
     AS_USUAL,
     BACK,
@@ -58,6 +58,7 @@ from tallystick.records.event import Event
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.sources import distrust_of
+from tallystick.text.claims import claim_key
 
 _CLIENTS = {"cli": "cli", "python": "sdk"}
 _STATED = (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
@@ -68,10 +69,6 @@ _TOGETHER = 8  # of what was served at once, the best so many count as served to
 _DECAY = "decay/"  # a tag that says how fast a belief fades
 
 STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that need not resemble the question
-
-
-class Stale(Exception):
-    """The index holds words that were erased; only a new file is free of them."""
 
 
 def names_in(events: Iterable[Event]) -> Iterator[str]:
@@ -256,15 +253,13 @@ def _erased(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
 
 
 def _ask(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
-    action = body["action"]
-    if action["kind"] == "trust":
-        for name in action["target"]:
-            batch.later(sql.ADD_ASKED, body["review"], name)
+    for name in body["action"]["target"] if body["action"]["kind"] == "trust" else ():
+        batch.later(sql.ADD_ASKED, body["review"], name)
 
 
 def _answer(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Approval of a trust review lets its sources be recalled; any answer closes the review."""
-    for name in batch.asked(body["review"]):
+    for (name,) in batch.read(sql.ASKED, body["review"]):
         source = batch.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
@@ -287,14 +282,6 @@ def _fade(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
 
 def _start(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     batch.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, batch.clock.hours)
-
-
-def _end(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    batch.later(sql.END_SESSION, event.ts, body["session"])
-
-
-def _frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
 
 
 def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
@@ -447,13 +434,13 @@ def _use(batch: WriteBatch, name: str, times: int, last: float) -> None:
 def _merge(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Count how a path used what it inherited where it was merged into."""
     user, path, into = body["user"], body["path"], body["into"]
-    for name, times, last in batch.used_on(user, path):
+    for name, times, last in batch.read(sql.PATH_USE, user, path):
         if not into or batch.block(name).path == into:
             _use(batch, name, times, last)
         else:
             batch.later(sql.ADD_PATH_USE, user, into, name, times, last)
     batch.later(sql.DROP_PATH_USE, user, path)
-    for name, good, bad in batch.proved_on(user, path):
+    for name, good, bad in batch.read(sql.PATH_PROOF, user, path):
         _proved(batch, event, into, name, good, bad)
     batch.later(sql.DROP_PATH_PROOF, user, path)
 
@@ -539,7 +526,7 @@ def _set_trust(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     distrust = distrust_of(event)
     batch.set_distrust(distrust, is_on=body["trust"] == NONE)
     changed = _look_again(batch, batch.refs_from(distrust), distrust.user, event.seq, always=True)
-    batch.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
+    batch.fetch((), [source.block_id for source in changed if source.block_id])
     _settle(batch, event.seq, changed, "superseded")
 
 
@@ -565,7 +552,10 @@ def _corroborate(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
 _ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {
     ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.EPISODE_PUT: _observe, ops.BELIEF_TOMBSTONE: _withdraw,
     ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ASK: _ask, ops.REVIEW_ANSWER: _answer,
-    ops.SESSION_START: _start, ops.SESSION_END: _end, ops.FRAME_PUT: _frame, ops.FRAME_DROP: _drop_frame,
+    ops.SESSION_START: _start,
+    ops.SESSION_END: lambda batch, event, body: batch.later(sql.END_SESSION, event.ts, body["session"]),
+    ops.FRAME_PUT: lambda batch, event, body: batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts)),
+    ops.FRAME_DROP: _drop_frame,
     ops.CONFIG_SET: _config, ops.RECEIPT_PUT: _served, ops.OUTCOME_PUT: _outcome, ops.EPISODE_FADE: _fade,
     ops.EPISODE_RETRACT: _fade, ops.PATH_MERGE: _merge, ops.TRUST_SET: _set_trust,
     ops.TRUST_CORROBORATE: _corroborate, ops.RELATION_PUT: _relate,

@@ -30,6 +30,16 @@ TIERS: dict[str, float] = {
 }  # fmt: skip
 
 
+SOURCE_STATE = (  # the columns that change
+    "quarantined", "approved_seq", "confidence", "tags", "until_seq", "standing", "good", "bad", "borne_out", "after",
+    "closed_by", "sight",
+)  # fmt: skip
+BLOCK_STATE = (
+    "status", "archive_reason", "confidence", "reinforcement_count", "decay_lambda", "last_reinforced_at",
+    "last_session_id",
+)  # fmt: skip
+
+
 def is_constitutional(kind: str, tags: str | None) -> bool:
     """True for a source that outcomes do not lower; `tags` as its row has them."""
     return kind == "constitutional" or (tags is not None and f'"{CONSTITUTIONAL}"' in tags)
@@ -105,18 +115,6 @@ class Source:
             return self.confidence
         return (self.confidence * FAITH + self.good) / (FAITH + self.good + bad)
 
-    def row(self) -> tuple[object, ...]:
-        return _source_row(self)
-
-    def state(self) -> tuple[object, ...]:
-        """The columns that change, in the order of `statements.SET_SOURCE`."""
-        return (
-            self.quarantined, self.approved_seq, self.confidence, self.tags, self.until_seq, self.standing, self.good,
-            self.bad, self.borne_out, self.after, self.closed_by, self.sight,
-        )  # fmt: skip
-
-
-_source_row: Callable[[Source], tuple[object, ...]] = attrgetter(*Source.__slots__[:-1])
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -141,9 +139,6 @@ class Tie:
             self.since_seq = self.at = None
         elif self.since_seq is None:
             self.since_seq, self.at = seq, at
-
-    def row(self) -> tuple[object, ...]:
-        return self.from_id, self.to_id, self.times, self.rests, self.related, self.since_seq, self.at
 
     def edge(self) -> tuple[object, ...]:
         """The row of `edges`: a stated relation weighs 1, being served together up to half as much."""
@@ -178,16 +173,6 @@ class Block:
     open: dict[str, Source] = field(default_factory=dict)
     is_new: bool = False
 
-    def row(self) -> tuple[object, ...]:
-        return self.id, self.content, self.category, self.source, self.created_at, *self.state()
-
-    def state(self) -> tuple[object, ...]:
-        """The columns that change, in the order of `statements.SET_BLOCK`."""
-        return (
-            self.status, self.archive_reason, self.confidence, self.reinforcement_count, self.decay_lambda,
-            self.last_reinforced_at, self.last_session_id,
-        )  # fmt: skip
-
     def _speaking(self) -> list[Source]:
         """The open sources that count: the trusted ones, if there are any; of these, those that are no echo."""
         every = list(self.open.values())
@@ -217,3 +202,10 @@ class Block:
         self.confidence = max([source.proved() for source in speaking])
         self.decay_lambda = min([source.decay for source in speaking])
         return False
+
+
+source_row: Callable[[Source], tuple[object, ...]] = attrgetter(*Source.__slots__[:-1])
+source_change: Callable[[Source], tuple[object, ...]] = attrgetter(*SOURCE_STATE, "id")
+block_row: Callable[[Block], tuple[object, ...]] = attrgetter(*Block.__slots__[:5], *BLOCK_STATE)
+block_change: Callable[[Block], tuple[object, ...]] = attrgetter(*BLOCK_STATE, "id")
+tie_row: Callable[[Tie], tuple[object, ...]] = attrgetter(*Tie.__slots__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import zip_longest
 from operator import attrgetter
@@ -25,6 +25,7 @@ from tallystick.projections.index.segmentation import runs
 from tallystick.records.times import Times
 from tallystick.state.paths import Paths
 from tallystick.text.fingerprint import WORD
+from tallystick.text.words import is_encodable
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
@@ -81,9 +82,9 @@ class Scope(NamedTuple):
         return (self.lineage, self.heard) if self.lineage else ((self.path, ""), (self.path, ""))
 
     def is_nobodys(self) -> bool:
-        """True if nothing can be recorded under one of its names: a lone surrogate cannot be encoded."""
+        """True if nothing can be recorded under one of its names."""
         names = (self.user, self.path, self.session or "", self.agent or "", self.as_of or "", *self.lineage)
-        return not "".join(names).isascii() and any("\ud800" <= each <= "\udfff" for each in "".join(names))
+        return not is_encodable("\n".join(names))
 
     def is_wide(self) -> bool:
         """True if nearly all that the user has is in it."""
@@ -123,33 +124,22 @@ def words_of(question: str) -> list[str]:
 
 
 def search(
-    index: IndexFile, words: Iterable[str], scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
+    index: IndexFile, words: Sequence[str], scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
 ) -> list[Found]:  # fmt: skip
     """Blocks that have any of the words, and a source that `scope` may see.
 
     `rows` are the first and the last row to look at, where the caller knows them. On a path, as many again from off
     the main line.
     """
-    match = " OR ".join(map(_quoted, words))
-    if not match or scope.is_nobodys():
-        return []
-    return _both(index, (sql.TEXT_HITS_VISIBLE, sql.ASIDE_HITS_VISIBLE), match, scope, limit, rows)
+    found = _run(index, sql.TEXT_HITS_VISIBLE, words, scope, limit, rows)
+    return in_turn(found, search_aside(index, words, scope, limit, rows))
 
 
-def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, limit: int) -> list[Found]:
-    """Blocks off the main line that have any of the words, and a source that `scope` may see."""
-    match = " OR ".join(map(_quoted, words))
-    if not match or scope.is_main() or scope.is_nobodys():
-        return []
-    return _run(index, sql.ASIDE_HITS_VISIBLE, match, scope, limit, EVERY_ROW)
-
-
-def _both(
-    index: IndexFile, statements: tuple[str, str], match: str, scope: Scope, limit: int, rows: tuple[int, int]
+def search_aside(
+    index: IndexFile, words: Sequence[str], scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
 ) -> list[Found]:  # fmt: skip
-    """Hits of the main line, and on a path as many again from off it."""
-    found = _run(index, statements[0], match, scope, limit, rows)
-    return found if scope.is_main() else in_turn(found, _run(index, statements[1], match, scope, limit, rows))
+    """Blocks off the main line that have any of the words, and a source that `scope` may see."""
+    return [] if scope.is_main() else _run(index, sql.ASIDE_HITS_VISIBLE, words, scope, limit, rows)
 
 
 def in_turn(found: list[Found], aside: list[Found]) -> list[Found]:
@@ -166,7 +156,7 @@ def search_all(
     Most folders are one person's, and most of what they have is current: taking a few more than wanted is many times
     faster than checking every match. `named` gives the ids of rows where the caller knows them.
     """
-    match = " OR ".join(map(_quoted, words))
+    match = _any_of(words)
     if not match:
         return []
     ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(limit, NOW))).fetchall())
@@ -182,16 +172,19 @@ def search_letters(
     index: IndexFile, question: str, scope: Scope, limit: int, rows: tuple[int, int] = EVERY_ROW
 ) -> list[Found]:  # fmt: skip
     """`search` for scripts that put no space between words."""
-    match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
-    if not match or scope.is_nobodys():
-        return []
-    return _both(index, (sql.LETTER_HITS_VISIBLE, sql.ASIDE_LETTER_HITS_VISIBLE), match, scope, limit, rows)
+    letters = runs(question, MOST_WORDS)
+    found = _run(index, sql.LETTER_HITS_VISIBLE, letters, scope, limit, rows)
+    if scope.is_main():
+        return found
+    return in_turn(found, _run(index, sql.ASIDE_LETTER_HITS_VISIBLE, letters, scope, limit, rows))
 
 
 def _run(
-    index: IndexFile, statement: str, match: str, scope: Scope, limit: int, rows: tuple[int, int]
+    index: IndexFile, statement: str, words: Iterable[str], scope: Scope, limit: int, rows: tuple[int, int]
 ) -> list[Found]:  # fmt: skip
-    first, last = rows
+    match, (first, last) = _any_of(words), rows
+    if not match or scope.is_nobodys():
+        return []
     values = {"words": match, "limit": min(limit, NOW), "first": first, "last": last, **scope.values()}
     return [Found(block, -rank) for block, rank in index.db.execute(statement, values)]
 
@@ -254,7 +247,7 @@ def rarity(
 
 
 def _is_counted(total: int, user: str) -> bool:
-    return total <= _COUNTED and not any("\ud800" <= char <= "\udfff" for char in user)
+    return total <= _COUNTED and is_encodable(user)
 
 
 def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[int]:
@@ -346,3 +339,8 @@ _since = attrgetter("since_seq")
 
 def _quoted(word: str) -> str:
     return f'"{word}"'
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A full-text query for any of the words."""
+    return " OR ".join(map(_quoted, words))

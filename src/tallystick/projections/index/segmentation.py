@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_LETTERS = (
+LETTERS = (
     "\u0e00-\u0e7f"  # Thai
     "\u0e80-\u0eff"  # Lao
     "\u1000-\u109f"  # Myanmar
@@ -17,8 +17,8 @@ _LETTERS = (
     "\u3040-\u30ff\u31f0-\u31ff"  # Japanese syllables
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # Chinese characters
 )
-_LETTER = re.compile(f"[{_LETTERS}]")
-_RUN = re.compile(f"[{_LETTERS}]+")
+_LETTER = re.compile(f"[{LETTERS}]")
+_RUN = re.compile(f"[{LETTERS}]+")
 
 
 def has_no_spaces(text: str) -> bool:

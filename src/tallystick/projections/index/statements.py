@@ -10,11 +10,9 @@ not know.
 
 from __future__ import annotations
 
-from tallystick.projections.index.rows import OFTEN, Source, Tie
+from tallystick.projections.index.rows import BLOCK_STATE, OFTEN, SOURCE_STATE, Block, Source, Tie
 
-_BLOCK = """
-    id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda,
-    last_reinforced_at, last_session_id"""
+_BLOCK = ", ".join((*Block.__slots__[:5], *BLOCK_STATE))
 _SOURCE = ", ".join(f"sources.{name}" for name in Source.__slots__[:-1])
 _UNSCOPED = "blocks.id, content, confidence, reinforcement_count, decay_lambda, last_reinforced_at"
 _CURRENT = "until_seq IS NULL AND quarantined = 0 AND sight < 2"
@@ -79,17 +77,13 @@ BLOCKS = f"""
     SELECT {_BLOCK}, user, since_seq, until_seq, path FROM blocks JOIN lives ON id = block_id
     WHERE id IN (SELECT value FROM json_each(?))"""
 ADD_BLOCK = f"INSERT INTO blocks ({_BLOCK}) VALUES ({', '.join('?' * 12)})"
-SET_BLOCK = """
-    UPDATE blocks SET status = ?, archive_reason = ?, confidence = ?, reinforcement_count = ?, decay_lambda = ?,
-    last_reinforced_at = ?, last_session_id = ? WHERE id = ?"""
+SET_BLOCK = f"UPDATE blocks SET {' = ?, '.join(BLOCK_STATE)} = ? WHERE id = ?"
 ADD_LIFE = f"INSERT {_insert('lives', 5)}"
 SET_LIFE = "UPDATE lives SET until_seq = ? WHERE block_id = ?"
 ADD_TAG = f"INSERT {_insert('block_tags', 2)}"
 DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
 
 LAST_ROW = "SELECT max(rowid) FROM blocks"
-ADD_TEXT = "INSERT INTO texts (rowid, content) VALUES (?, ?)"
-ADD_ASIDE = "INSERT INTO asides (rowid, content) VALUES (?, ?)"
 _SINCE = """
     SELECT blocks.rowid, content FROM blocks JOIN lives ON id = block_id
     WHERE ? < blocks.rowid AND path {} '' ORDER BY blocks.rowid"""
@@ -97,8 +91,6 @@ ADD_TEXTS = f"INSERT INTO texts (rowid, content) {_SINCE.format('=')}"
 ADD_ASIDES = f"INSERT INTO asides (rowid, content) {_SINCE.format('!=')}"
 ADD_LETTERS = "INSERT INTO letters (rowid, said) VALUES (?, ?)"
 ADD_ASIDE_LETTERS = "INSERT INTO aside_letters (rowid, said) VALUES (?, ?)"
-TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
-ASIDES_ARE_WHOLE = "INSERT INTO asides (rank, asides) VALUES (1, 'integrity-check')"
 
 SOURCES = f"SELECT {_SOURCE} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
 VERSIONS_OF_REFS = f"SELECT {_SOURCE} FROM sources WHERE ref IN (SELECT value FROM json_each(?))"
@@ -107,9 +99,7 @@ SOURCES_OF_BLOCKS = f"""
     SELECT {_SOURCE} FROM sources WHERE block_id IN (SELECT value FROM json_each(?))
     AND (until_seq IS NULL OR sight = 3)"""
 ADD_SOURCE = f"INSERT {_insert('sources', 38)}"
-SET_SOURCE = """
-    UPDATE sources SET quarantined = ?, approved_seq = ?, confidence = ?, tags = ?, until_seq = ?, standing = ?,
-    good = ?, bad = ?, borne_out = ?, after = ?, closed_by = ?, sight = ? WHERE id = ?"""
+SET_SOURCE = f"UPDATE sources SET {' = ?, '.join(SOURCE_STATE)} = ? WHERE id = ?"
 LEAD = "UPDATE sources SET ref = ?, key = coalesce(key, ref), own_ref = coalesce(own_ref, ref) WHERE ref = ?"
 ADD_NAME = f"INSERT OR IGNORE {_insert('names', 6)}"
 ADD_END = f"INSERT OR IGNORE {_insert('ends', 3)}"
@@ -132,11 +122,11 @@ ADD_RELATION = f"INSERT OR IGNORE {_insert('relations', 9)}"
 DROP_RELATION = "DELETE FROM relations WHERE one = ? AND other = ? AND path = ?"
 RELATIONS_OF = """
     SELECT one, other, path, user, relation, turned, trust, by, since_seq FROM relations
-    WHERE one = :ref OR other = :ref ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
+    WHERE one = ? OR other = ? ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
 
 # Reviews that are pending, what recall served, and who is not trusted.
 ADD_ASKED = f"INSERT OR IGNORE {_insert('asked', 2)}"
-ASKED = "SELECT review, source_id FROM asked WHERE review IN (SELECT value FROM json_each(?))"
+ASKED = "SELECT source_id FROM asked WHERE review = ?"
 DROP_ASKED = "DELETE FROM asked WHERE review = ?"
 ADD_SERVED = f"INSERT OR IGNORE {_insert('served', 3)}"
 SERVED = "SELECT mark, block_id FROM served WHERE user = ? AND mark IN (SELECT value FROM json_each(?))"

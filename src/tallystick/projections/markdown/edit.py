@@ -18,7 +18,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Self
 
 from tallystick.projections.markdown.escape import escaped
-from tallystick.projections.markdown.fields import (
+from tallystick.projections.markdown.front import (
+    LARGEST,
     ORDER,
     STATUS_COMMENT,
     Splice,
@@ -26,9 +27,9 @@ from tallystick.projections.markdown.fields import (
     checked,
     field_splices,
     line_of,
+    read_front,
     spliced,
 )
-from tallystick.projections.markdown.front import LARGEST, read_front
 from tallystick.projections.markdown.heading import is_id, marks, write_heading
 from tallystick.projections.markdown.page import Entry, Page, to_bytes, to_text
 from tallystick.projections.markdown.tag import tags_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
-from tallystick.projections.markdown.tag import RETRACTED, is_tag
+from tallystick.projections.markdown.tag import RETRACTED, is_tag, quoted
 from tallystick.projections.markdown.zone import moment, on_the_clock
 
 ID = r"\d{8}-\d{4}-(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{4})(?![\w-])"
@@ -101,7 +101,7 @@ def _read(parts: list[tuple[str, str]], zone: tzinfo) -> Heading:
         if kind == "time" and not heading.time:
             heading.time, heading.at = text, moment(text, zone)
             if heading.at is None:
-                heading.problems.append(f"{_quoted(text)} is not a time; write it like 2026-04-20T14:02:11")
+                heading.problems.append(f"{quoted(text, 60)} is not a time; write it like 2026-04-20T14:02:11")
         elif kind == "id" and not heading.id and is_id(text):
             heading.id = text
         elif kind == "tag":
@@ -111,7 +111,7 @@ def _read(parts: list[tuple[str, str]], zone: tzinfo) -> Heading:
         else:
             words.append(text)
     if words:
-        heading.problems.append(f"{_quoted(' '.join(words))} in a heading is neither a time nor an id nor a tag")
+        heading.problems.append(f"{quoted(' '.join(words), 60)} in a heading is neither a time nor an id nor a tag")
     return heading
 
 
@@ -123,7 +123,7 @@ def _read_tag(heading: Heading, text: str) -> None:
     elif is_tag(text):
         heading.tags += (text,) if text not in heading.tags else ()
     else:
-        heading.problems.append(f"{_quoted('#' + text)} is not a valid tag; use letters and digits, - and _")
+        heading.problems.append(f"{quoted('#' + text, 60)} is not a valid tag; use letters and digits, - and _")
 
 
 def write_heading(
@@ -138,7 +138,3 @@ def write_heading(
 def marks(superseded_by: str, is_retracted: bool) -> str:
     """The marks after the tags of an entry that is no longer current."""
     return (f" #{SUPERSEDED}{superseded_by}" if superseded_by else "") + (f" #{RETRACTED}" if is_retracted else "")
-
-
-def _quoted(text: str) -> str:
-    return ascii(text if len(text) <= 60 else text[:57] + "...")

@@ -39,9 +39,9 @@ def tag_of(said: str) -> str:
     tag = re.sub("-{2,}", "-", "".join(char if char in "_/" or is_letter(char) else "-" for char in text))
     tag = tag.strip("-_/")
     if len(said) > 4 * LONGEST or len(tag) > LONGEST:
-        raise Refused(f"the tag {_quoted(said)} is too long; the limit is {LONGEST} characters", "size")
+        raise Refused(f"the tag {quoted(said)} is too long; the limit is {LONGEST} characters", "size")
     if not is_tag(tag):
-        raise Refused(f"{_quoted(said)} is not a valid tag; use letters and digits, for example 'work'", "name")
+        raise Refused(f"{quoted(said)} is not a valid tag; use letters and digits, for example 'work'", "name")
     if tag.lower() == RETRACTED:
         raise Refused(f"the tag {RETRACTED!r} is reserved for retracted entries; use another word", "state")
     return tag
@@ -50,12 +50,13 @@ def tag_of(said: str) -> str:
 def tags_of(said: Iterable[str]) -> tuple[str, ...]:
     """One to three tags, each once."""
     if isinstance(said, str):
-        raise Refused(f"tags are a list of texts; write [{_quoted(said)}]")
+        raise Refused(f"tags are a list of texts; write [{quoted(said)}]")
     tags = tuple(dict.fromkeys(map(tag_of, said)))
     if not 1 <= len(tags) <= MOST:
         raise Refused(f"an entry has one to three tags, not {len(tags)}; keep the ones that help to find it")
     return tags
 
 
-def _quoted(said: str) -> str:
-    return ascii(said if len(said) <= 40 else said[:37] + "...")
+def quoted(text: str, limit: int = 40) -> str:
+    """The beginning of a text, for a message."""
+    return ascii(text if len(text) <= limit else text[: limit - 3] + "...")

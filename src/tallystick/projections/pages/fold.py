@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.database import Stale
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.tag import MOST, tag_of
 from tallystick.projections.pages.rows import Entry, Rows, description_of, title_of
@@ -27,10 +28,6 @@ from tallystick.records.policy import DEFAULT
 from tallystick.state.pages import USUAL, is_about
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
-
-
-class Stale(Exception):
-    """The rows hold words that were erased; only a new file is free of them."""
 
 
 def apply(rows: Rows, event: Event) -> None:

@@ -1,4 +1,15 @@
-"""`pages.db`, the open file: its rows, and how far the files have followed."""
+"""`pages.db`: its tables, and the open file. Pages, their entries, and the state of each file when it was last used.
+
+`files` and `entries` say what the pages should show; it follows from the ledger alone. The other columns say how far
+the files have followed: the stamp of a file as it was last written or read (`size` to `digest`), `is_due` while it is
+out of date, and how each entry was last seen there (`shown`). `entries_fts` is the full text of `entries`, without a
+copy of the words.
+
+An entry's `shown`: 0 was never on the page, 1 was there, 2 was there struck.
+
+`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
+far the ledger was, and its front matter. By its mark a saved page is recognised as coming from one of them.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +18,61 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tallystick.projections.follower import Followed
+from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.pages import fold
 from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
-from tallystick.projections.pages.schema import SHAPE, TABLES
 from tallystick.records.event import Event
 
+SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
+
+TABLES = (
+    BOOKMARK_TABLE,
+    *PENDING_TABLES,
+    """CREATE TABLE files (
+        path TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
+        tags TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL,
+        needs_compact INTEGER NOT NULL, entry_count INTEGER NOT NULL, zone TEXT NOT NULL, tokens INTEGER NOT NULL,
+        is_gone INTEGER NOT NULL, front TEXT NOT NULL, size INTEGER, mtime INTEGER, ctime INTEGER, inode INTEGER,
+        digest BLOB, is_due INTEGER NOT NULL
+    ) WITHOUT ROWID""",
+    "CREATE UNIQUE INDEX files_about ON files (user, about)",
+    "CREATE INDEX files_due ON files (path) WHERE is_due",
+    """CREATE TABLE entries (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL, timestamp TEXT NOT NULL,
+        tags TEXT NOT NULL, content TEXT NOT NULL, letters TEXT, superseded INTEGER NOT NULL,
+        superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, retracted INTEGER NOT NULL, folded_into TEXT NOT NULL,
+        has_key INTEGER NOT NULL, seq INTEGER NOT NULL, shown INTEGER NOT NULL, is_due INTEGER NOT NULL
+    )""",
+    "CREATE INDEX entries_path ON entries (path, n)",
+    "CREATE INDEX entries_time ON entries (timestamp)",
+    "CREATE INDEX entries_due ON entries (path) WHERE is_due",
+    """CREATE VIRTUAL TABLE entries_fts USING fts5 (
+        content, tags, letters, id UNINDEXED, path UNINDEXED, superseded UNINDEXED,
+        content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
+    )""",
+    # a version that changed no words is on the page as the entry that has them
+    "CREATE TABLE versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
+    # what was cleaned, and a digest of its words: a file that still has it is out of date
+    "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
+    # every state in which a page was ever written: a file that is in an earlier one was restored, not edited
+    """CREATE TABLE renderings (
+        path TEXT NOT NULL, digest BLOB NOT NULL, mark BLOB NOT NULL, seq INTEGER NOT NULL, front TEXT NOT NULL,
+        PRIMARY KEY (path, digest)
+    ) WITHOUT ROWID""",
+    # the pages that contradict the memory: they are read every time, until they do not
+    "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+
+_SET_SEEN = """UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?
+    WHERE path = ?"""
 _UNCLEAR = "WHERE path IN (SELECT path FROM unclear)"
 
 # What follows from no event, and how it is restored in rebuilt rows. An entry that differs stays due.
 _OF_THE_FILES = (
     ("SELECT path, digest, mark, seq, front FROM renderings", "INSERT INTO renderings VALUES (?, ?, ?, ?, ?)"),
     ("SELECT path FROM unclear", "INSERT INTO unclear VALUES (?)"),
-    (
-        f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}",
-        "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-        " WHERE path = ?",
-    ),
+    (f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}", _SET_SEEN),
     (f"SELECT shown, id FROM entries {_UNCLEAR}", "UPDATE entries SET shown = ? WHERE id = ?"),
     (
         f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_UNCLEAR}",
@@ -37,7 +85,7 @@ _OF_THE_FILES = (
 class PagesFile(Followed):
     """The rows of all pages of a folder."""
 
-    shape, tables = SHAPE, TABLES
+    shape, tables, full_texts = SHAPE, TABLES, ("entries_fts",)
 
     def __init__(self, path: Path | str, hard_limit: int | None = None) -> None:
         """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
@@ -129,11 +177,8 @@ class PagesFile(Followed):
     def saw(self, file: File, shown: Iterable[tuple[int, int]], mark: bytes, seq: int) -> None:
         """Record that a file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or
         2 struck). It has this mark, and all that the ledger had by `seq`."""
-        self.db.execute(
-            "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-            " WHERE path = ?",
-            (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path),
-        )
+        seen = (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path)
+        self.db.execute(_SET_SEEN, seen)
         self.db.executemany("UPDATE entries SET shown = ?, is_due = 0 WHERE n = ?", [(how, n) for n, how in shown])
         if file.digest is not None:
             state = (file.path, file.digest, mark, seq, file.front)
@@ -168,3 +213,30 @@ class PagesFile(Followed):
         """Remove a page whose file was removed."""
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))
         self.db.execute("DELETE FROM renderings WHERE path = ?", (path,))
+
+
+# What follows from the ledger. How the files were last seen does not, nor does the number of an entry, which depends on
+# how often reading was interrupted, nor a page that is gone, whose row stays until its file is removed too.
+_EVERYTHING = {
+    "files": (
+        "SELECT user, about, title, description, tags, status, created, updated, needs_compact, entry_count, tokens"
+        " FROM files WHERE NOT is_gone"
+    ),
+    "entries": (
+        "SELECT entries.id, files.user, files.about, timestamp, entries.tags, content, letters, superseded,"
+        " superseded_by, supersedes, retracted, folded_into, has_key, seq"
+        " FROM entries LEFT JOIN files ON files.path = entries.path"
+    ),
+    "versions": "SELECT id, entry FROM versions",
+    "waiting": "SELECT id, at, belief FROM waiting",
+    "asked": "SELECT review, id FROM asked",
+    "gone": "SELECT id, words FROM gone",
+}  # fmt: skip
+
+
+def differences(one: PagesFile, other: PagesFile) -> Iterator[tuple[str, str]]:
+    """The rows that only one of them has: the table, and what names the row."""
+    for table, statement in _EVERYTHING.items():
+        mine, theirs = set(one.db.execute(statement)), set(other.db.execute(statement))
+        for row in mine ^ theirs:
+            yield table, str(row[1] if table == "files" else row[0])

@@ -16,7 +16,7 @@ import orjson
 from tallystick.projections import markdown
 from tallystick.projections.markdown import Draft, Edit, Page, grown, new_page, parse
 from tallystick.projections.markdown.escape import escaped
-from tallystick.projections.markdown.fields import Value, checked
+from tallystick.projections.markdown.front import Value, checked
 from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_heading
 from tallystick.projections.markdown.page import to_bytes, to_text
 from tallystick.projections.markdown.zone import on_the_clock, zone_named

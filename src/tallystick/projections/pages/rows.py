@@ -280,45 +280,38 @@ class Rows:
 
     def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
         """Strike an entry: something replaced it, or it was retracted."""
-        if fresh := self._fresh.get(entry.id):
-            struck = {"superseded": 1, "superseded_by": superseded_by} if superseded_by else {"retracted": 1}
-            self._fresh[entry.id] = fresh._replace(**struck)
-        elif superseded_by:
-            change = "superseded = 1, superseded_by = ?"
-            self._db.execute(f"UPDATE entries SET {change}, is_due = 1 WHERE n = ?", (superseded_by, entry.n))
-        else:
-            self._db.execute("UPDATE entries SET retracted = 1, is_due = 1 WHERE n = ?", (entry.n,))
-        self.touch_path(entry.path, at)
+        struck: dict[str, object] = {"superseded": 1, "superseded_by": superseded_by}
+        self._set(entry, at, **(struck if superseded_by else {"retracted": 1}))
+
+    def _set(self, entry: Entry, at: str, **columns: object) -> None:
+        """Change an entry that its file does not show so yet."""
+        if entry.id in self._fresh:
+            self._write_entries()
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self._db.execute(f"UPDATE entries SET {names}, is_due = 1 WHERE n = ?", (*columns.values(), entry.n))
+        if file := self.at(entry.path):
+            self.touch(file, at)
 
     def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
         self._write_entries()
         unindex_entry(self._db, entry.n)
-        listed = orjson.dumps(list(tags)).decode()
-        self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        self._set(entry, at, tags=orjson.dumps(list(tags)).decode())
         index_entry(self._db, entry.n)
-        self.touch_path(entry.path, at)
 
     def date(self, entry: Entry, happened: str, at: str) -> None:
         """Correct the time of an entry."""
-        self._write_entries()
-        self._db.execute("UPDATE entries SET timestamp = ?, is_due = 1 WHERE id = ?", (happened, entry.id))
-        self.touch_path(entry.path, at)
+        self._set(entry, at, timestamp=happened)
 
     def fold(self, entry: Entry, into: str, at: str) -> None:
         """Compact an entry into another; it is on no page any more."""
-        self._write_entries()
-        self._db.execute("UPDATE entries SET folded_into = ?, is_due = 1 WHERE n = ?", (into, entry.n))
+        self._set(entry, at, folded_into=into)
         if (file := self.at(entry.path)) and not entry.folded_into:
             file.entry_count -= 1
             file.tokens -= tokens_in(entry.content)
-        self.touch_path(entry.path, at)
 
     def join_into(self, entry: Entry, names: Sequence[str], at: str) -> None:
         """Compact others into an entry that has their words already."""
-        self._write_entries()
-        listed = orjson.dumps(list(names)).decode()
-        self._db.execute("UPDATE entries SET supersedes = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
-        self.touch_path(entry.path, at)
+        self._set(entry, at, supersedes=orjson.dumps(list(names)).decode())
 
     def stand_at(self, name: str, others: Sequence[Entry]) -> list[Entry]:
         """Let an entry and the first of the others change places. Returns the others, as they are then."""
@@ -332,10 +325,6 @@ class Rows:
         for n in (entry.n, first.n):
             index_entry(self._db, n)
         return [first._replace(n=entry.n), *others[1:]]
-
-    def touch_path(self, path: str, at: str) -> None:
-        if file := self.at(path):
-            self.touch(file, at)
 
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""

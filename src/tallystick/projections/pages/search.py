@@ -32,6 +32,7 @@ from tallystick.projections.index.segmentation import has_no_spaces
 from tallystick.projections.markdown.tag import is_tag
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
+from tallystick.text.words import is_encodable
 
 ENOUGH = 3  # entries that have all the words: then no others are
 _MOST = (1 << 31) - 1
@@ -140,7 +141,7 @@ class _Hunt:
         self._with_all = 0
         self._next: dict[str, tuple[str, str] | None] = {}  # the replacement of each entry
         self._ways = _EVERYWHERE if paths is None else _ON_SOME
-        self.may_find = wanted >= 1 and _is_encodable(user)
+        self.may_find = wanted >= 1 and is_encodable(user)
         if paths is not None and self.may_find:
             self._values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
 
@@ -243,7 +244,7 @@ def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]
     for name in [names] if isinstance(names, str) else names:
         name = name.lower()
         pattern = name + "*" if name.endswith("-") else name if name.endswith((".md", "*")) else name + ".md"
-        if _is_encodable(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
+        if is_encodable(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
             found.append(pattern)
         else:
             patterns.append(re.compile(translate(pattern)))
@@ -254,11 +255,6 @@ def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]
     return found
 
 
-def _is_encodable(name: str) -> bool:
-    """True unless a name has a lone surrogate: nothing can be recorded under such a name."""
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
-
-
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?![:\d])", re.ASCII)
 
@@ -266,17 +262,13 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?![:\d])", re.ASCII)
 def span_of(said: str | date, zone: tzinfo = UTC) -> tuple[str, str]:
     """The first moment of a month, day, minute or second, and the first after it, as the ledger writes them."""
     try:
-        first, end = _span(said)
-        return stamp(_in(first, zone)), stamp(_in(end, zone))
+        first, end = (each if each.tzinfo else each.replace(tzinfo=zone) for each in _span(said))
+        return stamp(first), stamp(end)
     except (ValueError, OverflowError):
         shown = ascii(str(said)[:40])
         raise Refused(
             f"not a time: {shown}; write it like 2026-05, 2026-05-03 or 2026-05-03T14:00:00Z", "time"
         ) from None
-
-
-def _in(moment: datetime, zone: tzinfo) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _span(said: str | date) -> tuple[datetime, datetime]:

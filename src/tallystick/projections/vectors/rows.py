@@ -107,17 +107,9 @@ class Rows:
 
     def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The rows of these blocks, part by part; a block that has none is left out."""
-        self._settle()
-        wanted = [block for block in blocks if is_plain(block)]
-        numbers = numbers_of(wanted)
-        first, last = np.searchsorted(self._sorted, numbers), np.searchsorted(self._sorted, numbers, side="right")
-        found = {}
-        for block, number, start, end in zip(wanted, numbers.tolist(), first.tolist(), last.tolist(), strict=True):
-            if end > start:
-                found[block] = self._order[start:end]
-            elif number in self._later:
-                found[block] = np.array(self._later[number], dtype=np.int64)
-        return found
+        first, counts = self.first_of(blocks)
+        rows = zip(blocks, first.tolist(), counts.tolist(), strict=True)
+        return {block: np.arange(start, start + count) for block, start, count in rows if count}
 
     def first_of(self, blocks: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first row of each of these blocks, and the number of its rows, in sequence. Without any: -1, 0."""

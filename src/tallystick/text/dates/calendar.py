@@ -172,4 +172,3 @@ def choose(which: str, now: datetime, yearly: Yearly) -> Span:
     if which == "this":
         return next((span for span in near if span.start <= today < span.end), None) or yearly(now.year)
     return max(span for span in near if span.start <= today)._replace(any_year=True)
-

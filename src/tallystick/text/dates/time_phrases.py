@@ -107,7 +107,6 @@ def _month(found: Found, said: StatedDate) -> Span | None:
     return _of_year(lambda year: months(year, number), found, said, which_of(found))
 
 
-
 def _months(found: Found, said: StatedDate) -> Span:
     first, last = _number(found["month"]), _number(found["last"])
     return _of_year(lambda year: months(year, first, (last - first) % 12 + 1, "months"), found, said)
@@ -133,14 +132,12 @@ def _days(found: Found, said: StatedDate) -> Span | None:
     )
 
 
-
 def _year_last(found: Found, _: StatedDate) -> Span | None:
     """Day first or month first? Only where one of them is above 12, both are the same, or dots say day first."""
     one, other, year = int(found["one"]), int(found["other"]), int(found["year"])
     if one > 12 or one == other or found["mark"] == ".":
         return days(datetime(year, other, one))
     return days(datetime(year, one, other)) if other > 12 else None
-
 
 
 def _season(found: Found, said: StatedDate) -> Span | None:
@@ -357,7 +354,6 @@ def _weekday(found: Found, said: StatedDate) -> Span | None:
 def _when(found: Found, said: StatedDate) -> Span:
     away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
     return days(said.now + timedelta(away * 2 if found["beyond"] else away))
-
 
 
 _FORMS: tuple[Form, ...] = (

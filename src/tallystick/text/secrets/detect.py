@@ -136,29 +136,30 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
 
 
 def _may_hold(fields: Mapping[str, Any]) -> bool:
-    """Whether there may be a secret: all texts are searched together, which is much quicker than one by one."""
-    texts, keys = list[str](), set[str]()
-    left: list[tuple[Any, int]] = [(fields, 0)]
-    while left:
-        value, depth = left.pop()
-        if isinstance(value, str):
-            texts.append(value)
-        elif depth <= _DEEPEST and isinstance(value, Mapping):
-            keys.update(key for key in value if isinstance(key, str))
-            left += [(each, depth + 1) for each in value.values()]
-        elif depth <= _DEEPEST and isinstance(value, list | tuple):
-            left += [(each, depth + 1) for each in value]
-    joined = "\n".join([*texts, *keys])
+    """True if there may be a secret: all texts are searched together, which is much quicker than one by one."""
+    found = list(_walk(fields))
+    keys = {text for text, is_key in found if is_key}
+    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
     return "[secret: " in joined or any(map(kind_under, keys)) or bool(find(joined))
 
 
 def texts_in(value: Any) -> Iterator[str]:
     """Every text in nested data, without the keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from texts_in(each)
+    return (text for text, is_key in _walk(value) if not is_key)
+
+
+def _walk(value: Any) -> Iterator[tuple[str, bool]]:
+    """Every text in nested data, to a depth that nothing that is written has; and whether it is a key."""
+    left: list[tuple[Any, int]] = [(value, 0)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, str):
+            yield value, False
+        elif depth <= _DEEPEST and isinstance(value, Mapping):
+            yield from ((key, True) for key in value if isinstance(key, str))
+            left += [(each, depth + 1) for each in value.values()]
+        elif depth <= _DEEPEST and isinstance(value, list | tuple):
+            left += [(each, depth + 1) for each in value]
 
 
 class _Look:

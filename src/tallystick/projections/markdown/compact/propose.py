@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import Note, Statement, is_day, joined, parted, words_in
-from tallystick.projections.markdown.compact.pairs import ends
+from tallystick.projections.markdown.compact.notes import Note, Statement, ends, is_day, joined, parted, words_in
 from tallystick.projections.markdown.compact.words import Key, Texts
 from tallystick.text.claims import gist
 

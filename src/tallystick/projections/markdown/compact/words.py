@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from tallystick.projections.index.segmentation import LETTERS
 from tallystick.projections.markdown.compact.notes import Statement, parted
 from tallystick.text import grammar
 from tallystick.text.words import ASKS, COLON, COMMA, END, NAME, OWNER, PLAIN, words_of
@@ -129,11 +130,7 @@ NEGATIONS = _words(
     " لا لم لن ليس ليست ليسوا لست ما غير بدون بلا לא אין בלי ללא नहीं न मत बिना না নেই 안 못 아니 không chưa tidak bukan"
     " jangan tanpa hindi hapana si 不 没 沒 無 无 未 非 别 別 勿 莫"
 )
-SPACELESS = re.compile(
-    "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"  # Chinese
-)
+SPACELESS = re.compile(f"[{LETTERS}\u3005-\u3007\uff66-\uff9f]")  # with marks of iteration, and narrow letters
 
 _PAUSES = frozenset((END, COMMA, COLON))
 _BARE_ARTICLES = frozenset(("a", "an", "the"))

@@ -1,6 +1,6 @@
-"""The two ways into the index: one suite runs over both.
+"""The two clients of the index: one suite runs over both.
 
-A door offers every query by name, each call in a transaction of its own: `door.insert_block(block_id=…)`.
+A client offers every query by name, each call in a transaction of its own: `client.insert_block(block_id=…)`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Taken(Exception):
     """Raised to have a transaction taken back."""
 
 
-class Door:
+class Client:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return partial(self.call, name)
 
@@ -61,7 +61,7 @@ class Door:
         return block_id
 
 
-class SyncDoor(Door):
+class SyncClient(Client):
     def __init__(self) -> None:
         self.engine = create_engine("sqlite://", poolclass=StaticPool)
         prepare(self.engine)
@@ -82,7 +82,7 @@ class SyncDoor(Door):
         self.engine.dispose()
 
 
-class AsyncDoor(Door):
+class AsyncClient(Client):
     def __init__(self) -> None:
         self.runner = asyncio.Runner()
         self.engine = self.runner.run(create_test_engine())
