@@ -242,7 +242,7 @@ def test_a_file_that_must_be_read_whole_is_told_if_it_is_too_large(memory, tmp_p
     done = memory.import_from(tmp_path / "a.json")
 
     assert done.is_nothing
-    assert "must be read whole" in done.skipped[0].reason
+    assert "0 MB" in done.skipped[0].reason
 
 
 # -- notes -------------------------------------------------------------------------------------------------------------

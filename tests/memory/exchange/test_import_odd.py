@@ -1,15 +1,12 @@
 """What is brought in from folders and files that are not as they should be: nothing is lost without a word."""
 
-import io
 import json
 import zipfile
 
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.exchange import import_memory as brings, sources
-from tallystick.memory.exchange.importer import ImportRun
-from tallystick.memory.exchange.sources import Source
+from tallystick.memory.exchange import sources
 from tallystick.records.errors import NotFound
 from tests.memory.elsewhere import line, transcript, uuid
 
@@ -72,15 +69,15 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
         other.remember("Ana drinks tea")
         lines = b"".join(other.export_lines())
 
-    def opened():
-        file = io.BytesIO(lines)
-        file.readline = lambda size: (_ for _ in ()).throw(zipfile.BadZipFile("Bad CRC-32"))
-        return file
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("all.ndjson", lines)
+    damaged = (tmp_path / "x.zip").read_bytes().replace(b"Ana drinks tea", b"Ana drinks rum", 1)
+    (tmp_path / "x.zip").write_bytes(damaged)
 
-    source = Source("x.zip/all.ndjson", len(lines), opened)
-    bringing = ImportRun(memory, memory.user, quarantine=False, mine=False, dry_run=False, on_progress=None)
-    brings._bring(bringing, source, "tallystick", is_alone=True)
-    assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
+    [skipped] = memory.import_from(tmp_path / "x.zip").skipped
+
+    assert skipped.place == "x.zip/all.ndjson"
+    assert "Bad CRC-32" in skipped.reason
     assert memory.beliefs.all() == []
 
 
