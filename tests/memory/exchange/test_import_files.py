@@ -1,5 +1,6 @@
 """Folders, zips, notes and pages that are brought in: what is in them comes, and nothing else of this machine."""
 
+import io
 import json
 import os
 import zipfile
@@ -189,17 +190,19 @@ def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_
     path = transcript(
         tmp_path / "x.jsonl", *({"type": "entity", "name": f"Tea {n}", "entityType": "drink"} for n in range(9))
     )
-    real, read = sources._line, iter(range(5))
+    read = iter(range(5))
 
-    def failing(file):
-        if next(read, None) is None:
-            raise sources.CannotRead("the disk failed")
-        return real(file)
+    class Failing(io.BufferedReader):
+        def readline(self, size=-1):
+            if next(read, None) is None:
+                raise OSError(5, "the disk failed")
+            return super().readline(size)
 
-    monkeypatch.setattr(sources, "_line", failing)
+    monkeypatch.setattr(sources.io, "BufferedReader", Failing)
     done = memory.import_from(path, format="mcp-memory")
 
-    assert (done.beliefs, [str(each) for each in done.skipped]) == (5, ["x.jsonl, the rest of it: the disk failed"])
+    assert (done.beliefs, [each.place for each in done.skipped]) == (5, ["x.jsonl, the rest of it"])
+    assert "the disk failed" in done.skipped[0].reason
 
 
 def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):

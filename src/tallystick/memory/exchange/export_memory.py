@@ -111,26 +111,21 @@ class ExportService:
         wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
         put them here: only if they are `mine`.
         """
-        from tallystick.memory.exchange.export_reader import ExportReader
-        from tallystick.memory.exchange.restore_export import import_lines, opened
-        from tallystick.memory.settings import place_of
+        from tallystick.memory.exchange.import_pages import PageRestorer
+        from tallystick.memory.exchange.restore_export import ExportReader, import_file
 
+        whose = self._whose(user)
         file = place_of(file) if isinstance(file, str | Path) else file
-        if isinstance(file, Path) and file.is_dir():
-            return self._restore_pages(file, self._whose(user), mine=mine)
-        with opened(file) as lines:
-            taking = ExportReader(self._folder, self._gate, self._whose(user), mine=mine, keep_secrets=keep_secrets)
-            return import_lines(taking, lines)
-
-    def _restore_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
-        from tallystick.memory.exchange.restore_pages import TakingPages
-
-        self._gate.must("memory", "import", user=user)
+        if not isinstance(file, Path) or not file.is_dir():
+            return import_file(
+                ExportReader(self._folder, self._gate, whose, mine=mine, keep_secrets=keep_secrets), file
+            )
+        self._gate.must("memory", "import", user=whose)
         if not mine:
             raise Refused(
                 "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
             )
-        return TakingPages(self._context.page_files, self._context.pages_of(user), user).run(folder)
+        return PageRestorer(self._context.page_files, self._context.pages_of(whose), whose).run(file)
 
     def _must_read_all(self, user: str) -> None:
         """NotApproved, if there are words that this program may not read: an export has all, or it is none."""

@@ -50,8 +50,8 @@ _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "impor
 _ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
 
 
-class _NotReally(Exception):
-    """Takes back a dry run."""
+class DryRun(Exception):
+    """Takes back what a dry run wrote."""
 
 
 class ImportRun:
@@ -135,16 +135,16 @@ class ImportRun:
     def written(self) -> Iterator[None]:
         """One group of events; none of it, in a dry run."""
         ledger = self.folder.ledger
-        with suppress(_NotReally), self.gate.masks.unheard(), self.gate.batch():
+        with suppress(DryRun), self.gate.masks.unheard(), self.gate.batch():
             if ledger.end.seq != self._end:
                 self._noting = None
             yield
             if self.dry_run:
-                raise _NotReally
+                raise DryRun
         self._end = ledger.end.seq
 
     @contextmanager
-    def told_if_refused(self, place: str) -> Iterator[None]:
+    def skip_if_refused(self, place: str) -> Iterator[None]:
         """What cannot be taken is told, and the rest goes on."""
         try:
             yield
@@ -161,7 +161,7 @@ class ImportRun:
             if _length(item) > _MOST_WORDS:
                 self.skip(place, f"it has {_length(item):,} characters, and one piece has up to {_MOST_WORDS:,}")
                 return
-            with self.told_if_refused(place):
+            with self.skip_if_refused(place):
                 if isinstance(item, Message):
                     self._said(item)
                 else:

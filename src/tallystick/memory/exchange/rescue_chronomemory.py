@@ -102,7 +102,7 @@ class _Records:
             marks.setdefault(record.id, []).append(step.mark)
         for step, ts, remark, (record, notes) in zip(steps, times, remarks, records, strict=True):
             place = f"{self._file}, {step.place}"
-            with self._bringing.told_if_refused(place):
+            with self._bringing.skip_if_refused(place):
                 if self._said(step.mark) or not self._may_change(record.id, marks[record.id], place):
                     continue
                 fields = record.to_fields() if step.op == "upsert" else self._deleted(record.id, record.to_fields())
