@@ -22,6 +22,7 @@ from tallystick.exchange.ndjson_events import OF_ALL
 from tallystick.ledger.disk import Disk, write_all
 from tallystick.ledger.scan import Place
 from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.exchange.sources import is_export
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.settings import place_of
 from tallystick.projections.markdown.names import file_name
@@ -62,12 +63,11 @@ class ExportService:
         history: bool = True,
         replace: bool = False,
     ) -> Exported:
-        """Write down all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+        """Write all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
 
-        It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
-        `history`, only what is there now is told, and not how it came to be so.
+        It is there whole or not at all; what is in its place already is kept, unless `replace` is set. Without
+        `history`, only the current records are written, and not how they came to be.
         """
-
         if format not in FORMATS:
             raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
         whose, disk = self._whose(user), self._folder.ledger.disk
@@ -81,7 +81,7 @@ class ExportService:
             if self._folder.ledger.writable:
                 self._context.page_writer.look_at_all()
             folder = Folder(self._folder, self._context.page_files, whose, self._context.zone, history=history)
-            write_folder(disk, place, folder, ("index.md", MARK))
+            write_folder(disk, place, folder)
             counts = folder.counts
         else:
             lines = self._lines(whose, history)
@@ -298,41 +298,27 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     return place
 
 
-def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> int:
-    """A file with all these parts; returns how many bytes it has. NotWritten, if the disk fails."""
+def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> None:
+    """Write a file with all these parts. NotWritten, if the disk fails."""
     if place.is_dir():
         raise Refused(f"{place} is a folder; give a file", "place")
     with _fresh(disk, place) as fresh:
-        return _fill(disk, fresh, parts)
+        _fill(disk, fresh, parts)
 
 
-def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]], mark: tuple[str, str]) -> int:
-    """A folder with all these files, each by its path in it; returns how many there are.
-
-    In the place of another it comes only if that was made so too: `mark` names a file, and how it begins.
-    """
+def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write a folder with all these files, each by its path in it. Only an earlier export is replaced."""
     if os.path.lexists(place) and not place.is_dir():
         raise Refused(f"{place} is a file; give a folder", "place")
-    if place.is_dir() and any(place.iterdir()) and not _begins(place / mark[0], mark[1].encode()):
+    if place.is_dir() and any(place.iterdir()) and not is_export(place):
         raise Refused(f"{place} contains other things than an export; choose another folder", "place")
-    count = 0
     with _fresh(disk, place) as fresh:
         disk.make_folder(fresh)
         for path, data in files:
             disk.make_folder((fresh / path).parent)
             _fill(disk, fresh / path, [data])
-            count += 1
         for folder in {fresh, *(each for each in fresh.rglob("*") if each.is_dir())}:
             disk.sync_folder(folder)
-    return count
-
-
-def _begins(path: Path, start: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-    except OSError:
-        return False
 
 
 @contextmanager
@@ -365,15 +351,12 @@ def _put_in_place(disk: Disk, fresh: Path, place: Path) -> None:
     disk.sync_folder(place.parent)
 
 
-def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> int:
+def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> None:
     fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
     try:
-        size = 0
         for block in _blocks(parts):
             write_all(disk, fd, block)
-            size += len(block)
         disk.sync(fd)
-        return size
     finally:
         disk.close(fd)
 

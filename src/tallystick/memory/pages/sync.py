@@ -5,25 +5,28 @@ edit is recorded with a person's trust: whoever can write into the folder can wr
 both sides is asked: nothing of either is lost.
 
 What a person did is what differs from the state that the file was saved from. A file with conflict markers, one that is
-no text or cut short, or one without most of its entries is left alone, and told of every time, until that is resolved
-(see `page_hold`). A page that says something else than the memory is told of every time too.
+not text or truncated, or one without most of its entries is left alone, and reported every time, until that is resolved
+(see `Holds`). A page that says something else than the memory is reported every time too.
+
+A file is known by what stands on it: if a page's file is gone, and a new one has at least half of its entries, that is
+the same page under another name. Its beliefs are about the other entity then, its history goes along, and nothing is
+stated twice.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
-from tallystick.decide import review_request as asking, reviews as decide
+from tallystick.decide import beliefs, pages, review_request as asking, reviews as decide
 from tallystick.memory.pages.apply_edits import Adopted, EditApplier
 from tallystick.memory.pages.files import PagesAt, is_blank
-from tallystick.memory.pages.rename import renamed
 from tallystick.projections.database import has_no_room
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.markdown import Page, Span, entity_of
@@ -35,11 +38,14 @@ from tallystick.projections.pages.render import Completion, is_on_another_clock
 from tallystick.projections.pages.rows import Entry, File, path_of
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
+from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.operations import REVIEW_ASK
-from tallystick.records.page import Synced, SyncNote
+from tallystick.records.page import NOTES, Synced, SyncNote
 from tallystick.records.review import Action, Review
 from tallystick.state.pages import PAGE_EDIT
 from tallystick.stores.page_files import NoPage, Raced, Read
+
+Whose = Callable[[PagesFile, str, Page], tuple[str, str] | None]
 
 NOBODYS = "its folder is no user's"
 _TRIES = 5
@@ -446,6 +452,57 @@ def _told_elsewhere(found: Compared, rows: Sequence[Entry]) -> set[str]:
     """Entries that another tells now, and that stand there in the same words, broken into other lines perhaps."""
     folded = ((row, found.there.get(row.id)) for row in rows if row.folded_into)
     return {row.id for row, entry in folded if entry and same_words(entry.body, row.content)}
+
+
+# -- a page whose file has another name: its entity has that name from now on ------------------------------------------
+
+
+def renamed(at: PagesAt, db: PagesFile, lost: Iterable[str], new: Iterable[str], whose: Whose) -> Iterator[SyncNote]:
+    """Find the pages among those that are lost that have another name now, and record it."""
+    gone = {path: file for path in lost if (file := db.file(path)) and not file.is_gone}
+    for path in new:
+        page = _page_in(at, path) if gone else None
+        named = whose(db, path, page) if page else None
+        there = db.about(*named) if named else None
+        if page is None or named is None or (there and not there.is_gone):
+            continue
+        ids = {entry.id for entry in page.entries if entry.id}
+        for was, file in gone.items():
+            shown = [row.id for row in db.entries(was) if row.shown and not row.folded_into]
+            if shown and file.user == named[0] and 2 * len(ids.intersection(shown)) >= len(shown):
+                del gone[was]
+                _rename(at, db, file, named[1])
+                yield SyncNote(path, 0, f"{was} has this name now: {file.about} is {named[1]}")
+                break
+
+
+def _page_in(at: PagesAt, path: str) -> Page | None:
+    """A file that could be a page; None, if it is to be left alone."""
+    try:
+        read = at.folder.read(path)
+    except NoPage:
+        return None
+    if read is None or unreadable(read.data):
+        return None
+    page = at.parsed(None, read)
+    return None if conflict_line(page, {}) else page
+
+
+def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
+    """The page first, so that what is held about the other entity stays where it stands."""
+    rows, about, draw = db.entries(file.path), "" if to == NOTES else to, at.draw()
+    said = {"reason": "its page was renamed", "user": file.user}
+    with at.ledger.batch():
+        at.ledger.write(lambda: pages.rename(file.user, file.about, to), by=PAGE_EDIT)
+        for row in rows:
+            if row.is_current:
+                with suppress(Refused, NotFound, Moved):  # what cannot be recorded of one entry stops no other
+                    revise = partial(beliefs.revise, at.state, row.id, {"about": about}, draw, **said)
+                    at.ledger.write(revise, by=PAGE_EDIT)
+    after = at.level()
+    if (now := after.about(file.user, to)) is not None:
+        with after.writing():
+            after.moved(file.path, now.path)
 
 
 # -- pages that are not taken in before a person decided: truncated, unreadable, or without most of their --------------

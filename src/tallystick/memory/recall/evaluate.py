@@ -102,7 +102,9 @@ class _Putting:
             else:
                 wrong.append(self._missing(name, ids, hits))
         wrong += self._unwanted(hits)
-        wrong += [f"no hit says {text[:_SHORT]!r}" for text in asked.says if not _is_said(hits, text)]
+        texts = [hit.text.casefold() for hit in hits]
+        missing = [each for each in asked.says if not any(each.casefold() in text for text in texts)]
+        wrong += [f"no hit says {text[:_SHORT]!r}" for text in missing]
         return Verdict(asked, places, tuple(wrong))
 
     def _hits(self) -> list[Hit]:
@@ -162,10 +164,6 @@ def _place(hits: Iterable[Hit], ids: Iterable[str]) -> int:
     """Where the first hit stands that one of these said; 0 if there is none."""
     wanted = set(ids)
     return next((place for place, hit in enumerate(hits, 1) if wanted.intersection(hit.sources)), 0)
-
-
-def _is_said(hits: Iterable[Hit], text: str) -> bool:
-    return any(text.casefold() in hit.text.casefold() for hit in hits)
 
 
 # -- A file of questions whose answers are known: YAML, of which JSON is a part ----------------------------------------

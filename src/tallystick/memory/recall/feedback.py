@@ -109,7 +109,7 @@ class FeedbackService:
 
     def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        whose, named = self._of(user), list(names)
+        whose, named = self._of(user), checked_list(names, "names")
         self._gate.must("episode", "fade", user=whose)
         check_names(reason=reason)
         known = self._folder.state

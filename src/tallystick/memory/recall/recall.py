@@ -76,7 +76,6 @@ class RecallService:
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
-
         return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ class RecallService:
 
         believed_at, path, user = query.believed_at, query.path, query.user
         check(query.question, query.k, query.floor, believed_at, query.as_of)
-        check_names(user=user, path=path, session=_or_any(query.session), agent=_or_any(query.agent))
+        check_names(user=user, path=path, session=query.session or "", agent=query.agent or "")
         then = said_time(query.as_of)
         at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
@@ -319,13 +318,11 @@ class RecallService:
             looked_at += count
             if on_progress is not None:
                 on_progress(count)
-        while self._connect_some(whose):  # others have their turn in between
+        while can_be_written(whose) and self._connect_some(whose):  # others have their turn in between
             pass
         return looked_at
 
     def _connect_some(self, user: str) -> int:
-        if not can_be_written(user):
-            return 0
         with self._folder.ledger.reading():
             erasures = self._folder.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
@@ -372,10 +369,6 @@ class RecallService:
             return put(replace(ask, by_words=True))
 
 
-def _or_any(name: str | None) -> str:
-    return "" if name is None else name
-
-
 def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
     """The embedder of that name. The one that comes with tallystick may be missing; any other must be there."""
     from tallystick.models.registry import DEFAULT, choose
@@ -417,6 +410,8 @@ _CACHED = 64
 
 
 class _Kept(NamedTuple):
+    """A filled frame, and until when it may be served: by both clocks, and by what it was made from."""
+
     mark: tuple[int, str]  # the last event that changed content
     until: float  # by the process's own clock
     seconds: float  # for which it may be kept
@@ -424,6 +419,11 @@ class _Kept(NamedTuple):
     expires: str  # when the next memory expires; empty: none does
     framed: FilledFrame
     served: list[str]
+
+    def holds(self, mark: tuple[int, str], now: str, ticks: float) -> bool:
+        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(self.since)).total_seconds()
+        is_fresh = ticks < self.until and 0 <= passed < self.seconds
+        return is_fresh and self.mark == mark and not (self.expires and self.expires <= now)
 
 
 class FrameCache:
@@ -435,12 +435,10 @@ class FrameCache:
 
     def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
         kept = self._kept.get(key)
-        if kept is None:
-            return None
-        if kept.mark != mark or self._is_over(kept, now) or (kept.expires and kept.expires <= now):
-            del self._kept[key]
-            return None
-        return kept.framed, list(kept.served)
+        if kept is None or kept.holds(mark, now, self._ticks()):
+            return kept and (kept.framed, list(kept.served))
+        del self._kept[key]
+        return None
 
     def put(
         self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
@@ -449,10 +447,6 @@ class FrameCache:
         if len(self._kept) >= _CACHED:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
-
-    def _is_over(self, kept: _Kept, now: str) -> bool:
-        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(kept.since)).total_seconds()
-        return self._ticks() >= kept.until or not 0 <= passed < kept.seconds
 
 
 # -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
