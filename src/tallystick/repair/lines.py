@@ -219,19 +219,14 @@ def _cure(look: Look, reading: Reading) -> Cure:
 def _graft(good: list[Folder], reading: Reading) -> Graft | None:
     """The newest of the good backups that heals something in this file; None if there is none."""
     for copied in reversed(good):
-        graft = _graft_from(copied, reading)
-        if graft and any(graft.heals(flaw) for flaw in reading.flaws):
-            return graft
-    return None
-
-
-def _graft_from(copied: Folder, reading: Reading) -> Graft | None:
-    for source in copied.chain_files():
-        line = fmt.parse(first_line(source))
-        if line.seq == reading.start.seq + 1:
+        firsts = ((source, fmt.parse(first_line(source))) for source in copied.chain_files())
+        source, line = next((each for each in firsts if each[1].seq == reading.start.seq + 1), (None, None))
+        if source and line:
             end = scan_path(source, Place.before(line)).end
             resume = _where_ours_goes_on(reading, end, same_start=line.prev == reading.start.hash)
-            return None if resume is None else Graft(source, end, resume)
+            graft = None if resume is None else Graft(source, end, resume)
+            if graft and any(graft.heals(flaw) for flaw in reading.flaws):
+                return graft
     return None
 
 

@@ -174,8 +174,11 @@ def test_a_policy_that_refuses_the_web_lets_nothing_of_anothers_memory_in(home, 
         assert {why for _, why in done.left if "policy" in why}
 
 
-def test_only_a_person_says_that_a_file_is_theirs(home, file):
+def test_only_a_person_imports_a_memory_or_says_that_a_file_is_theirs(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agent:
+        with pytest.raises(NotApproved):
+            agent.import_export(file)
+        assert agent.beliefs.all() == []
         with refuses("permission"):
             agent.import_from(file, mine=True)
         agent.remember("I was here first")

@@ -116,18 +116,6 @@ def test_instructions_to_an_assistant_are_nobodys_own_words_and_its_program_is_n
     assert memory.import_from(home / "skills/tea/SKILL.md", format="markdown").beliefs == 1
 
 
-def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
-    (tmp_path / "md/pages").mkdir(parents=True)
-    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by tallystick -->\n# The memory of me\n")
-    (tmp_path / "md/pages/person-ana.md").write_text(
-        "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
-    )
-
-    done = memory.import_from(tmp_path / "md")
-
-    assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
-
-
 @pytest.fixture
 def zipped(tmp_path):
     def make(**members: str | bytes) -> Path:
@@ -339,16 +327,6 @@ def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
 
     assert len(memory.reviews.all()) == 2
     assert not memory.recall("who drinks tea?")
-
-
-def test_what_was_attached_is_kept_verbatim_and_held_true_by_nobody(memory):
-    attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
-    message = {"uuid": "a", "sender": "human", "text": "Look", "attachments": attached}
-    done = memory.import_from(json.dumps([{"uuid": "c", "name": "Tea", "chat_messages": [message]}]).encode())
-
-    assert (done.episodes, done.beliefs) == (2, 0)
-    kept = next(each for each in memory.episodes.recent() if each.content == "Tea is cold.")
-    assert (kept.trust, kept.session, kept.metadata["file"], kept.speaker) == ("import", "Tea", "tea.txt", "")
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------

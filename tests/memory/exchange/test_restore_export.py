@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused, TallystickError
+from tallystick.records.errors import NotFound, NotWritten, Refused, TallystickError
 from tallystick.records.frame import Frame
 from tallystick.repair.check import check
 from tests.refusals import refuses
@@ -351,13 +351,6 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
     assert waiting in [review.id for review in memory.reviews.waiting()]
     assert not memory.reviews.is_approved(memory.show("web"))
     assert not memory.reviews.is_approved(memory.show("sun"))
-
-
-def test_only_a_person_takes_a_memory_in(home, file):
-    with Memory(home / "agents", trust="agent", embedder="none") as agents:
-        with pytest.raises(NotApproved):
-            agents.import_export(file)
-        assert agents.beliefs.all() == []
 
 
 def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):

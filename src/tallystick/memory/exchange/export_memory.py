@@ -128,7 +128,7 @@ class ExportService:
         return PageRestorer(self._context.page_files, self._context.pages_of(whose), whose).run(file)
 
     def _must_read_all(self, user: str) -> None:
-        """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
+        """NotApproved, if there are words that this program may not read: an export has all, or there is no export."""
         outlet = self._folder.outlet
         reader = None if outlet is None or outlet.reader.is_person else outlet.reader
         if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
@@ -164,8 +164,8 @@ class Lines:
             beliefs, rest = self._beliefs(), list(self._rest())
         self._must_be_here()
         yield self._header(end).line()
-        told = (self._belief(held) for held in beliefs)
-        for kind, fields in chain(told, self._episodes(end), rest, self._graph_records()):
+        current = (self._belief(held) for held in beliefs)
+        for kind, fields in chain(current, self._episodes(end), rest, self._graph_records()):
             self.counts[kind] = self.counts.get(kind, 0) + 1
             yield ndjson.line(kind, fields)
         records = sum(self.counts.values())
@@ -220,8 +220,8 @@ class Lines:
         for review in state.reviews.all(user):
             yield "review", _without_seq(review.to_dict())
         for distrust in state.distrusts.of(user):
-            told = distrust.to_dict()
-            yield "trust", {name: value for name, value in told.items() if name not in ("seq", "first")}
+            fields = _without_seq(distrust.to_dict())
+            yield "trust", {name: value for name, value in fields.items() if name != "first"}
         for _, kept in state.rules.kept(user):
             yield "rule", {"rule": kept.body, "at": kept.at}
         for _, frame in sorted(state.work.frames.items()):
@@ -245,7 +245,7 @@ class Lines:
 
     def _mine(self, end: Place) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
-        imports: list[bool] = []  # those under way, and whether each is told of
+        imports: list[bool] = []  # those under way, and whether each is exported
         for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
             if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
@@ -267,9 +267,9 @@ def _program() -> str:
         return "tallystick"
 
 
-def _without_seq(told: dict[str, Any]) -> dict[str, Any]:
+def _without_seq(fields: dict[str, Any]) -> dict[str, Any]:
     """A place in one ledger says nothing in another."""
-    return {name: value for name, value in told.items() if name != "seq"}
+    return {name: value for name, value in fields.items() if name != "seq"}
 
 
 # -- files and folders that leave a memory: whole under their name, or not there at all --------------------------------
@@ -423,7 +423,7 @@ class Folder:
             index.append(f"- [{_prose(file.title)}](pages/{quote(name)}): {_prose(file.description)}\n")
         index.append("\n## What happened\n\n")
         for sitting in self._sittings(end):
-            yield sitting.path, self._told(sitting).encode("utf-8", "replace")
+            yield sitting.path, self._text(sitting).encode("utf-8", "replace")
             self.counts["episodes"] += len(sitting.seqs)
             what = _code(sitting.session) if sitting.session else "no session"
             index.append(f"- [{sitting.day}]({quote(sitting.path)}), {what}: {len(sitting.seqs)}\n")
@@ -471,7 +471,7 @@ class Folder:
             return "taken back"
         return "faded" if self._folder.state.uses.is_faded(source) else ""
 
-    def _told(self, sitting: _Sitting) -> str:
+    def _text(self, sitting: _Sitting) -> str:
         title = f"{sitting.day}, {_prose(sitting.session)}" if sitting.session else sitting.day
         parts = [f"# {title}\n"]
         for seq in sitting.seqs:
@@ -482,10 +482,10 @@ class Folder:
 
     def _episode(self, event: Event) -> str:
         episode = Episode.of(event)
-        said = [episode.agent, f"path {episode.path}" if episode.path else "", episode.trust, episode.id]
-        told = ", ".join([*(_code(each) for each in said if each), *filter(None, [self._fate(event.id)])])
+        names = [episode.agent, f"path {episode.path}" if episode.path else "", episode.trust, episode.id]
+        line = ", ".join([*(_code(each) for each in names if each), *filter(None, [self._fate(event.id)])])
         at = self._clock(episode.timestamp)[11:19]
-        return f"\n## {at}\n\n{told}\n\n{_fenced(episode.content)}\n"
+        return f"\n## {at}\n\n{line}\n\n{_fenced(episode.content)}\n"
 
 
 def _seen(text: str) -> str:

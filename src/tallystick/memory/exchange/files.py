@@ -2,7 +2,7 @@
 
 A file comes back byte for byte (but for secrets, which are masked as everywhere). Its statements are beliefs, each by
 itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. What is revised,
-forgotten or erased through another door is so in the file too.
+forgotten or erased elsewhere is so in the file too.
 
 Which of them, in which order and with which space between them, are the file, says one more belief, of the kind `file`.
 It has no words of its own, and is found by the path in its data; its key is for people to see.
@@ -108,13 +108,13 @@ class FileStore:
             said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
             is_outranked = file is not None and self._is_outranked(file)
             keys = self._say(parts, self._here(file) if file and not is_outranked else [], {**said, **_place(path)})
-            told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
+            data = _data(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
             if file is None or is_outranked:
                 label = file.held.key if file else self._label(path)
                 with _asked_whole(False):
-                    self._gate.put({**said, "kind": FILE, "data": told, "key": label}, "")
-            elif told != _told(path, file.parts, file.end):
-                self._revise(file.id, {"data": told})
+                    self._gate.put({**said, "kind": FILE, "data": data, "key": label}, "")
+            elif data != _data(path, file.parts, file.end):
+                self._revise(file.id, {"data": data})
 
     def move(self, old: str, new: str) -> None:
         """Give a file, or all files of a folder, another place. Refused, if something is there."""
@@ -128,7 +128,7 @@ class FileStore:
                 _must_be_free(place, others)
                 if place in others:
                     raise Refused(f"{place} exists already; nothing was moved", "exists")
-                self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
+                self._revise(file.id, {"data": _data(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
         """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
@@ -225,9 +225,9 @@ class FileStore:
 def _file_in(held: CurrentVersion) -> _File | None:
     """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
     try:
-        told = held.body()["data"][FILE]
-        parts = [(str(gap), str(key)) for gap, key in told["parts"]]
-        return _File(held, checked_path(told["path"]), parts, str(told["end"]))
+        data = held.body()["data"][FILE]
+        parts = [(str(gap), str(key)) for gap, key in data["parts"]]
+        return _File(held, checked_path(data["path"]), parts, str(data["end"]))
     except (KeyError, TypeError, ValueError, AttributeError, Refused):
         return None
 
@@ -278,7 +278,7 @@ def _asked_whole(is_whole: bool) -> Iterator[None]:
         ) from None
 
 
-def _told(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
+def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
 
 

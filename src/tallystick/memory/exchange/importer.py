@@ -145,7 +145,7 @@ class ImportRun:
 
     @contextmanager
     def skip_if_refused(self, place: str) -> Iterator[None]:
-        """What cannot be taken is told, and the rest goes on."""
+        """Skip what is refused; the rest goes on."""
         try:
             yield
         except Refused as error:
@@ -187,9 +187,7 @@ class ImportRun:
 
     def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
         trust = self.trust(role)
-        self._episodes.observe(
-            content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
-        )  # fmt: skip
+        self._episodes.observe(content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more)
         self.count("episodes", trust, masked=self.gate.masks.last)
 
     def _last_known(self, began: ConversationStart) -> int:
@@ -245,14 +243,9 @@ class ImportRun:
             self._document(note)
         else:
             trust = self.trust(note.role)
-            noting = self._names()
+            self._noting = noting = self._noting or Noting(self.folder, self.gate, self.user, self._format)
             stated = noting.state(note, trust)
             self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
-
-    def _names(self) -> Noting:
-        if self._noting is None:
-            self._noting = Noting(self.folder, self.gate, self.user, self._format)
-        return self._noting
 
     def _document(self, note: Note) -> None:
         """What was handed over is kept verbatim; nobody holds it true by that."""

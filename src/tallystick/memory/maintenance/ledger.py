@@ -47,9 +47,12 @@ def verify_folder(
         )
     from tallystick.ledger.verify import verify
 
-    kept = [_given(folder, checkpoint, key)] if checkpoint else []
+    checkpoints = [_given(folder, checkpoint, key)] if checkpoint else []
     seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
-    checkpoints = [*_signed(folder), *kept]
+    if settings.keys_folder().is_dir():  # without a key there is nothing to check what was signed with
+        from tallystick.ledger.checkpoint import check
+
+        checkpoints = [*check(folder, settings.keyring()), *checkpoints]
     return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
 
 
@@ -78,15 +81,6 @@ def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
         return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
     except NoteError as error:
         raise Refused(f"invalid checkpoint: {error}", "proof") from None
-
-
-def _signed(folder: Path) -> list[CheckpointWitness]:
-    """What was signed about a folder. Without a key there is nothing to check it with, and nothing is loaded for it."""
-    if not settings.keys_folder().is_dir():
-        return []
-    from tallystick.ledger.checkpoint import check
-
-    return check(folder, settings.keyring())
 
 
 def check_proof(text: str, key: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -157,10 +158,12 @@ class Compactor:
                 if not current.says_the_same(seen):
                     plan = self._decided(current, rewrite, shown)
                 why, names = self._why(current.file) or "asked for", dict[int, str]()
+                drafts = list[Draft]()
                 if plan.losses:
-                    self._record(self._flag(current.file, plan.losses))
+                    drafts = self._flag(current.file, plan.losses)
                 elif plan.takes or rewrite is not None:
-                    self._record(self._drafts(current, plan.takes, reason, names))
+                    drafts = self._drafts(current, plan.takes, reason, names)
+                self._folder.ledger.append(drafts)
             self._sync({path})
             if plan.losses:
                 raise Refused(_refusal(path, plan.losses))
@@ -173,7 +176,11 @@ class Compactor:
     def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._compaction(current, self._our_plan(current), "").text != shown.text:
             raise Moved(f"{shown.path} has changed since the proposal; list the compactions again")
-        return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
+        if rewrite is None:
+            return self._our_plan(current)
+        page = read_rewrite(rewrite, current.page)
+        plan = _plan(current, statements(page, current.page, current.before))
+        return replace(plan, losses=[*around(current.page, page), *plan.losses])
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:
         file = db.about(user, about)
@@ -181,13 +188,10 @@ class Compactor:
             raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
         return file
 
-    def _record(self, drafts: list[Draft]) -> None:
-        self._folder.ledger.write(lambda: drafts)
-
     def _flag(self, file: File, losses: Sequence[Loss]) -> list[Draft]:
         """The reason names entries and repeats no words: an erasure would not reach them there."""
-        told = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
-        reason = f"a rewrite was refused: {', '.join(told)}"
+        codes = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
+        reason = f"a rewrite was refused: {', '.join(codes)}"
         reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 1] + "…"
         front = {"needs_compact": True, "reason": reason}
         return decide_page.put(self._folder.state, file.user, file.about, front)
@@ -238,12 +242,6 @@ def _kind(body: Mapping[str, Any]) -> bytes:
 def _plan(current: _Page, after: list[Statement]) -> _Plan:
     takes = planned(current.before, after)
     return _Plan(after, takes, [*preserved(current.before, after), *unfit(current.before, takes, current.kinds)])
-
-
-def _rewrite_plan(current: _Page, rewrite: str) -> _Plan:
-    page = read_rewrite(rewrite, current.page)
-    plan = _plan(current, statements(page, current.page, current.before))
-    return _Plan(plan.after, plan.takes, [*around(current.page, page), *plan.losses])
 
 
 def _rewritten(current: _Page, plan: _Plan) -> Page:
@@ -332,14 +330,13 @@ def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:
     """The tags of all, those that the page shows before the others."""
     if set(take.tags) == set(row.tag_list):
         return tags
-    return (*take.tags, *(tag for tag in tags if _as_shown(tag) not in take.tags))
 
-
-def _as_shown(tag: str) -> str:
-    try:
-        return tag_of(tag)
-    except Refused:
+    def as_shown(tag: str) -> str:
+        with suppress(Refused):
+            return tag_of(tag)
         return tag
+
+    return (*take.tags, *(tag for tag in tags if as_shown(tag) not in take.tags))
 
 
 # -- reading a rewrite -------------------------------------------------------------------------------------------------

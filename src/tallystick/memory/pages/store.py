@@ -88,8 +88,8 @@ class PageStore:
         about = self._about(path)
         if not _is_text(content):
             raise Refused("nothing to append: give one to three sentences", "required")
-        if told := {"id", "text", "about", "user", "path"} & fields.keys():
-            raise Refused(f"the {min(told)} of an entry follows from its page and text; leave it out", "field")
+        if given := {"id", "text", "about", "user", "path"} & fields.keys():
+            raise Refused(f"the {min(given)} of an entry follows from its page and text; leave it out", "field")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
@@ -296,8 +296,7 @@ class PageStore:
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
         gone = (BELIEF_TOMBSTONE, EPISODE_RETRACT)
-        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in gone]
-        return sum(map(len, told))
+        return sum(len(event.body.get("ids", [1])) for event in events if event.body and event.op in gone)
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
@@ -361,11 +360,11 @@ class PageStore:
             return path.rpartition("/")[0] == folder
 
         return replace(
-            done, adopted=tuple(told for told in done.adopted if is_mine(told.path)), reviews=mine,
+            done, adopted=tuple(note for note in done.adopted if is_mine(note.path)), reviews=mine,
             written=tuple(filter(is_mine, done.written)),
             problems=tuple(
-                told for told in done.problems
-                if is_mine(told.path) or (told.what == NOBODYS and self._user == OWNER)
+                note for note in done.problems
+                if is_mine(note.path) or (note.what == NOBODYS and self._user == OWNER)
             ),
         )  # fmt: skip
 

@@ -199,7 +199,7 @@ def _questions(top: Node) -> Iterator[KnownQuestion]:
 
 
 def _checked(mapping: Node, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a mapping; what is wrong with one is told with its own line."""
+    """The values of a mapping; an error names the line of its value."""
     found: dict[str, Any] = {}
     assert isinstance(mapping.value, dict)
     for name, node in mapping.value.items():

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.memory import settings
@@ -54,8 +54,6 @@ class RecallService:
     ) -> None:  # fmt: skip
         self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
         self._given = embedder
-        self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
-        self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
         self._frames = FrameCache(time.monotonic)
 
     @cached_property
@@ -69,7 +67,7 @@ class RecallService:
 
         given = self.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._tell) if isinstance(given, str) else given
-        static = None if embedder is None else _static()
+        static = None if embedder is None else _chosen("", lambda _: None)
         folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
         return VectorSearch(embedder, static, folder)
 
@@ -88,7 +86,8 @@ class RecallService:
 
         believed_at, path, user = query.believed_at, query.path, query.user
         check(query.question, query.k, query.floor, believed_at, query.as_of)
-        check_names(user=user, path=path, session=query.session or "", agent=query.agent or "")
+        scoped = {name: value for name in ("session", "agent") if (value := getattr(query, name)) is not None}
+        check_names(user=user, path=path, **scoped)
         then = said_time(query.as_of)
         at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
@@ -96,8 +95,10 @@ class RecallService:
         scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
         filters = Filters.of(query.filters, self._named(query.without, user, path))
         floor = self.settings.floor if query.floor is None else query.floor
+        top_k = self._folder.state.work.config.get("top_k", "5")
+        k = query.k or (int(top_k) if top_k.isdecimal() else 0) or 5
         return Ask(
-            query.question, scope.on(self._folder.state.paths), now, query.k or self._top_k(), filters, query.frame,
+            query.question, scope.on(self._folder.state.paths), now, k, filters, query.frame,
             floor, query.explain, query.by_words,
         )  # fmt: skip
 
@@ -114,10 +115,6 @@ class RecallService:
         chain = self._folder.ledger.chain()
         place = min(max(at, chain.first), self._folder.ledger.end.seq)
         return datetime.fromisoformat(chain.line(place).event().ts)
-
-    def _top_k(self) -> int:
-        said = self._folder.state.work.config.get("top_k", "5")
-        return int(said) if said.isdecimal() and int(said) else 5
 
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
         """What is left out; a belief by any of its names is left out in all its versions."""
@@ -242,7 +239,7 @@ class RecallService:
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
         return filled, served(ranking, filled.hits) if ranking else [], next_expiry
 
-    def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
+    def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
         from tallystick.recall.hits import as_served
 
@@ -256,15 +253,16 @@ class RecallService:
             from tallystick.models.embedding import estimated_tokens
 
             return estimated_tokens(text)
-        counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
-        if text not in counts:
-            if len(counts) >= limit:
-                counts.clear()
-            counts[text] = self.meaning.count(text)
-        return counts[text]
+        of_line, of_frame = self._counts
+        return of_line(text) if len(text) <= _A_LONG_LINE else of_frame(text)
+
+    @cached_property
+    def _counts(self) -> tuple[Callable[[str], int], Callable[[str], int]]:
+        """The tokens of lines, and of whole frames, which are counted more than once while they are filled."""
+        return lru_cache(_LINES)(self.meaning.count), lru_cache(_PAGES)(self.meaning.count)
 
     def _means(self, ask: Ask) -> VectorSearch:
-        """Whoever asks by words alone needs no embedder, nor hears that there is none."""
+        """A query by words alone needs no embedder, and reports no missing one."""
         return self._plain if ask.by_words else self.meaning
 
     @cached_property
@@ -345,8 +343,7 @@ class RecallService:
 
     def sweep(self) -> None:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
-        self._counts.clear()
-        self._whole.clear()
+        self.__dict__.pop("_counts", None)
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.erase import sweep
 
@@ -379,16 +376,6 @@ def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
         return choose(DEFAULT)
     except Refused as error:
         tell(f"{error}; recall goes by words until then")
-        return None
-
-
-def _static() -> Embedder | None:
-    """Vectors of words, if they are at hand."""
-    from tallystick.models.registry import DEFAULT, choose
-
-    try:
-        return choose(DEFAULT)
-    except Refused:
         return None
 
 
