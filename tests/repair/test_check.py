@@ -590,9 +590,9 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root, is_compacted, i
     fill(root, 5)
     if is_compacted:
         compact(root)
-    stretch = wal(root) if is_living else next((root / "sealed").iterdir())
-    stretch.unlink()
-    stretch.mkdir(mode=0o700)
+    segment = wal(root) if is_living else next((root / "sealed").iterdir())
+    segment.unlink()
+    segment.mkdir(mode=0o700)
 
     assert "file-unreadable" in codes(root)
 
@@ -625,7 +625,7 @@ def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypa
     assert check(root) == []
 
 
-def test_a_backup_that_lost_a_stretch_is_no_good_one_unless_the_stretch_was_moved_away_before(root):
+def test_a_backup_that_lost_a_segment_is_no_good_one_unless_the_segment_was_moved_away_before(root):
     fill(root, 5)
     compact(root)
     fill(root, 3, "later")

@@ -315,7 +315,7 @@ def test_an_erased_line_that_no_longer_looks_erased_is_emptied_again(root):
 # -- the chain itself ------------------------------------------------------------------------------------------------
 
 
-def test_what_follows_a_broken_line_is_recorded_anew_in_its_order(root):
+def test_what_follows_a_broken_line_is_recorded_again_in_its_order(root):
     fill(root, 4)
     with opened(root) as folder:
         say_together(folder, "a", "b", "c")
@@ -336,7 +336,7 @@ def test_what_follows_a_broken_line_is_recorded_anew_in_its_order(root):
     assert [path.read_bytes() for path in kept(root)] == [original]
 
 
-def test_groups_stay_groups_when_they_are_recorded_anew(root):
+def test_groups_stay_groups_when_they_are_recorded_again(root):
     fill(root, 3)
     with opened(root) as folder:
         say_together(folder, "a", "b", "c", "d")
@@ -350,7 +350,7 @@ def test_groups_stay_groups_when_they_are_recorded_anew(root):
     assert list(found.values()) == [0, 0, 2, 1, 0, 0, 0, 0]
 
 
-def test_the_repair_tells_what_it_recorded_anew_and_what_it_could_not_read(root):
+def test_the_repair_tells_what_it_recorded_again_and_what_it_could_not_read(root):
     fill(root, 12)
     with opened(root) as folder:
         head = folder.ledger.end
@@ -452,32 +452,32 @@ def test_a_line_that_a_backup_has_is_put_back_and_nothing_is_lost(root, damage):
 
 
 @pytest.mark.parametrize("damage", [damage_words, damage_header])
-def test_a_sealed_stretch_is_put_back_from_a_backup(root, damage):
+def test_a_sealed_segment_is_put_back_from_a_backup(root, damage):
     fill(root, 8)
     compact(root)
     backup(root)
     fill(root, 3, "later")
-    [stretch] = (root / "sealed").iterdir()
-    before = stretch.read_bytes()
-    damage(stretch, 3)
+    [segment] = (root / "sealed").iterdir()
+    before = segment.read_bytes()
+    damage(segment, 3)
 
     repaired(root, LINE)
 
-    assert stretch.read_bytes() == before
+    assert segment.read_bytes() == before
 
 
-def test_a_backup_from_before_the_compaction_mends_the_sealed_stretch(root):
+def test_a_backup_from_before_the_compaction_mends_the_sealed_segment(root):
     fill(root, 8)
     backup(root)
     fill(root, 4, "later")
     compact(root)
-    [stretch] = (root / "sealed").iterdir()
-    before = stretch.read_bytes()
-    damage_header(stretch, 3)
+    [segment] = (root / "sealed").iterdir()
+    before = segment.read_bytes()
+    damage_header(segment, 3)
 
     repaired(root, LINE)
 
-    assert stretch.read_bytes() == before
+    assert segment.read_bytes() == before
 
 
 def test_a_damaged_backup_is_not_taken_for_the_whole_but_for_a_line_that_is_whole_in_it(root):

@@ -321,7 +321,7 @@ def test_a_note_that_looks_like_an_export_is_a_note(memory, tmp_path):
     assert memory.import_from(tmp_path / "x.md").formats == ("markdown",)
 
 
-def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
+def test_notes_in_quarantine_need_approval_each_once(memory):
     for _ in range(2):
         memory.import_from(b"Ana drinks tea.\n\nBob drinks milk.\n", format="markdown", quarantine=True)
 

@@ -54,7 +54,7 @@ def file(other: Memory, tmp_path: Path) -> Path:
 
 
 def changed(file: Path, change: Callable[[Told], Told | None]) -> Path:
-    """The same file with other events: numbered anew, and whole."""
+    """The same file with other events: numbered again, and whole."""
     lines, count = [], 0
     for line in map(json.loads, file.read_text().splitlines()):
         if line["type"] == "event":

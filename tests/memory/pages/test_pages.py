@@ -727,7 +727,7 @@ def test_an_entry_says_nothing_that_its_page_says(m, field):
     assert end_of(m) == before
 
 
-def test_what_the_web_appends_is_recorded_and_on_no_page_before_a_yes(home):
+def test_what_the_web_appends_is_recorded_and_on_no_page_before_approval(home):
     place = folder_in(home / "kept")
     with Memory(place, trust="web") as m:
         entry = m.pages.append("person-ana", "Ana is rich.", ["x"])
@@ -825,7 +825,7 @@ def test_tables_that_cannot_be_had_are_told_in_a_line_and_nobody_who_remembers_i
 
 
 @pytest.mark.parametrize("at", [0, 100, 4096, 3 * 4096])
-def test_damaged_tables_are_made_anew_whoever_comes_upon_it(m, at):
+def test_damaged_tables_are_rebuilt_whoever_comes_upon_it(m, at):
     for number in range(60):
         m.remember(f"number {number} " * 20, about="person-ana")
     m.pages.sync()
@@ -847,7 +847,7 @@ def test_damaged_tables_are_made_anew_whoever_comes_upon_it(m, at):
             assert [row for row in tables_of(again)["entries"] if row in tables["entries"]] == tables["entries"]
 
 
-def test_tables_of_another_shape_are_made_anew(m):
+def test_tables_of_another_shape_are_rebuilt(m):
     m.pages.append("person-ana", "one", ["x"])
     m._context.page_files.level().db.execute("UPDATE bookmark SET shape = 0")
     before = files_of(m)

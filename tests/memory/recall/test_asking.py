@@ -212,7 +212,7 @@ def test_the_same_answer_after_a_rebuild_and_from_another_handle(memory, home):
 # -- what may not be heard ---------------------------------------------------------------------------------------------
 
 
-def test_a_flood_that_waits_for_a_yes_does_not_push_out_what_may_be_heard(memory):
+def test_a_flood_that_is_pending_does_not_push_out_what_may_be_heard(memory):
     memory.remember("Ana adores her kitten")
     with memory.batch():
         for number in range(450):
