@@ -295,7 +295,7 @@ def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):
     path = page_at(m, "person-ana.md")
     path.write_text(path.read_text()[:-20])
 
-    assert "ends in the middle" in told(m)[0]
+    assert "truncated" in told(m)[0]
 
     assert m.show(entry.id).text.endswith("in the morning.")
     [review] = m.reviews.waiting()
@@ -313,7 +313,7 @@ def test_a_page_whose_entries_a_person_put_in_another_order_is_cut_where_its_fil
     m.pages.sync()
     path.write_text(path.read_text()[: path.read_text().index("er five") + len("er five")])
 
-    assert "ends in the middle" in told(m)[0]
+    assert "truncated" in told(m)[0]
 
     assert len(texts_of(m)) == 5
     [review] = m.reviews.waiting()
