@@ -244,11 +244,9 @@ def _in_files(folder: Folder, live: PagesFile, *, is_sound: bool) -> Iterator[Fi
 
 def _pages_in(pages: Path) -> set[str]:
     """The files that a sync would import."""
-    found = {path.name for path in pages.glob("*.md")}
-    for folder in pages.glob("@*/"):
-        if not folder.is_symlink():
-            found |= {f"{folder.name}/{path.name}" for path in folder.glob("*.md")}
-    return {name for name in found if not PurePosixPath(name).name.startswith(".")}
+    folders = [pages, *(folder for folder in pages.glob("@*/") if not folder.is_symlink())]
+    found = [path for folder in folders for path in folder.glob("*.md") if not path.name.startswith(".")]
+    return {path.relative_to(pages).as_posix() for path in found}
 
 
 def _in_file(page: Path, place: str, file: File, live: PagesFile, *, is_sound: bool) -> Iterator[Finding]:

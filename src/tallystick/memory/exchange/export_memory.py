@@ -161,8 +161,13 @@ class Lines:
         self.counts = {}
         with self._folder.ledger.reading():
             end = self._folder.ledger.end
-            beliefs, rest = self._beliefs(), list(self._rest())
-        self._must_be_here()
+            mine = (held for held in self._folder.state.held.values() if held.user == self._user)
+            beliefs, rest = sorted(mine, key=lambda held: held.first), list(self._rest())
+        if first := self._folder.ledger.chain().first:
+            raise Missing(
+                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
+                f" {self._folder.ledger.folder.sealed} first (`tallystick log --op ledger.prune` shows where they are)"
+            )
         yield self._header(end).line()
         current = (self._belief(held) for held in beliefs)
         for kind, fields in chain(current, self._episodes(end), rest, self._graph_records()):
@@ -183,20 +188,7 @@ class Lines:
             history=self._history,
         )  # fmt: skip
 
-    def _must_be_here(self) -> None:
-        first = self._folder.ledger.chain().first
-        if first:
-            place = self._folder.ledger.folder.sealed
-            raise Missing(
-                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
-                f" {place} first (`tallystick log --op ledger.prune` shows where they are)"
-            )
-
     # -- what is there now -------------------------------------------------------------------------------------------
-
-    def _beliefs(self) -> list[CurrentVersion]:
-        mine = (held for held in self._folder.state.held.values() if held.user == self._user)
-        return sorted(mine, key=lambda held: held.first)
 
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
         ids = self._folder.state.ids_of(held) if held.ref in self._folder.state.held else [held.ref]

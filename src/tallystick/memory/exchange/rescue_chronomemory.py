@@ -41,10 +41,8 @@ def looks_like(head: bytes) -> bool:
 def bring(import_run: ImportRun, source: Source) -> None:
     """Import one file: a log, or a snapshot."""
     data = source.whole()
-    if chronomemory.is_snapshot(data[: 1 << 16]):
-        _bring(import_run, source.name, b"", data)
-    else:
-        _bring(import_run, source.name, data, None)
+    is_snapshot = chronomemory.is_snapshot(data[: 1 << 16])
+    _bring(import_run, source.name, b"" if is_snapshot else data, data if is_snapshot else None)
 
 
 def import_folder(import_run: ImportRun, folder: Path) -> None:
@@ -105,7 +103,10 @@ class _Records:
             with self._bringing.skip_if_refused(place):
                 if self._said(step.mark) or not self._may_change(record.id, marks[record.id], place):
                     continue
-                fields = record.to_fields() if step.op == "upsert" else self._deleted(record.id, record.to_fields())
+                fields = record.to_fields()
+                if step.op != "upsert":  # as it is, but deleted; of one whose words are lost, that alone
+                    held = self._held(record.id)
+                    fields = {**(carried(held.belief()) if held else fields), "status": "tombstone"}
                 if self._put(record.id, fields, step.mark, ts) and step.op == "upsert":
                     for note in filter(None, [*notes, remark]):
                         self._bringing.skip(place, f"imported, but {note}")
@@ -131,12 +132,6 @@ class _Records:
         if events:
             self._changed[id] = None
         return bool(events)
-
-    def _deleted(self, id: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """A record as it is, but deleted; of one whose words are lost, that alone."""
-        held = self._held(id)
-        body = carried(held.belief()) if held else fields
-        return {**body, "status": "tombstone"}
 
     def _may_change(self, id: str, marks: Sequence[str], place: str) -> bool:
         """Whether a record's next version may be stated: under its name here, unless that is another's."""
