@@ -66,7 +66,7 @@ def test_damage_is_mended_and_the_memory_goes_on(root):
         assert memory.ledger.verify().ok
 
 
-def test_what_a_pin_vouches_for_is_not_recorded_anew(root):
+def test_what_a_pin_vouches_for_is_not_recorded_again(root):
     with Memory(root) as memory:
         memory.ledger.checkpoint()
     damage_header(wal(root), 3)

@@ -364,7 +364,7 @@ def test_events_of_any_shape_are_passed_over(root, odd):
         pieces = {"piece": odd, "part": odd, "n": 0, "of": 1}
         surveyor.take(Event(1, "", op, GONE, "cli:test", "", pieces), spot)
     surveyor.take(Event(1, "", "ledger.repair/1", GONE, "cli:test", "", {"settled": {"a": odd}}), spot)
-    list(surveyor.loose(State())), list(surveyor.rounds(State()))
+    list(surveyor.loose(State())), list(surveyor.rings(State()))
     record(root, put(3, evidence=odd, about=odd))
 
     checked(root)

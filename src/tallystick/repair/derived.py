@@ -1,4 +1,4 @@
-"""Comparing derived files with the ledger: the index, the pages and their tables, and the audit.
+"""Comparing derived files with the ledger: the index, the vectors, the pages and their tables, and the audit.
 
 The index and the tables of the pages are built a second time in a temporary file without a name, and compared row by
 row. This needs no lock: events that were read do not change. The live file is copied by SQLite as of one moment, and
@@ -8,6 +8,10 @@ while it is read: then the file has changed afterwards, and what was found in it
 A file that is missing or lags behind is not a finding: it is updated with the next use. An audit whose last line is not
 one of the ledger's, as after a restore, is none either: the next write makes a new one.
 
+Vectors are computed from the index, and again if they are missing; so missing ones are not a finding. One too many is:
+an erased text can be guessed from its vector. Those of an embedder that is not used any more are kept for its next use,
+and count like the others.
+
 A page that a person edited is a note: the next sync imports it, and until then the edits do not count. One that a sync
 does not import, or that differs from the memory after a sync, is compared entry by entry, and wrong until they agree.
 """
@@ -15,6 +19,7 @@ does not import, or that differs from the memory after a sync, is compared entry
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -31,7 +36,7 @@ from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import lift
 from tallystick.projections.database import Stale
-from tallystick.projections.index import file as index_file
+from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
 from tallystick.projections.markdown.zone import zone_named
@@ -44,8 +49,8 @@ from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found
-from tallystick.repair.readonly_copy import readonly
 from tallystick.repair.scan import Survey
+from tallystick.repair.witness import readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
 _SHOWN = 20
@@ -53,6 +58,7 @@ _TRIES = 5
 _PAUSE = 0.05  # seconds
 _MAX_PAGE = 64 << 20  # bytes of a page that is read
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueError)  # of bad rows
+_HEAD = re.compile(r"[0-9a-f]{24}\.json\Z")  # of the vectors of one user
 _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with them
     ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM sources WHERE block_id IS NOT NULL)",
      "blocks without a source"),
@@ -135,9 +141,7 @@ def _in_index(folder: Folder, live: IndexFile, survey: Survey) -> Iterator[Findi
     if not is_sound:
         return
     if (folder.root / "vectors").is_dir() and mark.seq == survey.last:
-        from tallystick.repair import vectors  # NumPy: only if there are vectors
-
-        yield from vectors.findings(folder.root / "vectors", live)
+        yield from _vectors(folder.root / "vectors", live)
     if Chain(folder).first > 0:
         return
     with closing(IndexFile(_ASIDE, making=True)) as again:
@@ -151,6 +155,34 @@ def _in_index(folder: Folder, live: IndexFile, survey: Survey) -> Iterator[Findi
         yield found("index-differs", f"{name}, {table}", f"rows that differ from the ledger: {', '.join(ids)}{more}")
     if not others and (trouble := live.text_trouble()):
         yield found("index-differs", f"{name}, texts", f"the full text does not match the rows: {trouble}")
+
+
+def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
+    """The findings in the vectors, given an index that has read everything."""
+    import numpy as np  # only if there are vectors
+
+    from tallystick.projections.vectors.erase import blocks_of
+    from tallystick.projections.vectors.names import file_name, read_head
+    from tallystick.projections.vectors.rows import ROW
+
+    users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
+    for path in sorted(folder.glob("*/*.json")):
+        if not _HEAD.match(path.name):
+            continue
+        place, head, user = f"vectors/{path.parent.name}/{path.name}", read_head(path), users.get(path.stem)
+        if head is None:
+            yield found("vectors-damaged", place, "it does not say which vectors count")
+            continue
+        rows = path.with_name(f"{path.stem}-{head['generation']}.rows")
+        try:
+            blocks = np.fromfile(rows, dtype=ROW, count=rows.stat().st_size // ROW.itemsize)["block"]
+        except (OSError, ValueError):
+            yield found("vectors-damaged", place, "the vectors that it names are missing")
+            continue
+        known = np.zeros(0, dtype=np.uint64) if user is None else blocks_of(index, user)
+        loose = np.unique(blocks[~np.isin(blocks, known)])
+        if len(loose):
+            yield found("vectors-loose", place, f"vectors of {len(loose)} blocks that the index does not have")
 
 
 # -- the pages ---------------------------------------------------------------------------------------------------------
@@ -210,11 +242,9 @@ def _in_files(folder: Folder, live: PagesFile, *, is_sound: bool) -> Iterator[Fi
 
 def _pages_in(pages: Path) -> set[str]:
     """The files that a sync would import."""
-    found = {path.name for path in pages.glob("*.md")}
-    for folder in pages.glob("@*/"):
-        if not folder.is_symlink():
-            found |= {f"{folder.name}/{path.name}" for path in folder.glob("*.md")}
-    return {name for name in found if not PurePosixPath(name).name.startswith(".")}
+    folders = [pages, *(folder for folder in pages.glob("@*/") if not folder.is_symlink())]
+    found = [path for folder in folders for path in folder.glob("*.md") if not path.name.startswith(".")]
+    return {path.relative_to(pages).as_posix() for path in found}
 
 
 def _in_file(page: Path, place: str, file: File, live: PagesFile, *, is_sound: bool) -> Iterator[Finding]:

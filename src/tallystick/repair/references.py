@@ -72,36 +72,18 @@ class Loose(NamedTuple):
     by: str  # what uses the name: a version, an edge, or the kind of event
     spot: Spot
 
-    @property
-    def name(self) -> str:
-        return self.key[1]
-
 
 class Ring(NamedTuple):
-    """Names that lead back to the first. Without the link from `last` to `first` the ring is open."""
-
-    names: tuple[str, ...]
-
-    @property
-    def first(self) -> str:
-        return self.names[0]
-
-    @property
-    def last(self) -> str:
-        return self.names[-1]
-
-    def __str__(self) -> str:
-        names = [name[:64] for name in self.names[:5]]
-        return " → ".join([*names, *(["…"] if len(self.names) > 5 else []), self.first[:64]])
-
-
-class Round(NamedTuple):
-    """A ring of references, and the place of the one that closes it."""
+    """Names that lead back to the first, and the place of the link from the last to the first, which closes it."""
 
     code: str
     user: str
-    ring: Ring
+    names: tuple[str, ...]
     spot: Spot
+
+    def __str__(self) -> str:
+        names = [name[:64] for name in self.names[:5]]
+        return " → ".join([*names, *(["…"] if len(self.names) > 5 else []), self.names[0][:64]])
 
 
 class Surveyor:
@@ -270,18 +252,21 @@ class Surveyor:
                     missing.setdefault(key, Loose(EDGE, NODES, key, edge, spot))
         yield from missing.values()
 
-    def rounds(self, state: Beliefs) -> Iterator[Round]:
+    def rings(self, state: Beliefs) -> Iterator[Ring]:
         """The rings of references."""
         below = {belief.ref: names for belief, names in _resting(state)}
         wanted = {name for names in below.values() for name in names}
         refs = {name: each.ref for each in state.held.values() for name in state.ids_of(each) if name in wanted}
         for ring in rings({ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}):
-            yield Round(REST_RING, "", ring, self._spot_of(state, state.held[ring.last]))
+            yield Ring(REST_RING, "", ring, self._spot_of(state, state.held[ring[-1]]))
         for ring in rings(self._replaced):
-            if (REPLACE_RING, MEMORY, "", ring.last) not in self._settled:
-                yield Round(REPLACE_RING, "", ring, self._spots[ring.last])
-        yield from _rounds(PATH_RING, self._parents)
-        yield from _rounds(NODE_RING, self._joined)
+            if (REPLACE_RING, MEMORY, "", ring[-1]) not in self._settled:
+                yield Ring(REPLACE_RING, "", ring, self._spots[ring[-1]])
+        for code, links in ((PATH_RING, self._parents), (NODE_RING, self._joined)):
+            for user in dict.fromkeys(user for user, _ in links):
+                own = {name: (to,) for (whose, name), (to, _) in links.items() if whose == user}
+                for ring in rings(own):
+                    yield Ring(code, user, ring, links[user, ring[-1]][1])
 
     def _spot_of(self, state: Beliefs, belief: CurrentVersion) -> Spot:
         """The place of the last version of a belief that rests on something."""
@@ -301,39 +286,21 @@ def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
             yield belief, below
 
 
-def _rounds(code: str, links: Mapping[Key, tuple[str, Spot]]) -> Iterator[Round]:
-    """The rings of things that each lead to one other thing of the same user."""
-    for user in dict.fromkeys(user for user, _ in links):
-        own = {name: (to,) for (whose, name), (to, _) in links.items() if whose == user}
-        for ring in rings(own):
-            yield Round(code, user, ring, links[user, ring.last][1])
-
-
-def rings(links: Mapping[str, Iterable[str]]) -> list[Ring]:
+def rings(links: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
     """The rings among `links`. Without the links that close them, no ring is left. Each name is visited once."""
-    found, done = list[Ring](), set[str]()
-    for name in links:
-        if name not in done:
-            found += _rings_from(name, links, done)
-    return found
-
-
-def _rings_from(start: str, links: Mapping[str, Iterable[str]], done: set[str]) -> Iterable[Ring]:
-    """The rings on the paths from one name. `done` are the names whose paths were all followed."""
-    path, place = [start], {start: 0}
-    open_links = [iter(links.get(start, ()))]
-    while path:
-        step = next(open_links[-1], None)
-        if step is None:
-            done.add(path[-1])
-            del place[path.pop()]
-            open_links.pop()
-        elif step in place:
-            yield Ring(tuple(path[place[step] :]))
-        elif step not in done:
-            place[step] = len(path)
-            path.append(step)
-            open_links.append(iter(links.get(step, ())))
+    done = set[str]()  # the names whose paths were all followed
+    for start in links:
+        path: dict[str, Iterator[str]] = {} if start in done else {start: iter(links[start])}
+        while path:
+            name, open_links = next(reversed(path.items()))
+            step = next(open_links, None)
+            if step is None:
+                done.add(name)
+                del path[name]
+            elif step in path:
+                yield tuple(path)[list(path).index(step) :]
+            elif step not in done:
+                path[step] = iter(links.get(step, ()))
 
 
 def _texts(value: object) -> list[str]:
@@ -374,10 +341,10 @@ _RINGS = {
 def findings(links: Surveyor, state: Beliefs) -> Iterator[Finding]:
     """The names that lead to nothing, and the rings. Only of a whole ledger: damage would look like these."""
     for each in links.loose(state):
-        text = _LOOSE[each.code].format(by=_short(each.by), what=_KINDS[each.kind] + _short(each.name))
+        text = _LOOSE[each.code].format(by=_short(each.by), what=_KINDS[each.kind] + _short(each.key[1]))
         yield found(each.code, str(each.spot), f"event {each.spot.seq}: {text}")
-    for way in links.rounds(state):
-        yield found(way.code, str(way.spot), f"event {way.spot.seq}: {_RINGS[way.code]}: {way.ring}")
+    for ring in links.rings(state):
+        yield found(ring.code, str(ring.spot), f"event {ring.spot.seq}: {_RINGS[ring.code]}: {ring}")
 
 
 def _short(name: str) -> str:
@@ -397,15 +364,15 @@ NewId = Callable[[], str]
 def drafts(links: Surveyor, state: Beliefs, codes: Collection[str], new_id: NewId) -> list[Draft]:
     """The events that fix what was found of these kinds. Refused, if one of them cannot be written."""
     loose = [each for each in links.loose(state) if each.code in codes]
-    rounds = [each for each in links.rounds(state) if each.code in codes]
+    rings = [each for each in links.rings(state) if each.code in codes]
     paths = dict.fromkeys(each.key for each in loose if each.code == PATH)
-    merges = [(way.user, way.ring.last) for way in rounds if way.code == NODE_RING]
+    merges = [(ring.user, ring.names[-1]) for ring in rings if ring.code == NODE_RING]
     return [
-        *_revisions(state, loose, rounds, new_id),
+        *_revisions(state, loose, rings, new_id),
         *(Draft(op.PATH_BRANCH, {"user": user, "path": name, "parent": ""}) for user, name in paths),
         *_nodes([each.key for each in loose if each.code == EDGE]),
         *(Draft(op.GRAPH_UNMERGE, {"user": user, "node": node}) for user, node in merges),
-        *_settled(loose, rounds),
+        *_settled(loose, rings),
     ]
 
 
@@ -421,16 +388,16 @@ def fresh_ids(state: Beliefs, now: str) -> NewId:
     return new_id
 
 
-def _revisions(state: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], new_id: NewId) -> Iterator[Draft]:
+def _revisions(state: Beliefs, loose: Iterable[Loose], rings: Iterable[Ring], new_id: NewId) -> Iterator[Draft]:
     """Beliefs, each recorded again without the links that lead nowhere. A second repair finds nothing to do."""
     cut: dict[str, tuple[set[str], str]] = {}
     for each in loose:
         if each.code == RESTS:
-            cut.setdefault(each.by, (set(), _MISSING))[0].add(each.name)
-    for way in rounds:
-        if way.code == REST_RING:
-            first = state.held[way.ring.first]
-            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(state.ids_of(first))
+            cut.setdefault(each.by, (set(), _MISSING))[0].add(each.key[1])
+    for ring in rings:
+        if ring.code == REST_RING:
+            first = state.held[ring.names[0]]
+            cut.setdefault(ring.names[-1], (set(), _ROUND))[0].update(state.ids_of(first))
     for ref, (names, reason) in cut.items():
         before = state.held[ref].body()
         belief: dict[str, Any] = {**before, "id": new_id(), "reason": reason}
@@ -449,10 +416,10 @@ def _nodes(keys: list[Key]) -> Iterator[Draft]:
             yield Draft(op.GRAPH_PUT, {"user": user, "profiles": [], "nodes": nodes, "edges": []})
 
 
-def _settled(loose: Iterable[Loose], rounds: Iterable[Round]) -> Iterator[Draft]:
+def _settled(loose: Iterable[Loose], rings: Iterable[Ring]) -> Iterator[Draft]:
     """Names that are known to lead nowhere, by code: each a kind, a user, a name."""
     known = [(each.code, [each.kind, *each.key]) for each in loose if each.code in _AS_IT_IS]
-    known += [(way.code, [MEMORY, "", way.ring.last]) for way in rounds if way.code == REPLACE_RING]
+    known += [(ring.code, [MEMORY, "", ring.names[-1]]) for ring in rings if ring.code == REPLACE_RING]
     for some in _portions(known):
         settled: dict[str, list[list[str]]] = {}
         for code, name in some:

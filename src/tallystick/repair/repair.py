@@ -29,7 +29,7 @@ from tallystick.records.event import Draft
 from tallystick.repair import check, files, lines, references
 from tallystick.repair.check import Look
 from tallystick.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
-from tallystick.repair.plan import Cure, Operation, operation
+from tallystick.repair.lines import Cure, Operation, operation
 from tallystick.state.state import State
 
 LINE = "line-damaged"

@@ -6,6 +6,7 @@ A finding names the place and the kind of a secret, never the secret.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from tallystick.ledger.chain import Chain
@@ -40,11 +41,10 @@ def secrets_in(events: Iterable[Event]) -> Iterator[SecretFound]:
 def findings(folder: Folder) -> Iterator[Finding]:
     """The same, as findings: one for each event. Kinds that `tallystick.toml` keeps are none."""
     chain, kept = Chain(folder), _kept_kinds(folder)
-    at: dict[int, list[SecretFound]] = {}
-    for each in secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound):
-        if kept is not True and each.kind not in kept:
-            at.setdefault(each.seq, []).append(each)
-    for seq, some in at.items():
+    every = secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound)
+    unwanted = (each for each in every if kept is not True and each.kind not in kept)
+    for seq, group in groupby(unwanted, key=lambda each: each.seq):
+        some = list(group)
         fields = ", ".join(dict.fromkeys(each.field for each in some))
         remedy = f"tallystick erase {some[0].id}" if some[0].id else ""
         yield found("secret-found", f"event {seq}", f"{counted(each.kind for each in some)} in {fields}", remedy)

@@ -2,13 +2,20 @@
 
 Each stores how far it has read: the seq and the hash of the last event. One that is missing, or cannot be read, is no
 witness; it is rebuilt when it is needed.
+
+Reading a database this way changes nothing, not even SQLite's own files for it. One without a journal is complete, and
+is read as it is. To read one with a journal, SQLite would write; so the two are copied, and the copy, which has no name
+any more, is read.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import orjson
 
@@ -16,9 +23,13 @@ from tallystick.ledger.chain import last_line
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
 
+if TYPE_CHECKING:
+    import sqlite3
+
 Bookmark = tuple[int, str] | None
 
 _BOOKMARK = "SELECT seq, hash FROM bookmark"
+_TIMEOUT = 5.0
 
 
 def seen_by_the_index(folder: Path) -> list[Witness]:
@@ -46,15 +57,52 @@ def seen_by_others(folder: Path) -> list[Witness]:
 
 
 def _in_database(path: Path) -> Bookmark:
-    import sqlite3
-
-    from tallystick.repair.readonly_copy import readonly
+    import sqlite3  # only where it is needed: every opening loads this module
 
     try:
         with readonly(path) as connection:
             return _bookmark(*(connection.execute(_BOOKMARK).fetchone() or (None, None)))
     except (OSError, sqlite3.Error, ValueError):
         return None
+
+
+@contextmanager
+def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the content of the database at `path`. Raises sqlite3.Error or OSError."""
+    journal = 0
+    with suppress(FileNotFoundError):
+        journal = os.stat(f"{path}-wal").st_size
+    as_it_is = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+    with closing(_copied(path) if journal else _connect(as_it_is)) as connection:
+        yield connection
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    import shutil
+    import sqlite3
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="tallystick-") as home:
+        copy = os.path.join(home, "copy")
+        try:
+            shutil.copyfile(path, copy)
+        except FileNotFoundError as gone:  # since its journal was seen
+            raise sqlite3.OperationalError("unable to open database file") from gone
+        with suppress(FileNotFoundError):  # its writer may just have closed the file
+            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        connection = _connect(f"file:{quote(copy)}")
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all its files open
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    import sqlite3
+
+    return sqlite3.connect(name, uri=True, timeout=_TIMEOUT, isolation_level=None)
 
 
 def _in_last_line(path: Path) -> Bookmark:

@@ -57,19 +57,17 @@ def test_a_transcript_becomes_episodes_with_their_own_times_their_speakers_and_t
     )  # fmt: skip
 
 
-def test_what_tools_gave_back_is_kept_out_of_recall(memory, tmp_path):
-    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK))
+def test_what_tools_gave_back_is_kept_out_of_recall_and_with_quarantine_everything(memory, tmp_path):
+    path = transcript(tmp_path / "s.jsonl", *TALK)
+    with Memory(tmp_path / "other") as other:
+        done = other.import_from(path, quarantine=True)
+        assert done.quarantined == done.episodes == 4
+        assert not other.recall("green tea")
+    done = memory.import_from(path)
 
     assert done.quarantined == 1
     assert "tea.txt: green" not in [hit.text for hit in memory.recall("green tea")]
     assert "tea.txt: green" in [hit.text for hit in memory.recall("green tea", quarantined=True)]
-
-
-def test_with_quarantine_nothing_is_recalled(memory, tmp_path):
-    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK), quarantine=True)
-
-    assert done.quarantined == done.episodes == 4
-    assert not memory.recall("green tea")
 
 
 def test_nobody_is_trusted_more_than_the_program_that_brings_it(home, tmp_path):
@@ -190,17 +188,6 @@ def test_a_session_that_was_gone_on_with_in_another_file_is_not_told_twice(memor
     done = memory.import_from(transcript(tmp_path / "t.jsonl", *copied, line(5, "More tea!", sessionId="another")))
 
     assert (done.episodes, done.known) == (1, 4)
-
-
-def test_what_was_erased_does_not_come_back(memory, tmp_path):
-    path = transcript(tmp_path / "s.jsonl", *TALK)
-    memory.import_from(path)
-    memory.erase(uuid(2))
-
-    done = memory.import_from(path)
-
-    assert done.is_nothing
-    assert "You drink green tea." not in [each[0] for each in told(memory)]
 
 
 def test_a_belief_that_was_forgotten_is_not_stated_again(memory):
@@ -332,7 +319,7 @@ def test_what_is_too_long_for_a_ledger_is_told_and_the_rest_is_taken(memory, tmp
 
     assert [each[0] for each in told(memory)] == ["tea", "coffee"]
     assert [each.place for each in done.skipped] == [f"s.jsonl, {SESSION}, message {n}" for n in (2, 3)]
-    assert "1,100,000 letters" in done.skipped[0].reason
+    assert "1,100,000" in done.skipped[0].reason
 
 
 def test_a_million_bad_lines_do_not_fill_the_report(memory):

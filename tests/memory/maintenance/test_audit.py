@@ -335,9 +335,9 @@ def test_a_place_that_cannot_be_written_is_told_once_and_the_write_stands(home):
         memory.remember("one")
         memory.remember("two")
         assert len(memory.beliefs) == 2
-    assert [each for each in told if "audit.jsonl" in each] == [
-        "audit.jsonl could not be written (Is a directory); `tallystick rebuild-index` makes it anew"
-    ]
+    [why] = [each for each in told if "audit.jsonl" in each]
+    assert "Is a directory" in why
+    assert "`tallystick rebuild-index`" in why
 
 
 def test_a_reader_makes_no_file(memory, home):

@@ -13,7 +13,7 @@ from tallystick.records.event import Event, LogPage
 
 @pytest.fixture
 def full(memory: Memory) -> Memory:
-    """A ledger of two stretches with several kinds, sources, sessions and agents, and another user's words."""
+    """A ledger of two segments with several kinds, sources, sessions and agents, and another user's words."""
     for some in (range(3), range(3, 6)):
         with memory.batch():
             for number in some:

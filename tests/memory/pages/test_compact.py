@@ -447,7 +447,7 @@ def test_the_page_is_the_same_after_a_rebuild_and_after_its_file_was_lost(memory
     assert page_of(memory).read_text() == text
 
 
-def test_the_rows_that_followed_are_the_rows_made_anew(memory, clock):
+def test_the_rows_that_followed_are_the_rows_rebuilt(memory, clock):
     job(memory, clock)
     for text in ("Ana likes tea.", "Bob came.", "Ana likes tea."):
         memory.pages.append("user-profile", text, ["taste"])

@@ -64,7 +64,7 @@ def rows(memory: Memory) -> list[object]:
 
 @settings(max_examples=at_most(25), deadline=None)
 @given(steps=steps)
-def test_pages_that_followed_along_are_pages_made_anew(tmp_path_factory, steps):
+def test_pages_that_followed_along_are_pages_rebuilt(tmp_path_factory, steps):
     clock, place = Clock(), tmp_path_factory.mktemp("memory")
     with Memory(place, clock=clock) as memory:
         memory.pages.append("topic-x", "Ana likes tea.", ["a"])

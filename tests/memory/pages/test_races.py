@@ -306,7 +306,7 @@ def test_tables_and_files_that_are_lost_grow_back(m, lost):
         is_settled(again)
 
 
-def test_a_ledger_whose_first_stretches_were_moved_away_leaves_its_pages_as_they_are(m, home):
+def test_a_ledger_whose_first_segments_were_moved_away_leaves_its_pages_as_they_are(m, home):
     m.pages.append("person-gone", "cleaned", ["x"])
     m.pages.clean()
     story(m)

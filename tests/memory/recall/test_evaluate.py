@@ -136,7 +136,7 @@ def test_a_frame_that_is_not_there_fails_its_own_question(story: Memory) -> None
     passed, [why] = one(story, ask="tea", frame="nonesuch", find="plan")
 
     assert not passed
-    assert "there is no frame 'nonesuch'" in why
+    assert "'nonesuch'" in why
 
 
 def test_the_options_of_recall_narrow_a_question(story: Memory) -> None:
@@ -249,16 +249,16 @@ def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_pat
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("", 1, "there are no questions"), ("[]", 1, "there are no questions"), ("tea", 1, "there are no questions"),
-        ("- tea", 1, "a question is a mapping"), ("k: 3", 1, "with `questions:`"), ("questions: 3", 1, "no questions"),
+        ("", 1, "no questions"), ("[]", 1, "no questions"), ("tea", 1, "no questions"),
+        ("- tea", 1, "must be a mapping"), ("k: 3", 1, "with `questions:`"), ("questions: 3", 1, "no questions"),
         ("- ask: tea\n  finds: x", 2, "unknown key 'finds'"), ("ask: x\nquestions: [a]", 1, "unknown key 'ask'"),
         ("- ask: tea\n  find: x\n- ask: tea\n", 3, "expected answer"), ("- ask: t\n  find: x\n  k: 0", 3, "k must"),
-        ("- ask: tea\n  find:", 2, "find must be"), ("- ask: tea\n  ask: tea", 2, "stands here twice"),
+        ("- ask: tea\n  find:", 2, "find must be"), ("- ask: tea\n  ask: tea", 2, "'ask'"),
         ("- ask: a: b", 1, "not YAML"), ("- ask: [", 1, "not YAML"), ("- ask: 'tea\n\n", 3, "not YAML"),
         ("- ask: \x01", 1, "not YAML"), ("\n\n- ask: \x00", 3, "not YAML"), ('- "\\UFFFFFFFF"', 1, "not YAML"),
         ("- &a tea\n- *a", 1, "anchors and aliases"), ("- ask: tea\n  find: *x", 2, "anchors and aliases"),
         ("- !!python/object/apply:os.system [x]", 1, "tags"), ("- ask: !!int 3", 1, "tags"),
-        ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "a second document"),
+        ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "one document"),
         ("- ? [a]\n  : b", 1, "a name is a text"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
         ("\t- ask: x", 1, "not YAML"),
         ("- ask: tea\n  find: {a: b}", 2, "find must"), ("- ask: tea\n  find: [[a]]", 2, "find must"),

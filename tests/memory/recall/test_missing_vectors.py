@@ -52,7 +52,7 @@ def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for(home
         assert memory.embedder == "slow-8-aaaaaaaaaaaaaaaa"
 
 
-def test_an_index_made_anew_loses_no_vectors(home: Path) -> None:
+def test_an_index_rebuilt_loses_no_vectors(home: Path) -> None:
     with Memory(embedder=Slow()) as memory:
         for text in ("tea", "coffee"):
             memory.remember(text)

@@ -69,7 +69,7 @@ def test_several_beliefs_that_say_the_same_are_one_hit(memory: Memory) -> None:
     assert {hit.text: set(hit.sources) for hit in hits} == {"green tea": {one.id, two.id}, "Green Tea": {other.id}}
 
 
-def test_what_is_forgotten_revised_or_waits_for_a_yes_is_not_found(memory: Memory) -> None:
+def test_what_is_forgotten_revised_or_pending_is_not_found(memory: Memory) -> None:
     memory.remember("tea forgotten", key="f")
     memory.forget("f")
     memory.remember("tea before", key="r")
@@ -80,7 +80,7 @@ def test_what_is_forgotten_revised_or_waits_for_a_yes_is_not_found(memory: Memor
     assert sorted(texts(memory.recall("tea", quarantined=True))) == ["tea after", "tea from the web"]
 
 
-def test_a_persons_yes_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
+def test_an_approval_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
     memory.remember("tea from the web", trust="web")
     memory.remember("tea is hot", key="hot")
     with Memory(trust="tool", by="mcp:3f9a") as tool, pytest.raises(NeedsApproval):
@@ -95,7 +95,7 @@ def test_a_persons_yes_brings_what_a_tool_said_into_recall(memory: Memory) -> No
     assert sorted(texts(memory.recall("tea"))) == ["tea from the web", "tea is very hot"]
 
 
-def test_a_persons_no_keeps_it_out(memory: Memory) -> None:
+def test_a_rejection_keeps_it_out(memory: Memory) -> None:
     memory.remember("tea from the web", trust="web")
     [review] = memory.reviews.waiting()
     memory.reviews.reject(review.id, reason="it is not so")

@@ -131,7 +131,7 @@ def _without_vectors() -> Any:
 # -- what a frame guarantees -------------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_what_waits_for_a_yes_takes_no_place_from_what_is_guaranteed(memory, monkeypatch):
+def test_a_flood_of_what_is_pending_takes_no_place_from_what_is_guaranteed(memory, monkeypatch):
     """Every block of the flood bears the tag; which come first among them is the luck of their ids."""
     wanted = sorted(f"I am called {name}" for name in ("Ana", "Bob", "Cleo", "Dan", "Eve", "Finn"))
     for text in wanted:

@@ -46,15 +46,10 @@ def ops(memory: Memory) -> list[str]:
 # -- keeping -----------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_waiting_is_no_event(memory, receipts):
-    memory.remember("tea")
+def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(memory, receipts):
     before = memory.status().events
     receipts.flush()
-
-    assert memory.status().events == before
-
-
-def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(memory, receipts):
+    assert memory.status().events == before, "nothing waiting is no event"
     kept = [made(memory) for _ in range(GROUP)]
     for receipt in kept[:-1]:
         receipts.keep(receipt)
@@ -142,29 +137,19 @@ def test_a_disk_that_refuses_is_told_once_and_never_raised(memory, receipts, tol
     assert receipts.all() == []
 
 
-def test_a_memory_that_may_only_be_read_keeps_none(memory):
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_memory_that_is_closed_or_may_only_be_read_keeps_none(memory, told, is_closed):
     memory.remember("tea")
-    told: list[str] = []
-    with Memory(read_only=True) as reader:
+    with Memory(read_only=not is_closed) as reader:
         receipts = ReceiptStore(reader._folder, reader._context.gate, "me", told.append)
-        receipts.keep(made(memory))
-        receipts.flush()
-        receipts.keep(made(memory))
-        receipts.flush()
+        if is_closed:
+            reader.close()
+        for _ in range(2):
+            receipts.keep(made(memory))
+            receipts.flush()
 
     assert len(told) == 1
     assert ops(memory) == []
-
-
-def test_a_closed_memory_drops_what_comes_too_late(home):
-    memory = Memory()
-    late, told = made(memory), list[str]()
-    receipts = ReceiptStore(memory._folder, memory._context.gate, "me", told.append)
-    memory.close()
-    receipts.keep(late)
-    receipts.flush()
-
-    assert len(told) == 1
 
 
 @pytest.mark.parametrize("trust", ["tool", "web"])
@@ -262,11 +247,8 @@ def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
         after = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
 
     assert after < before == 0.5
-
-
-def test_a_text_where_a_list_is_meant_is_a_slip_and_told(use):
     with refuses("value", "'tea'"):
-        use.outcome("tea")
+        use.outcome("tea")  # where a list is meant
 
 
 @pytest.mark.parametrize("trust", ["tool", "web"])

@@ -263,13 +263,17 @@ def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
     m.remember("I never invent a price", key="price")
     m.observe("I never invent a source", id="said")
     m.observe("I never invent a price", id="said too")
-    before = [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)]
+
+    def served(on):
+        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
+
+    before = served(m)
     m.outcome(["honest", "said"], 0.0, weight=10)
 
-    assert [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)] == before
+    assert served(m) == pytest.approx(before)
     m.paths.branch("draft")
     m.on("draft").outcome(["said"], 0.0, weight=10)
-    assert [(hit.text, hit.score) for hit in m.on("draft").recall("what do I never invent?", k=2)] == before
-    assert before[0][0] == "I never invent a price"
+    assert served(m.on("draft")) == pytest.approx(before)
+    assert next(iter(before)) == "I never invent a price"
     m.outcome(["said too"], 0.0, weight=10)
     assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

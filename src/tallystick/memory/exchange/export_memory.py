@@ -22,6 +22,7 @@ from tallystick.exchange.ndjson_events import OF_ALL
 from tallystick.ledger.disk import Disk, write_all
 from tallystick.ledger.scan import Place
 from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.exchange.sources import is_export
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.settings import place_of
 from tallystick.projections.markdown.names import file_name
@@ -61,12 +62,11 @@ class ExportService:
         history: bool = True,
         replace: bool = False,
     ) -> Exported:
-        """Write down all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+        """Write all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
 
-        It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
-        `history`, only what is there now is told, and not how it came to be so.
+        It is there whole or not at all; what is in its place already is kept, unless `replace` is set. Without
+        `history`, only the current records are written, and not how they came to be.
         """
-
         if format not in FORMATS:
             raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
         whose, disk = self._whose(user), self._folder.ledger.disk
@@ -80,7 +80,7 @@ class ExportService:
             if self._folder.ledger.writable:
                 self._context.page_writer.look_at_all()
             folder = Folder(self._folder, self._context.page_files, whose, self._context.zone, history=history)
-            write_folder(disk, place, folder, ("index.md", MARK))
+            write_folder(disk, place, folder)
             counts = folder.counts
         else:
             lines = self._lines(whose, history)
@@ -110,29 +110,24 @@ class ExportService:
         wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
         put them here: only if they are `mine`.
         """
-        from tallystick.memory.exchange.export_reader import ExportReader
-        from tallystick.memory.exchange.restore_export import import_lines, opened
-        from tallystick.memory.settings import place_of
+        from tallystick.memory.exchange.import_pages import PageRestorer
+        from tallystick.memory.exchange.restore_export import ExportReader, import_file
 
+        whose = self._whose(user)
         file = place_of(file) if isinstance(file, str | Path) else file
-        if isinstance(file, Path) and file.is_dir():
-            return self._restore_pages(file, self._whose(user), mine=mine)
-        with opened(file) as lines:
-            taking = ExportReader(self._folder, self._gate, self._whose(user), mine=mine, keep_secrets=keep_secrets)
-            return import_lines(taking, lines)
-
-    def _restore_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
-        from tallystick.memory.exchange.restore_pages import TakingPages
-
-        self._gate.must("memory", "import", user=user)
+        if not isinstance(file, Path) or not file.is_dir():
+            return import_file(
+                ExportReader(self._folder, self._gate, whose, mine=mine, keep_secrets=keep_secrets), file
+            )
+        self._gate.must("memory", "import", user=whose)
         if not mine:
             raise Refused(
                 "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
             )
-        return TakingPages(self._context.page_files, self._context.pages_of(user), user).run(folder)
+        return PageRestorer(self._context.page_files, self._context.pages_of(whose), whose).run(file)
 
     def _must_read_all(self, user: str) -> None:
-        """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
+        """NotApproved, if there are words that this program may not read: an export has all, or there is no export."""
         outlet = self._folder.outlet
         reader = None if outlet is None or outlet.reader.is_person else outlet.reader
         if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
@@ -165,11 +160,16 @@ class Lines:
         self.counts = {}
         with self._folder.ledger.reading():
             end = self._folder.ledger.end
-            beliefs, rest = self._beliefs(), list(self._rest())
-        self._must_be_here()
+            mine = (held for held in self._folder.state.held.values() if held.user == self._user)
+            beliefs, rest = sorted(mine, key=lambda held: held.first), list(self._rest())
+        if first := self._folder.ledger.chain().first:
+            raise Missing(
+                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
+                f" {self._folder.ledger.folder.sealed} first (`tallystick log --op ledger.prune` shows where they are)"
+            )
         yield self._header(end).line()
-        told = (self._belief(held) for held in beliefs)
-        for kind, fields in chain(told, self._episodes(end), rest, self._graph_records()):
+        current = (self._belief(held) for held in beliefs)
+        for kind, fields in chain(current, self._episodes(end), rest, self._graph_records()):
             self.counts[kind] = self.counts.get(kind, 0) + 1
             yield ndjson.line(kind, fields)
         records = sum(self.counts.values())
@@ -187,20 +187,7 @@ class Lines:
             history=self._history,
         )  # fmt: skip
 
-    def _must_be_here(self) -> None:
-        first = self._folder.ledger.chain().first
-        if first:
-            place = self._folder.ledger.folder.sealed
-            raise Missing(
-                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
-                f" {place} first (`tallystick log --op ledger.prune` shows where they are)"
-            )
-
     # -- what is there now -------------------------------------------------------------------------------------------
-
-    def _beliefs(self) -> list[CurrentVersion]:
-        mine = (held for held in self._folder.state.held.values() if held.user == self._user)
-        return sorted(mine, key=lambda held: held.first)
 
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
         ids = self._folder.state.ids_of(held) if held.ref in self._folder.state.held else [held.ref]
@@ -224,8 +211,8 @@ class Lines:
         for review in state.reviews.all(user):
             yield "review", _without_seq(review.to_dict())
         for distrust in state.distrusts.of(user):
-            told = distrust.to_dict()
-            yield "trust", {name: value for name, value in told.items() if name not in ("seq", "first")}
+            fields = _without_seq(distrust.to_dict())
+            yield "trust", {name: value for name, value in fields.items() if name != "first"}
         for _, kept in state.rules.kept(user):
             yield "rule", {"rule": kept.body, "at": kept.at}
         for _, frame in sorted(state.work.frames.items()):
@@ -249,7 +236,7 @@ class Lines:
 
     def _mine(self, end: Place) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
-        imports: list[bool] = []  # those under way, and whether each is told of
+        imports: list[bool] = []  # those under way, and whether each is exported
         for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
             if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
@@ -271,9 +258,9 @@ def _program() -> str:
         return "tallystick"
 
 
-def _without_seq(told: dict[str, Any]) -> dict[str, Any]:
+def _without_seq(fields: dict[str, Any]) -> dict[str, Any]:
     """A place in one ledger says nothing in another."""
-    return {name: value for name, value in told.items() if name != "seq"}
+    return {name: value for name, value in fields.items() if name != "seq"}
 
 
 # -- files and folders that leave a memory: whole under their name, or not there at all --------------------------------
@@ -302,41 +289,27 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     return place
 
 
-def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> int:
-    """A file with all these parts; returns how many bytes it has. NotWritten, if the disk fails."""
+def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> None:
+    """Write a file with all these parts. NotWritten, if the disk fails."""
     if place.is_dir():
         raise Refused(f"{place} is a folder; give a file", "place")
     with _fresh(disk, place) as fresh:
-        return _fill(disk, fresh, parts)
+        _fill(disk, fresh, parts)
 
 
-def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]], mark: tuple[str, str]) -> int:
-    """A folder with all these files, each by its path in it; returns how many there are.
-
-    In the place of another it comes only if that was made so too: `mark` names a file, and how it begins.
-    """
+def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write a folder with all these files, each by its path in it. Only an earlier export is replaced."""
     if os.path.lexists(place) and not place.is_dir():
         raise Refused(f"{place} is a file; give a folder", "place")
-    if place.is_dir() and any(place.iterdir()) and not _begins(place / mark[0], mark[1].encode()):
+    if place.is_dir() and any(place.iterdir()) and not is_export(place):
         raise Refused(f"{place} contains other things than an export; choose another folder", "place")
-    count = 0
     with _fresh(disk, place) as fresh:
         disk.make_folder(fresh)
         for path, data in files:
             disk.make_folder((fresh / path).parent)
             _fill(disk, fresh / path, [data])
-            count += 1
         for folder in {fresh, *(each for each in fresh.rglob("*") if each.is_dir())}:
             disk.sync_folder(folder)
-    return count
-
-
-def _begins(path: Path, start: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-    except OSError:
-        return False
 
 
 @contextmanager
@@ -369,15 +342,12 @@ def _put_in_place(disk: Disk, fresh: Path, place: Path) -> None:
     disk.sync_folder(place.parent)
 
 
-def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> int:
+def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> None:
     fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
     try:
-        size = 0
         for block in _blocks(parts):
             write_all(disk, fd, block)
-            size += len(block)
         disk.sync(fd)
-        return size
     finally:
         disk.close(fd)
 
@@ -444,7 +414,7 @@ class Folder:
             index.append(f"- [{_prose(file.title)}](pages/{quote(name)}): {_prose(file.description)}\n")
         index.append("\n## What happened\n\n")
         for sitting in self._sittings(end):
-            yield sitting.path, self._told(sitting).encode("utf-8", "replace")
+            yield sitting.path, self._text(sitting).encode("utf-8", "replace")
             self.counts["episodes"] += len(sitting.seqs)
             what = _code(sitting.session) if sitting.session else "no session"
             index.append(f"- [{sitting.day}]({quote(sitting.path)}), {what}: {len(sitting.seqs)}\n")
@@ -492,7 +462,7 @@ class Folder:
             return "taken back"
         return "faded" if self._folder.state.uses.is_faded(source) else ""
 
-    def _told(self, sitting: _Sitting) -> str:
+    def _text(self, sitting: _Sitting) -> str:
         title = f"{sitting.day}, {_prose(sitting.session)}" if sitting.session else sitting.day
         parts = [f"# {title}\n"]
         for seq in sitting.seqs:
@@ -503,10 +473,10 @@ class Folder:
 
     def _episode(self, event: Event) -> str:
         episode = Episode.of(event)
-        said = [episode.agent, f"path {episode.path}" if episode.path else "", episode.trust, episode.id]
-        told = ", ".join([*(_code(each) for each in said if each), *filter(None, [self._fate(event.id)])])
+        names = [episode.agent, f"path {episode.path}" if episode.path else "", episode.trust, episode.id]
+        line = ", ".join([*(_code(each) for each in names if each), *filter(None, [self._fate(event.id)])])
         at = self._clock(episode.timestamp)[11:19]
-        return f"\n## {at}\n\n{told}\n\n{_fenced(episode.content)}\n"
+        return f"\n## {at}\n\n{line}\n\n{_fenced(episode.content)}\n"
 
 
 def _seen(text: str) -> str:

@@ -2,7 +2,7 @@
 
 A file comes back byte for byte (but for secrets, which are masked as everywhere). Its statements are beliefs, each by
 itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. What is revised,
-forgotten or erased through another door is so in the file too.
+forgotten or erased elsewhere is so in the file too.
 
 Which of them, in which order and with which space between them, are the file, says one more belief, of the kind `file`.
 It has no words of its own, and is found by the path in its data; its key is for people to see.
@@ -73,7 +73,7 @@ class FileStore:
             return {file.path: len(self._text(file).encode()) for file in sorted(files, key=lambda file: file.path)}
 
     def paths(self) -> list[str]:
-        """Where there are files; a person is also told of those that are pending."""
+        """The paths of the files; for a person, also of those that are pending."""
         with self._folder.known():
             is_person = self._gate.trust == "human"
             return sorted(file.path for file in self._all() if is_person or self._may_show(file) or self._is_own(file))
@@ -82,7 +82,9 @@ class FileStore:
         """The text of a file."""
         checked_path(path)
         with self._folder.known():
-            file = self._file(path)
+            file = next((file for file in self._all() if file.path == path), None)
+            if file is None:
+                raise NotFound(f"no file {path}")
             if not self._may_show(file):
                 if self._gate.trust != "human" and not self._is_own(file):
                     raise NotFound(f"no file {path}")
@@ -94,7 +96,9 @@ class FileStore:
     def write(self, path: str, text: str, *, session: str = "", agent: str = "") -> None:
         """Make a file, or let it say something else: what it says as before is left as it is."""
         checked_path(path)
-        _must_fit(text)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > LONGEST:
+            raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
         text = self._gate.masks.words(text)
         with self._batch():
             files = {file.path: file for file in self._all()}
@@ -104,13 +108,13 @@ class FileStore:
             said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
             is_outranked = file is not None and self._is_outranked(file)
             keys = self._say(parts, self._here(file) if file and not is_outranked else [], {**said, **_place(path)})
-            told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
+            data = _data(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
             if file is None or is_outranked:
                 label = file.held.key if file else self._label(path)
                 with _asked_whole(False):
-                    self._gate.put({**said, "kind": FILE, "data": told, "key": label}, "")
-            elif told != _told(path, file.parts, file.end):
-                self._revise(file.id, {"data": told})
+                    self._gate.put({**said, "kind": FILE, "data": data, "key": label}, "")
+            elif data != _data(path, file.parts, file.end):
+                self._revise(file.id, {"data": data})
 
     def move(self, old: str, new: str) -> None:
         """Give a file, or all files of a folder, another place. Refused, if something is there."""
@@ -124,7 +128,7 @@ class FileStore:
                 _must_be_free(place, others)
                 if place in others:
                     raise Refused(f"{place} exists already; nothing was moved", "exists")
-                self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
+                self._revise(file.id, {"data": _data(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
         """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
@@ -143,7 +147,7 @@ class FileStore:
         return [file for each in held if (file := _file_in(each)) is not None]
 
     def _may_show(self, file: _File) -> bool:
-        """Whether no part of it waits for a yes, or comes from somebody who is not relied on."""
+        """Whether no part of it is pending, or comes from a source that is not trusted."""
         state, now = self._folder.state, self._folder.ledger.now()
         parts = [held for _, key in file.parts if (held := self._part(key))]
         return all(is_shown(state, held, held.body(), now) for held in (file.held, *parts))
@@ -160,14 +164,6 @@ class FileStore:
     def _part(self, key: str) -> CurrentVersion | None:
         held = self._folder.state.find(key, user=self._user, short=False)
         return held if held is not None and held.status == "active" else None
-
-    def _find(self, path: str) -> _File | None:
-        return next((file for file in self._all() if file.path == path), None)
-
-    def _file(self, path: str) -> _File:
-        if (file := self._find(path)) is None:
-            raise NotFound(f"no file {path}")
-        return file
 
     def _below(self, path: str) -> list[_File]:
         found = [file for file in self._all() if file.path == path or file.path.startswith(f"{path}/")]
@@ -229,9 +225,9 @@ class FileStore:
 def _file_in(held: CurrentVersion) -> _File | None:
     """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
     try:
-        told = held.body()["data"][FILE]
-        parts = [(str(gap), str(key)) for gap, key in told["parts"]]
-        return _File(held, checked_path(told["path"]), parts, str(told["end"]))
+        data = held.body()["data"][FILE]
+        parts = [(str(gap), str(key)) for gap, key in data["parts"]]
+        return _File(held, checked_path(data["path"]), parts, str(data["end"]))
     except (KeyError, TypeError, ValueError, AttributeError, Refused):
         return None
 
@@ -257,12 +253,6 @@ def _must_be_free(path: str, paths: Collection[str]) -> None:
         raise Refused(f"{above} is a file, not a folder", "place")
 
 
-def _must_fit(text: str) -> None:
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LONGEST:
-        raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
-
-
 def _place(path: str) -> dict[str, Any]:
     """Where the statements of a file stand: on the page that it is called like, else on one of its own."""
     name = path.rpartition("/")[2].rpartition(".")[0] or path.rpartition("/")[2]
@@ -275,7 +265,7 @@ def _place(path: str) -> dict[str, Any]:
 
 @contextmanager
 def _asked_whole(is_whole: bool) -> Iterator[None]:
-    """A person is asked about one change. If there are more, a yes would leave half of them: that is refused."""
+    """One change can be approved. Of several, an approval would leave the others undone: that is refused."""
     try:
         yield
     except NeedsApproval:
@@ -288,7 +278,7 @@ def _asked_whole(is_whole: bool) -> Iterator[None]:
         ) from None
 
 
-def _told(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
+def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
 
 
@@ -316,7 +306,7 @@ class Part(NamedTuple):
 
 
 def cut(text: str) -> tuple[list[Part], str]:
-    """The parts of a file, and the space that is left at its end. `joined` gives the file again."""
+    """The parts of a file, and the space that is left at its end. Joined, they are the file again."""
     parts, gap = [], ""
     for run in _runs(text):
         said = run.strip()
@@ -327,10 +317,6 @@ def cut(text: str) -> tuple[list[Part], str]:
         parts.append(Part(gap + run[:start], said))
         gap = run[start + len(said) :]
     return parts, gap
-
-
-def joined(parts: list[Part], end: str) -> str:
-    return "".join(each for part in parts for each in part) + end
 
 
 def _runs(text: str) -> Iterator[str]:

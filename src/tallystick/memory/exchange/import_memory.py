@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory.maintenance.ledger import is_old
@@ -89,14 +90,14 @@ def _import_old(context: Context, import_run: ImportRun, folder: Path, format: s
 
 def _import_folder(context: Context, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
     """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
-    from tallystick.memory.exchange.import_export import tell
-    from tallystick.memory.exchange.restore_pages import TakingPages
+    from tallystick.memory.exchange.import_pages import PageRestorer
+    from tallystick.memory.exchange.restore_export import report
 
     import_run.begin("pages", "", folder.name)
     for each in skipped:
         import_run.skip(each.place, each.reason)
-    pages = TakingPages(context.page_files, context.pages_of(import_run.user), import_run.user)
-    tell(import_run, pages.run(folder), folder.name)
+    pages = PageRestorer(context.page_files, context.pages_of(import_run.user), import_run.user)
+    report(import_run, pages.run(folder), folder.name)
     return import_run.result()
 
 
@@ -124,25 +125,11 @@ def _has_foreign_log(folder: Path) -> bool:
         return (folder / "snapshot.json").is_file()
 
 
-class _Own(NamedTuple):
-    """A format of tallystick itself: whether a file that begins so is in it, and what brings it in."""
+def _own() -> dict[str, ModuleType]:
+    """The formats that are more than text. `looks_like` recognises a file by its beginning, `bring` imports it."""
+    from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export
 
-    looks_like: Callable[[bytes], bool]
-    bring: Callable[[ImportRun, Source], None]
-
-
-def _own() -> dict[str, _Own]:
-    from tallystick.memory.exchange import (
-        import_export as bring_export,
-        import_pages as bring_pages,
-        rescue_chronomemory as bring_chronomemory,
-    )
-
-    return {
-        bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),
-        "tallystick": _Own(bring_export.looks_like, bring_export.bring),
-        "pages": _Own(bring_pages.looks_like, bring_pages.bring),
-    }
+    return {rescue_chronomemory.NAME: rescue_chronomemory, "tallystick": restore_export, "pages": import_pages}
 
 
 def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:

@@ -1,7 +1,7 @@
-"""What was noted elsewhere as beliefs here: the names as they were given, what was observed, how two are related.
+"""Notes of other systems as beliefs: names as they were given, observations, relations.
 
-Which page a name stands on is decided in `entities_named`, as for every program that names things. Each note is written
-once: what a person has put out of sight since, or has not said yes to yet, is not written again.
+The page of a name is decided in `memory.graph.entity_names`, as for every program that names things. Each note is
+written once: one that a person has hidden since, or that is pending, is not written again.
 """
 
 from __future__ import annotations

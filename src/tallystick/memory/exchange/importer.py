@@ -50,8 +50,8 @@ _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "impor
 _ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
 
 
-class _NotReally(Exception):
-    """Takes back a dry run."""
+class DryRun(Exception):
+    """Takes back what a dry run wrote."""
 
 
 class ImportRun:
@@ -135,17 +135,17 @@ class ImportRun:
     def written(self) -> Iterator[None]:
         """One group of events; none of it, in a dry run."""
         ledger = self.folder.ledger
-        with suppress(_NotReally), self.gate.masks.unheard(), self.gate.batch():
+        with suppress(DryRun), self.gate.masks.unheard(), self.gate.batch():
             if ledger.end.seq != self._end:
                 self._noting = None
             yield
             if self.dry_run:
-                raise _NotReally
+                raise DryRun
         self._end = ledger.end.seq
 
     @contextmanager
-    def told_if_refused(self, place: str) -> Iterator[None]:
-        """What cannot be taken is told, and the rest goes on."""
+    def skip_if_refused(self, place: str) -> Iterator[None]:
+        """Skip what is refused; the rest goes on."""
         try:
             yield
         except Refused as error:
@@ -161,7 +161,7 @@ class ImportRun:
             if _length(item) > _MOST_WORDS:
                 self.skip(place, f"it has {_length(item):,} characters, and one piece has up to {_MOST_WORDS:,}")
                 return
-            with self.told_if_refused(place):
+            with self.skip_if_refused(place):
                 if isinstance(item, Message):
                     self._said(item)
                 else:
@@ -187,9 +187,7 @@ class ImportRun:
 
     def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
         trust = self.trust(role)
-        self._episodes.observe(
-            content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
-        )  # fmt: skip
+        self._episodes.observe(content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more)
         self.count("episodes", trust, masked=self.gate.masks.last)
 
     def _last_known(self, began: ConversationStart) -> int:
@@ -245,14 +243,9 @@ class ImportRun:
             self._document(note)
         else:
             trust = self.trust(note.role)
-            noting = self._names()
+            self._noting = noting = self._noting or Noting(self.folder, self.gate, self.user, self._format)
             stated = noting.state(note, trust)
             self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
-
-    def _names(self) -> Noting:
-        if self._noting is None:
-            self._noting = Noting(self.folder, self.gate, self.user, self._format)
-        return self._noting
 
     def _document(self, note: Note) -> None:
         """What was handed over is kept verbatim; nobody holds it true by that."""

@@ -1,16 +1,15 @@
-"""`m.tidy`: what may leave sight, proposed and never done by itself.
+"""`m.tidy`: proposals to hide what is no longer needed; nothing is done by itself.
 
-A proposal is read off the index and what is held; `apply` carries one out, through the doors that are there: beliefs
-are forgotten at the gate, episodes are put out of recall, repeats become one belief, pages lie dormant. All of it stays
-in history.
+A proposal comes from the index and the current beliefs. `apply` carries one out with the usual calls: beliefs are
+forgotten, episodes archived, repeats merged, pages made dormant. All of it stays in history.
 
-What is applied is what was shown. If a belief has other words by then, or is no longer held, nothing is done (Moved).
+What is applied is what was proposed. If a belief has changed since, or is no longer active, nothing is done (Moved).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from typing import Any
 
@@ -86,7 +85,8 @@ class TidyService:
         gone, kept = set[str](), set[str]()
         known, room = self._folder.state, limit * 2
         for each in chain(
-            self._expired(file, user, now, room),
+            (_of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
+             for each in tidying.expired(file, user, now, room)),
             contradictions(tidying.sharing_a_claim(file, user, now), user),
             repeats(known, tidying.texts(file, user, now), user),
             self._faded(file, user, now, threshold, room),
@@ -98,10 +98,6 @@ class TidyService:
                 gone.update(each.goes)
                 kept.update(set(each.ids) - set(each.goes))
         return found
-
-    def _expired(self, file: IndexFile, user: str, now: str, at_most: int) -> Iterator[Proposal]:
-        for each in tidying.expired(file, user, now, at_most):
-            yield _of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
 
     def _faded(self, file: IndexFile, user: str, now: str, threshold: float, at_most: int) -> Iterator[Proposal]:
         guaranteed = [pattern for frame in self._frames.all() for pattern in frame.guarantees]
@@ -120,7 +116,9 @@ class TidyService:
         if not isinstance(proposal, Proposal):
             raise Refused(f"apply one of `proposals()`, not {proposal!r}")
         if proposal.action == REST:
-            return self._rest(proposal, reason)
+            if self._pages is None:
+                raise Refused("pages are not open here; apply it with `memory.tidy`", "state")
+            return self._pages.apply(proposal, reason)
         because = self._gate.masks.words(reason) or _reason(proposal)
         if proposal.action == PUT_OUT:
             return self._use.archive(*proposal.ids, reason=because, user=proposal.user)
@@ -128,20 +126,11 @@ class TidyService:
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
             self._gate.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)
-        with self._together():
+        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():  # nobody writes in between
             self._refuse_moved(proposal)
             for name in proposal.goes:
                 self._gate.forget(name, reason=because, user=proposal.user, path="")
         return list(proposal.goes)
-
-    def _rest(self, proposal: Proposal, reason: str) -> list[str]:
-        if self._pages is None:
-            raise Refused("pages are not open here; apply it with `memory.tidy`", "state")
-        return self._pages.apply(proposal, reason)
-
-    def _together(self) -> AbstractContextManager[None]:
-        """What is looked at is what is changed: nobody writes in between."""
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
     def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
         self._refuse_moved(proposal)

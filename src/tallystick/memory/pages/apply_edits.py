@@ -1,7 +1,7 @@
-"""What a person did to one page, as events: all of it, or nothing if the disk fails.
+"""Recording the edits of one page: all of them, or none if the disk fails.
 
-Each change is decided for itself, on what is held at that moment. One that cannot be recorded is told, with its line,
-and does not stop the others. Doing it again after a crash changes nothing: what was recorded is recognised by its id,
+Each change is decided for itself, on the current state. One that cannot be recorded is reported, with its line, and
+does not stop the others. Doing it again after a crash changes nothing: what was recorded is recognised by its id,
 by its words, or, where a heading has no id yet, by the page it was found on and what it says.
 """
 
@@ -44,7 +44,7 @@ _EDITED, _STRUCK = "edited on the page", "struck on the page"
 class Adopted:
     """What became of the changes of one page."""
 
-    told: list[SyncNote] = field(default_factory=list)
+    notes: list[SyncNote] = field(default_factory=list)
     problems: list[SyncNote] = field(default_factory=list)
     reviews: list[str] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
@@ -294,7 +294,7 @@ class EditApplier:
     # -- what changed on both sides ----------------------------------------------------------------------------------
 
     def _raced(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
-        """The person's words wait in a question; the page shows what is held."""
+        """The person's words become a review; the page shows the current words."""
         held = self._state.find(row.id, user=self._user, short=False)
         if held is None or same_words(held.belief().text, entry.body):
             return
@@ -341,7 +341,7 @@ class EditApplier:
         return held if held and held.status == "active" and not self._state.read_before(name, held) else None
 
     def _tell(self, line: int, what: str) -> None:
-        self._into.told.append(SyncNote(self._path, line, what))
+        self._into.notes.append(SyncNote(self._path, line, what))
 
 
 def _in_order(changes: Sequence[Change]) -> Iterator[Change]:

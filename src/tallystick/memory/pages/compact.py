@@ -4,13 +4,16 @@ A rewrite that passes becomes one group of events: versions with the new words i
 which entries left the page for which, and that the page needs it no longer. There is no moment at which one is there
 without the others. What was said before stays in history, and as versions of one belief it is erased as one.
 
-A rewrite that does not pass changes nothing but the flag of the page, with the reason, for a person.
+A rewrite is about the entries alone. What stands around them must be there as it was, and whatever in it is not
+understood is a reason to refuse it. A rewrite that does not pass changes nothing but the flag of the page, with the
+reason, for a person.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -21,7 +24,6 @@ import orjson
 from tallystick.decide import beliefs as decide, pages as decide_page
 from tallystick.memory.beliefs.duplicates import merged
 from tallystick.memory.pages.files import PagesAt
-from tallystick.memory.pages.rewrite import around, read_rewrite, statements
 from tallystick.memory.settings import Settings
 from tallystick.projections.markdown import Edit, Page, parse
 from tallystick.projections.markdown.compact.check import Loss, loss, preserved
@@ -31,6 +33,7 @@ from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.tag import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
+from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
 from tallystick.projections.pages.rows import Entry, File, tokens_in
@@ -50,6 +53,7 @@ _ITS_OWN = {"id", "key", "text", "tags", "evidence", "rests_on", "reason", "view
 _PER_EVENT = 5_000  # entries that leave a page
 _TOLD = 3  # losses in one line
 _LONGEST = 200  # characters of a reason
+_COUNTERS = ("updated", "entry_count", "needs_compact")  # they follow the page, whatever a rewrite says
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +156,12 @@ class Compactor:
                 if not current.says_the_same(seen):
                     plan = self._decided(current, rewrite, shown)
                 why, names = self._why(current.file) or "asked for", dict[int, str]()
+                drafts = list[Draft]()
                 if plan.losses:
-                    self._record(self._flag(current.file, plan.losses))
+                    drafts = self._flag(current.file, plan.losses)
                 elif plan.takes or rewrite is not None:
-                    self._record(self._drafts(current, plan.takes, reason, names))
+                    drafts = self._drafts(current, plan.takes, reason, names)
+                self._folder.ledger.append(drafts)
             self._sync({path})
             if plan.losses:
                 raise Refused(_refusal(path, plan.losses))
@@ -168,7 +174,11 @@ class Compactor:
     def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._compaction(current, self._our_plan(current), "").text != shown.text:
             raise Moved(f"{shown.path} has changed since the proposal; list the compactions again")
-        return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
+        if rewrite is None:
+            return self._our_plan(current)
+        page = read_rewrite(rewrite, current.page)
+        plan = _plan(current, statements(page, current.page, current.before))
+        return replace(plan, losses=[*around(current.page, page), *plan.losses])
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:
         file = db.about(user, about)
@@ -176,13 +186,10 @@ class Compactor:
             raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
         return file
 
-    def _record(self, drafts: list[Draft]) -> None:
-        self._folder.ledger.write(lambda: drafts)
-
     def _flag(self, file: File, losses: Sequence[Loss]) -> list[Draft]:
         """The reason names entries and repeats no words: an erasure would not reach them there."""
-        told = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
-        reason = f"a rewrite was refused: {', '.join(told)}"
+        codes = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
+        reason = f"a rewrite was refused: {', '.join(codes)}"
         reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 1] + "…"
         front = {"needs_compact": True, "reason": reason}
         return decide_page.put(self._folder.state, file.user, file.about, front)
@@ -233,12 +240,6 @@ def _kind(body: Mapping[str, Any]) -> bytes:
 def _plan(current: _Page, after: list[Statement]) -> _Plan:
     takes = planned(current.before, after)
     return _Plan(after, takes, [*preserved(current.before, after), *unfit(current.before, takes, current.kinds)])
-
-
-def _rewrite_plan(current: _Page, rewrite: str) -> _Plan:
-    page = read_rewrite(rewrite, current.page)
-    plan = _plan(current, statements(page, current.page, current.before))
-    return _Plan(plan.after, plan.takes, [*around(current.page, page), *plan.losses])
 
 
 def _rewritten(current: _Page, plan: _Plan) -> Page:
@@ -327,14 +328,80 @@ def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:
     """The tags of all, those that the page shows before the others."""
     if set(take.tags) == set(row.tag_list):
         return tags
-    return (*take.tags, *(tag for tag in tags if _as_shown(tag) not in take.tags))
 
-
-def _as_shown(tag: str) -> str:
-    try:
-        return tag_of(tag)
-    except Refused:
+    def as_shown(tag: str) -> str:
+        with suppress(Refused):
+            return tag_of(tag)
         return tag
+
+    return (*take.tags, *(tag for tag in tags if as_shown(tag) not in take.tags))
+
+
+# -- reading a rewrite -------------------------------------------------------------------------------------------------
+
+
+def read_rewrite(text: object, page: Page) -> Page:
+    """The rewrite, in the time zone of its page. Refused, if it is not text."""
+    if not isinstance(text, str) or not text.strip():
+        raise Refused(
+            "a rewrite must be the Markdown of the whole page; it is empty", "required"
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text"
+        ) from None
+    return parse(text, page.zone)
+
+
+def around(page: Page, rewrite: Page) -> Iterator[Loss]:
+    """What a rewrite changes other than entries, and what in it is not understood."""
+    known = {problem.reason for problem in page.problems}
+    for problem in rewrite.problems:
+        if problem.reason not in known:
+            yield loss("problem", "", "", f"line {problem.line} of the rewrite: {problem.reason}")
+    if rewrite.front.fault and not page.front.fault:
+        yield loss("front", "", "", f"the front matter of the rewrite cannot be read: {rewrite.front.fault}")
+    elif changed := [name for name in _fields(page, rewrite) if _value(page, name) != _value(rewrite, name)]:
+        yield loss("front", "", ", ".join(changed), "the front matter says something else")
+    if page.title.split() != rewrite.title.split():
+        yield loss("heading", "", page.title or rewrite.title, "the title is another")
+    if page.preamble.split() != rewrite.preamble.split():
+        yield loss("heading", "", page.preamble, "what stands before the entries is another")
+
+
+def _fields(page: Page, rewrite: Page) -> list[str]:
+    fields = dict.fromkeys([*page.front.fields, *rewrite.front.fields])
+    return [name for name in fields if name not in _COUNTERS]
+
+
+def _value(page: Page, name: str) -> object:
+    if name == "created" and page.front.created is not None:
+        return page.front.created
+    field = page.front.fields.get(name)
+    if field is None:
+        return None
+    start, end = field.value_span
+    return page.text[start:end] if field.value is None else field.value
+
+
+def statements(rewrite: Page, page: Page, before: Sequence[Statement]) -> list[Statement]:
+    """The entries of the rewrite. Headings that were empty on the page are passed over here too."""
+    known = {each.id: each for each in before}
+    untagged = {entry.id for entry in page.entries if not entry.tags}
+    found = list[Statement]()
+    for entry in rewrite.entries:
+        tags = tags_shown(entry.tags, "") if entry.tags else ()
+        if not tags and entry.id in untagged and entry.id in known:
+            tags = known[entry.id].tags
+        if entry.id or entry.body.strip():
+            time = on_the_clock(entry.at, page.zone) if entry.at else entry.time
+            is_struck = not entry.superseded_by and (entry.is_retracted or entry.is_struck)
+            found.append(
+                Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes)
+            )
+    return found
 
 
 # -- what goes into what when a page is folded, and what may not -------------------------------------------------------

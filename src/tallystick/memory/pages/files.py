@@ -134,7 +134,7 @@ class PagesAt(Follower[PagesFile]):
         raise AssertionError("unreachable")
 
     def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
-        """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
+        """Query the rows. If that finds them damaged, they are rebuilt, and it is done once more."""
         with self.ledger.reading(), self._lock:
             return self._answered(lambda: self._ask(question), question)
 
@@ -154,11 +154,11 @@ class PagesAt(Follower[PagesFile]):
         if mark.seq + 1 >= self.ledger.chain().first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         db.empty()
-        told = (event for event in held_now(self.state) if not self._is_cleaned(event))
-        return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
+        current = (event for event in held_now(self.state) if not self._is_cleaned(event))
+        return db.catch_up(chain(self._fronts(), current), mark=Bookmark(end.seq, end.hash))
 
     def _is_cleaned(self, event: Event) -> bool:
-        """Whether what a belief was last told of is from before its user cleaned all of it away."""
+        """Whether the last version of a belief is from before its user cleaned everything away."""
         belief = (event.body or {}).get("belief", {})
         return bool(belief) and event.seq < self.state.pages.cleaned(belief.get("user", OWNER))
 
@@ -170,7 +170,7 @@ class PagesAt(Follower[PagesFile]):
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
 
     def rebuild(self) -> PagesFile:
-        """The rows made anew from the ledger, all or none. What is known of the files is kept."""
+        """The rows, rebuilt from the ledger, all or none. What is known of the files is kept."""
         with self.ledger.reading(), self._lock:
             try:
                 db = self.level()
@@ -225,11 +225,9 @@ class PagesAt(Follower[PagesFile]):
         with self.working():
             db = self.level()
             mark = db.bookmark()
-            file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
-            read = self.folder.read(file.path) if file else None
-            if file is None or read is None:
-                return
-            self.bring(db, file, read, from_nothing=True, mark=mark)
+            file = db.about(user, about)
+            if file and (read := self.folder.read(file.path)):
+                self.bring(db, file, read, from_nothing=True, mark=mark)
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],

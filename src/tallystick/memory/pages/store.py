@@ -43,53 +43,12 @@ if TYPE_CHECKING:
     from tallystick.memory.pages.compact import Compactor
 
 
-class Recents:
-    """The part of `PagesOf` that looks at all pages at once."""
-
-    _at: PagesAt
-    _user: str
-
-    def __contains__(self, about: object) -> bool:
-        """Whether there is a page on which what is about that stands."""
-        file = self._at.read(lambda pages: pages.about(self._user, str(about) or NOTES))
-        return file is not None and not file.is_gone
-
-    def recent(
-        self, since: date | str | None = None, limit: int = 20, prefixes: Iterable[str] | None = None
-    ) -> list[PageEntry]:  # fmt: skip
-        """The entries that hold now, the newest first; only those on pages that begin so (`project-`), if wanted."""
-        if type(limit) is not int or limit < 0:
-            raise Refused(f"limit must be a number of entries, not {limit!r}")
-        named = None if prefixes is None else [_beginning(each) for each in texts(prefixes, "prefixes")]
-        found = self._at.read(
-            lambda pages: recent(
-                pages.db, user=self._user, paths=named, since=since, top_k=limit, zone=self._at.zone
-            )
-        )  # fmt: skip
-        return [matched(match) for match in found]
-
-
-def matched(match: Match) -> PageEntry:
-    return PageEntry(
-        id=match.id, path=match.path, at=match.timestamp, tags=match.tags, text=match.content,
-        superseded_by=match.superseded_by, is_retracted=match.retracted, chain=match.chain,
-    )  # fmt: skip
-
-
-def _beginning(said: str) -> str:
-    """`project` is meant as `project-`; a page's name, or a pattern, as it is."""
-    return f"{said}-" if said in PREFIXES else said
-
-
-# -- `m.pages`: beliefs as dated entries on one Markdown file per entity, for people to read, grep, diff  --------------
-
-
 Moment = date | str | None
 
 
 @answering
 @display_lists
-class PageStore(Recents):
+class PageStore:
     """The pages of one user."""
 
     def __init__(self, open_folder: OpenFolder, gate: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
@@ -99,6 +58,11 @@ class PageStore(Recents):
     def folder(self) -> Path:
         """Where the files are."""
         return self._at.folder.root
+
+    def __contains__(self, about: object) -> bool:
+        """Whether there is a page on which what is about that stands."""
+        file = self._at.read(lambda pages: pages.about(self._user, str(about) or NOTES))
+        return file is not None and not file.is_gone
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -119,13 +83,13 @@ class PageStore(Recents):
         """Add a statement to a page, which is made if need be. `fields` are those of `remember`.
 
         If it is recorded and its page cannot be written, the page follows later. What a tool or the web says is on its
-        page as soon as a person says yes.
+        page as soon as a person approves it.
         """
         about = self._about(path)
         if not _is_text(content):
             raise Refused("nothing to append: give one to three sentences", "required")
-        if told := {"id", "text", "about", "user", "path"} & fields.keys():
-            raise Refused(f"the {min(told)} of an entry follows from its page and text; leave it out", "field")
+        if given := {"id", "text", "about", "user", "path"} & fields.keys():
+            raise Refused(f"the {min(given)} of an entry follows from its page and text; leave it out", "field")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
@@ -134,14 +98,12 @@ class PageStore(Recents):
             events = self._gate.put(said, idempotency_key)
             name = next((event.body["belief"]["id"] for event in events if event.body and "belief" in event.body), "")
             belief = self._belief(name or said.get("key", ""), idempotency_key)
-            with suppress(OSError, Busy, NotFound, sqlite3.Error):
-                self._follow(about)
-            return self._entry(belief)
+            return self._followed(about, belief)
 
     def supersede(
         self, path: str, old_id: str, new_content: str, reason: str = "", *, tags: Iterable[str] | None = None
     ) -> PageEntry:  # fmt: skip
-        """Say it otherwise: the old entry is struck and names the new one, which stands at the end of the page."""
+        """Replace an entry: the old one is struck and names the new one, which stands at the end of the page."""
         about = self._about(path)
         with self._at.paused():
             row = self._at.read(lambda db: db.entry(old_id))
@@ -155,12 +117,10 @@ class PageStore(Recents):
                 changes["tags"] = texts(tags, "tags")
             self._gate.revise(old_id, changes, reason=reason, user=self._user, path="")
             belief = self._belief(old_id)
-            with suppress(OSError, Busy, NotFound, sqlite3.Error):
-                self._follow(about)
-            return self._entry(belief)
+            return self._followed(about, belief)
 
     def flag_compact(self, path: str, reason: str = "") -> PageInfo:
-        """Mark a page to be folded by the next `tallystick tidy --compact`."""
+        """Mark a page to be compacted by the next `tallystick tidy --compact`."""
         return self._set(path, needs_compact=True, **({"reason": reason} if reason else {}))
 
     def archive(self, path: str) -> PageInfo:
@@ -180,7 +140,7 @@ class PageStore(Recents):
         said = {"description": description, "tags": None if tags is None else list(texts(tags, "tags")), "title": title}
         return self._set(path, **{name: value for name, value in said.items() if value is not None})
 
-    # -- folding -----------------------------------------------------------------------------------------------------
+    # -- compacting --------------------------------------------------------------------------------------------------
 
     def compactions(self, *, user: str | None = None) -> builtins.list[Compaction]:
         """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
@@ -192,7 +152,10 @@ class PageStore(Recents):
         flagged."""
         self._must_be_writable()
         if isinstance(path, Compaction):
-            user, about, shown = path.user, self._shown_about(path), path
+            file = self._at.read(lambda db: db.file(path.path))
+            if file is None or file.user != path.user:
+                raise Moved(f"{path.path} no longer exists; list the compactions again")
+            user, about, shown = path.user, file.about, path
         else:
             user, about, shown = self._user, self._about(path), None
         self._gate.may_fold(user, about, reason, rewrite)
@@ -203,12 +166,6 @@ class PageStore(Recents):
         from tallystick.memory.pages.compact import Compactor  # only where something is folded
 
         return Compactor(self._folder, self._at, self._settings, self._synced)
-
-    def _shown_about(self, compaction: Compaction) -> str:
-        file = self._at.read(lambda db: db.file(compaction.path))
-        if file is None or file.user != compaction.user:
-            raise Moved(f"{compaction.path} no longer exists; list the compactions again")
-        return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:
         about = self._about(path)
@@ -276,7 +233,21 @@ class PageStore(Recents):
             "until": until, "tags": texts(tags, "tags"), "top_k": top_k, "include_superseded": include_superseded,
             "zone": self._at.zone,
         }  # fmt: skip
-        return [matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+        return [_matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+
+    def recent(
+        self, since: date | str | None = None, limit: int = 20, prefixes: Iterable[str] | None = None
+    ) -> builtins.list[PageEntry]:  # fmt: skip
+        """The current entries, the newest first; with `prefixes` (`project-`, `project`), only those on such pages."""
+        if type(limit) is not int or limit < 0:
+            raise Refused(f"limit must be a number of entries, not {limit!r}")
+        paths = None
+        if prefixes is not None:
+            paths = [f"{each}-" if each in PREFIXES else each for each in texts(prefixes, "prefixes")]
+        found = self._at.read(
+            lambda pages: recent(pages.db, user=self._user, paths=paths, since=since, top_k=limit, zone=self._at.zone)
+        )
+        return [_matched(match) for match in found]
 
     def name_of(self, about: str) -> str:
         """The file on which what is about that stands, or would."""
@@ -298,13 +269,13 @@ class PageStore(Recents):
     # -- files -------------------------------------------------------------------------------------------------------
 
     def sync(self, paths: Iterable[str] | None = None) -> Synced:
-        """Take in what was edited, of all users, and bring the files up to date. What is not understood is told."""
+        """Import what was edited, of all users, and update the files. What is not understood is reported."""
         self._must_be_writable()
         only = None if paths is None else {self._path(self._about(path)) for path in texts(paths, "paths")}
         return self._synced(only)
 
     def rebuild(self) -> Synced:
-        """Sync, and make the tables anew from the ledger and the files. Doing it again changes nothing."""
+        """Sync, and rebuild the tables from the ledger and the files. Doing it again changes nothing."""
         self._must_be_writable()
         with self._at.working():
             done = self._synced(None)
@@ -325,8 +296,7 @@ class PageStore(Recents):
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
         gone = (BELIEF_TOMBSTONE, EPISODE_RETRACT)
-        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in gone]
-        return sum(map(len, told))
+        return sum(len(event.body.get("ids", [1])) for event in events if event.body and event.op in gone)
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
@@ -373,7 +343,7 @@ class PageStore(Recents):
         return self._existing(about)
 
     def _synced(self, only: Iterable[str] | None) -> Synced:
-        """One run; if it comes upon damage in the tables, they are made anew, and it is done once more."""
+        """One run; if it finds the tables damaged, they are rebuilt, and it is done once more."""
         with self._at.working():
             try:
                 return self._of_mine(Sync(self._at).run(only))
@@ -382,7 +352,7 @@ class PageStore(Recents):
             return self._of_mine(Sync(self._at).run(only))
 
     def _of_mine(self, done: Synced) -> Synced:
-        """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""
+        """What of it is about this user's pages. What is nobody's is reported to the owner of the folder."""
         known, folder = self._folder.state.reviews, path_of(self._user, NOTES).rpartition("/")[0]
         mine = tuple(name for name in done.reviews if (asked := known.find(name)) and asked.action.user == self._user)
 
@@ -390,11 +360,11 @@ class PageStore(Recents):
             return path.rpartition("/")[0] == folder
 
         return replace(
-            done, adopted=tuple(told for told in done.adopted if is_mine(told.path)), reviews=mine,
+            done, adopted=tuple(note for note in done.adopted if is_mine(note.path)), reviews=mine,
             written=tuple(filter(is_mine, done.written)),
             problems=tuple(
-                told for told in done.problems
-                if is_mine(told.path) or (told.what == NOBODYS and self._user == OWNER)
+                note for note in done.problems
+                if is_mine(note.path) or (note.what == NOBODYS and self._user == OWNER)
             ),
         )  # fmt: skip
 
@@ -405,8 +375,10 @@ class PageStore(Recents):
             said = state.said(self._user, self._gate.by, idempotency_key)
             return (said[0] if said else state.get(name, user=self._user)).belief()
 
-    def _entry(self, belief: Belief) -> PageEntry:
-        """The entry that shows a belief; while the page lags behind, or it waits for a yes, as it will be."""
+    def _followed(self, about: str, belief: Belief) -> PageEntry:
+        """The entry that shows a belief; while the page lags behind, or it needs approval, as it will be."""
+        with suppress(OSError, Busy, NotFound, sqlite3.Error):
+            self._follow(about)
         with suppress(OSError, Busy, sqlite3.Error):
             if row := self._at.read(lambda db: db.entry(belief.id)):
                 return entry_of(row)
@@ -416,6 +388,13 @@ class PageStore(Recents):
 
 def _is_text(said: object) -> bool:
     return isinstance(said, str) and bool(said.strip())
+
+
+def _matched(match: Match) -> PageEntry:
+    return PageEntry(
+        id=match.id, path=match.path, at=match.timestamp, tags=match.tags, text=match.content,
+        superseded_by=match.superseded_by, is_retracted=match.retracted, chain=match.chain,
+    )  # fmt: skip
 
 
 def entry_of(row: Entry) -> PageEntry:

@@ -101,7 +101,9 @@ class _Putting:
             else:
                 wrong.append(self._missing(name, ids, hits))
         wrong += self._unwanted(hits)
-        wrong += [f"no hit says {text[:_SHORT]!r}" for text in asked.says if not _is_said(hits, text)]
+        texts = [hit.text.casefold() for hit in hits]
+        missing = [each for each in asked.says if not any(each.casefold() in text for text in texts)]
+        wrong += [f"no hit says {text[:_SHORT]!r}" for text in missing]
         return Verdict(asked, places, tuple(wrong))
 
     def _hits(self) -> list[Hit]:
@@ -163,10 +165,6 @@ def _place(hits: Iterable[Hit], ids: Iterable[str]) -> int:
     return next((place for place, hit in enumerate(hits, 1) if wanted.intersection(hit.sources)), 0)
 
 
-def _is_said(hits: Iterable[Hit], text: str) -> bool:
-    return any(text.casefold() in hit.text.casefold() for hit in hits)
-
-
 # -- A file of questions whose answers are known: YAML, of which JSON is a part ----------------------------------------
 
 
@@ -200,7 +198,7 @@ def _questions(top: Node) -> Iterator[KnownQuestion]:
 
 
 def _checked(mapping: Node, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a mapping; what is wrong with one is told with its own line."""
+    """The values of a mapping; an error names the line of its value."""
     found: dict[str, Any] = {}
     assert isinstance(mapping.value, dict)
     for name, node in mapping.value.items():

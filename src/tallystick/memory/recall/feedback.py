@@ -53,9 +53,9 @@ class FeedbackService:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._folder.state, every, signal, weight, user=whose, reason=reason, path=on)
 
-        told = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
+        changes = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
         return _ids(
-            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=told)
+            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=changes)
         )  # fmt: skip
 
     def again(self, name: str, *, user: str, path: str = "", since: int | None = None) -> None:
@@ -104,12 +104,12 @@ class FeedbackService:
         if held := known.find(ref, user=user, path=path):
             belief = held.belief()
             return belief if belief.is_held and known.sees(held, path) else None
-        told = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
-        return self._episodes.read(told.seq) if told else None
+        episode = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
+        return self._episodes.read(episode.seq) if episode else None
 
     def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        whose, named = self._of(user), list(names)
+        whose, named = self._of(user), checked_list(names, "names")
         self._gate.must("episode", "fade", user=whose)
         check_names(reason=reason)
         known = self._folder.state

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.memory import settings
@@ -51,8 +51,6 @@ class RecallService:
     ) -> None:  # fmt: skip
         self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
         self._given = embedder
-        self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
-        self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
         self._frames = FrameCache(time.monotonic)
 
     @cached_property
@@ -66,14 +64,13 @@ class RecallService:
 
         given = self.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._tell) if isinstance(given, str) else given
-        static = None if embedder is None else _static()
+        static = None if embedder is None else _chosen("", lambda _: None)
         folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
         return VectorSearch(embedder, static, folder)
 
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
-
         return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -86,7 +83,8 @@ class RecallService:
 
         believed_at, path, user = query.believed_at, query.path, query.user
         check(query.question, query.k, query.floor, believed_at, query.as_of)
-        check_names(user=user, path=path, session=_or_any(query.session), agent=_or_any(query.agent))
+        scoped = {name: value for name in ("session", "agent") if (value := getattr(query, name)) is not None}
+        check_names(user=user, path=path, **scoped)
         then = said_time(query.as_of)
         at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
@@ -94,8 +92,10 @@ class RecallService:
         scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
         filters = Filters.of(query.filters, self._named(query.without, user, path))
         floor = self.settings.floor if query.floor is None else query.floor
+        top_k = self._folder.state.work.config.get("top_k", "5")
+        k = query.k or (int(top_k) if top_k.isdecimal() else 0) or 5
         return Ask(
-            query.question, scope.on(self._folder.state.paths), now, query.k or self._top_k(), filters, query.frame,
+            query.question, scope.on(self._folder.state.paths), now, k, filters, query.frame,
             floor, query.explain, query.by_words,
         )  # fmt: skip
 
@@ -112,10 +112,6 @@ class RecallService:
         chain = self._folder.ledger.chain()
         place = min(max(at, chain.first), self._folder.ledger.end.seq)
         return datetime.fromisoformat(chain.line(place).event().ts)
-
-    def _top_k(self) -> int:
-        said = self._folder.state.work.config.get("top_k", "5")
-        return int(said) if said.isdecimal() and int(said) else 5
 
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
         """What is left out; a belief by any of its names is left out in all its versions."""
@@ -240,7 +236,7 @@ class RecallService:
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
         return filled, served(ranking, filled.hits) if ranking else [], next_expiry
 
-    def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
+    def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
         from tallystick.recall.hits import as_served
 
@@ -254,15 +250,16 @@ class RecallService:
             from tallystick.models.embedding import estimated_tokens
 
             return estimated_tokens(text)
-        counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
-        if text not in counts:
-            if len(counts) >= limit:
-                counts.clear()
-            counts[text] = self.meaning.count(text)
-        return counts[text]
+        of_line, of_frame = self._counts
+        return of_line(text) if len(text) <= _A_LONG_LINE else of_frame(text)
+
+    @cached_property
+    def _counts(self) -> tuple[Callable[[str], int], Callable[[str], int]]:
+        """The tokens of lines, and of whole frames, which are counted more than once while they are filled."""
+        return lru_cache(_LINES)(self.meaning.count), lru_cache(_PAGES)(self.meaning.count)
 
     def _means(self, ask: Ask) -> VectorSearch:
-        """Whoever asks by words alone needs no embedder, nor hears that there is none."""
+        """A query by words alone needs no embedder, and reports no missing one."""
         return self._plain if ask.by_words else self.meaning
 
     @cached_property
@@ -316,13 +313,11 @@ class RecallService:
             looked_at += count
             if on_progress is not None:
                 on_progress(count)
-        while self._connect_some(whose):  # others have their turn in between
+        while can_be_written(whose) and self._connect_some(whose):  # others have their turn in between
             pass
         return looked_at
 
     def _connect_some(self, user: str) -> int:
-        if not can_be_written(user):
-            return 0
         with self._folder.ledger.reading():
             erasures = self._folder.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
@@ -345,8 +340,7 @@ class RecallService:
 
     def sweep(self) -> None:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
-        self._counts.clear()
-        self._whole.clear()
+        self.__dict__.pop("_counts", None)
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.erase import sweep
 
@@ -369,10 +363,6 @@ class RecallService:
             return put(replace(ask, by_words=True))
 
 
-def _or_any(name: str | None) -> str:
-    return "" if name is None else name
-
-
 def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
     """The embedder of that name. The one that comes with tallystick may be missing; any other must be there."""
     from tallystick.models.registry import DEFAULT, choose
@@ -383,16 +373,6 @@ def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
         return choose(DEFAULT)
     except Refused as error:
         tell(f"{error}; recall goes by words until then")
-        return None
-
-
-def _static() -> Embedder | None:
-    """Vectors of words, if they are at hand."""
-    from tallystick.models.registry import DEFAULT, choose
-
-    try:
-        return choose(DEFAULT)
-    except Refused:
         return None
 
 
@@ -414,6 +394,8 @@ _CACHED = 64
 
 
 class _Kept(NamedTuple):
+    """A filled frame, and until when it may be served: by both clocks, and by what it was made from."""
+
     mark: tuple[int, str]  # the last event that changed content
     until: float  # by the process's own clock
     seconds: float  # for which it may be kept
@@ -421,6 +403,11 @@ class _Kept(NamedTuple):
     expires: str  # when the next memory expires; empty: none does
     framed: FilledFrame
     served: list[str]
+
+    def holds(self, mark: tuple[int, str], now: str, ticks: float) -> bool:
+        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(self.since)).total_seconds()
+        is_fresh = ticks < self.until and 0 <= passed < self.seconds
+        return is_fresh and self.mark == mark and not (self.expires and self.expires <= now)
 
 
 class FrameCache:
@@ -432,12 +419,10 @@ class FrameCache:
 
     def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
         kept = self._kept.get(key)
-        if kept is None:
-            return None
-        if kept.mark != mark or self._is_over(kept, now) or (kept.expires and kept.expires <= now):
-            del self._kept[key]
-            return None
-        return kept.framed, list(kept.served)
+        if kept is None or kept.holds(mark, now, self._ticks()):
+            return kept and (kept.framed, list(kept.served))
+        del self._kept[key]
+        return None
 
     def put(
         self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
@@ -446,10 +431,6 @@ class FrameCache:
         if len(self._kept) >= _CACHED:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
-
-    def _is_over(self, kept: _Kept, now: str) -> bool:
-        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(kept.since)).total_seconds()
-        return self._ticks() >= kept.until or not 0 <= passed < kept.seconds
 
 
 # -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------

@@ -2,8 +2,8 @@
 
 Recalling must not wait for a disk, so a receipt is first put on a list. The list is written as one group when it is
 long enough, when the memory closes, and when `flush` is called. A crash loses the receipts that were still waiting; a
-disk that refuses loses them too, and that is told once. Nothing of this ever stops a reader. A question that was kept
-is not written if what answered it was erased while it waited.
+disk that refuses loses them too, and that is reported once. Nothing of this ever stops a reader. A question that was
+kept is not written if what answered it was erased while it waited.
 
 A program that is trusted no more than a tool or a web page leaves no receipts: what it asks for must not make a memory
 look useful.

@@ -1,6 +1,6 @@
-"""Putting a recorded question again, at the place of the ledger where it was asked.
+"""Replay: a recorded query again, at the place of the ledger where it was asked.
 
-What was held then is known to the event. What is not: how often a memory had been used and how fresh it was, how rare
+The beliefs of then are known to the event. What is not: how often a memory had been used and how fresh it was, how rare
 words were in a large folder, and frames that were redefined since. Those are today's, and the answer says so.
 """
 
@@ -26,7 +26,7 @@ _CLOSE = 0.005  # scores that differ by less are the same
 def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
     """The recorded answer, the answer now, and what differs."""
     asked, given = receipt.question or question, dict[str, Any](receipt.asked)
-    recorded = recall.told(receipt)
+    recorded = recall.served(receipt)
     if not given.pop(BLANK, False) and not asked:
         note = "the question was not kept: give it, to put it again"
         return Replayed(receipt.id, "", recorded, (), (), (note,), was_put=False)
