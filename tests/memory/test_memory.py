@@ -50,17 +50,6 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
         assert m.folder == tmp_path / "given"
 
 
-def test_a_setting_that_makes_no_sense_is_refused_with_the_line(tmp_path: Path) -> None:
-    (tmp_path / "m").mkdir()
-    settings = tmp_path / "m" / "tallystick.toml"
-    settings.write_text('[ledger]\ndurability = "sometimes"\n')
-    with refuses("file", "tallystick.toml"):
-        Memory(tmp_path / "m")
-    settings.write_text("[ledger\n")
-    with refuses("file"):
-        Memory(tmp_path / "m")
-
-
 # -- saying ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
-"""How a store over the ledger is, and which fields of one's own it knows.
+"""The health of `m.episodes` and `m.facts`, and their added columns.
 
-A ledger is never rewritten: a column that is added to episodes is a key of their metadata that filters may name. It is
-recorded as configuration, so that it is the same for everyone who opens the memory.
+A ledger is never rewritten: an added column is a key of the metadata that filters may name. It is recorded as
+configuration, so that it is the same for everyone who opens the memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EpisodeShape:
 
     def health(self, count: int) -> StoreHealth:
         folder = self._folder.ledger.folder
-        warnings = [told for told in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if told]
+        warnings = [each for each in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if each]
         return StoreHealth(
             ok=self._folder.ledger.trouble is None, version=self._recorded().version, fragment_count=count,
             fs_type=kind_of(folder.root) or "unknown", lock_state="held" if is_held(folder.lock) else "free",
@@ -70,7 +70,7 @@ class EpisodeShape:
         self._folder.ledger.write(decision)
 
     def _recorded(self) -> _Recorded:
-        """What was recorded last. A value that somebody set by hand and that says nothing is passed over."""
+        """What was recorded last. A value that somebody set by hand and that makes no sense is ignored."""
         with self._folder.ledger.reading():
             said = self._folder.state.work.config.get(self._key, "")
         try:

@@ -1,13 +1,12 @@
-"""`m.entities`: who and what is known, by the names that other programs gave them.
+"""`m.entities`: entities by the names that other programs gave them.
 
-For programs that keep a graph of entities, observations and relations. All of it is beliefs; see `entities_named` for
-which. A call is one write: all of it is recorded, or nothing.
+For programs that keep a graph of entities, observations and relations. All of it is beliefs; see `entity_names`. A call
+is one write: all of it is recorded, or nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.graph.entity_names import EntityStatement, Everyone, Names, Naming
@@ -30,21 +29,21 @@ class EntityStore:
         self._folder, self._gate, self._user = folder, gate, user
 
     def all(self) -> Known:
-        """Everyone that is known and may be shown, with what is observed of them, and how they are related."""
+        """All visible entities, with their observations and relations."""
         with self._folder.known():
             names = Everyone(self._folder, self._user)
         return Known(list(names.entities()), list(dict.fromkeys(relation for relation, _ in names.relations())))
 
     def names_of(self, ids: Iterable[str]) -> list[str]:
-        """The names of those that beliefs are about, in the order of the beliefs, which are named by their ids."""
+        """The names of the entities that beliefs are about, in the order of the beliefs' ids."""
         with self._folder.known():
             about = {told.body["id"]: told.name for told in Everyone(self._folder, self._user).told}
         return list(dict.fromkeys(about[name] for name in ids if name in about))
 
     def create(self, entities: Iterable[NamedEntity], *, session: str = "", agent: str = "") -> list[NamedEntity]:
-        """Let entities be known, with what is observed of them. Returns those that were not, as they are kept."""
+        """Create entities, with their observations. Returns the new ones, as they are stored."""
         made = []
-        with self._batch():
+        with self._gate.together():
             naming = self._naming(session, agent)
             for entity in entities:
                 if naming.entity(entity.name, entity.kind):
@@ -55,15 +54,15 @@ class EntityStore:
         return made
 
     def observe(self, name: str, contents: Iterable[str], *, session: str = "", agent: str = "") -> list[str]:
-        """Note something of one that is known. Returns what is new, as it is kept."""
+        """Add observations to an entity. Returns the new ones, as they are stored."""
         return self.observe_all([(name, contents)], session=session, agent=agent)[0]
 
     def observe_all(
         self, noted: Iterable[tuple[str, Iterable[str]]], *, session: str = "", agent: str = ""
     ) -> list[list[str]]:  # fmt: skip
-        """The same of several: of all, or, if one of them is not known, of none."""
+        """The same for several: for all or, if one of them is unknown, for none."""
         found = []
-        with self._batch():
+        with self._gate.together():
             naming = self._naming(session, agent)
             for name, contents in noted:
                 _must_know(naming.names, name)
@@ -72,8 +71,8 @@ class EntityStore:
         return found
 
     def relate(self, relations: Iterable[Relation], *, session: str = "", agent: str = "") -> list[Relation]:
-        """Relate those that are known. Returns what is new; if one of the ends is not known, nothing is."""
-        with self._batch():
+        """Relate entities. Returns the new relations; if an end is unknown, nothing is written."""
+        with self._gate.together():
             naming = self._naming(session, agent)
             given = list(relations)
             for each in given:
@@ -82,8 +81,8 @@ class EntityStore:
             return [each for each in given if naming.relation(each)]
 
     def forget(self, *names: str, reason: str = "") -> list[str]:
-        """Put entities out of sight, with all that is held about them and leads to them. Returns those that were."""
-        with self._batch():
+        """Forget entities, with their observations and relations. Returns those that existed."""
+        with self._gate.together():
             known = Everyone(self._folder, self._user)
             gone = {known.name_of(page): name for name in names if (page := known.find(name)) is not None}
             leading = [told for relation, told in known.relations() if {relation.source, relation.target} & gone.keys()]
@@ -91,8 +90,8 @@ class EntityStore:
         return list(gone.values())
 
     def take_back(self, name: str, observations: Iterable[str], *, reason: str = "") -> int | None:
-        """Put observations of an entity out of sight. Returns how many; None, if there is no such entity."""
-        with self._batch():
+        """Forget observations of an entity. Returns how many; None, if there is no such entity."""
+        with self._gate.together():
             known = Everyone(self._folder, self._user)
             if (page := known.find(name)) is None:
                 return None
@@ -103,9 +102,9 @@ class EntityStore:
         return len({told.text for told in going})
 
     def unrelate(self, relations: Iterable[Relation], *, reason: str = "") -> int:
-        """Put relations out of sight. Returns how many of them there were."""
+        """Forget relations. Returns how many existed."""
         wanted = set(relations)
-        with self._batch():
+        with self._gate.together():
             known = Everyone(self._folder, self._user)
             going = [(relation, told) for relation, told in known.relations() if relation in wanted]
             self._forget([told for _, told in going], reason)
@@ -118,9 +117,6 @@ class EntityStore:
     def _naming(self, session: str, agent: str) -> Naming:
         return Naming(self._folder, self._gate, self._user, session=session, agent=agent)
 
-    def _batch(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
-
 
 def _must_know(names: Names, name: str) -> None:
     if names.find(name) is None:
@@ -128,6 +124,6 @@ def _must_know(names: Names, name: str) -> None:
 
 
 def _line(name: str) -> str:
-    """A name in a message: on one line, and not for ever."""
+    """A name in a message: on one line, and not too long."""
     shown = name if name.isprintable() else ascii(name)[1:-1]
     return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"

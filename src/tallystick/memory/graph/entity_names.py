@@ -1,14 +1,13 @@
-"""The names that other programs give to whoever and whatever is remembered, and where what is said of them stands.
+"""The names that other programs give to entities, and the pages of these.
 
     "John Smith", a person      person-john-smith       its page, and its node in the graph
     "john-smith", a person      person-john-smith-2     two names are two entities
 
-A name is kept as it was given. That somebody is known by it is a belief of the kind `entity`; what is observed of them,
-a belief about their page; how two of them are related, a belief with both names in its triple. So all of it is
-recalled, stands on pages, and is revised, forgotten, reviewed and erased like everything else.
+A name is kept as it was given. It is a belief of the kind `entity`; an observation is a belief about the entity's page;
+a relation of two, a belief with both names in its triple. So all of it is recalled, on pages, and revised, forgotten,
+reviewed and erased like everything else.
 
-What is remembered about a page that nobody named goes by the page's own name (`person-ana`). Whoever names it later
-("Ana", a person) means that page.
+A page without such a name goes by its own (`person-ana`). A name that is given later ("Ana", a person) means that page.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import orjson
 
 from tallystick.decide.trust import is_outranked
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.trust.recallable import is_shown
+from tallystick.memory.trust.visibility import is_shown
 from tallystick.projections.markdown.names import file_of
 from tallystick.records.entity import kind_of, name_key, spoken, thing_key
 from tallystick.records.named_entity import LONGEST, NamedEntity, Relation, is_name, must_say_something
@@ -46,7 +45,7 @@ _PREFIX = {word: prefix for prefix, words in _WORDS.items() for word in (prefix,
 
 
 class EntityStatement(NamedTuple):
-    """A belief that says something of an entity."""
+    """A belief about an entity."""
 
     held: CurrentVersion
     body: dict[str, Any]
@@ -62,12 +61,12 @@ class EntityStatement(NamedTuple):
 
     @property
     def is_relation(self) -> bool:
-        """Whether it was stated as a relation, and says nothing else."""
+        """Whether it was stated as a relation, and nothing else."""
         return self.body.get("kind") == RELATION and bool(self.body.get("triple"))
 
 
 def entity_in(body: dict[str, Any]) -> dict[str, str] | None:
-    """What a belief says of a name, if it is one of those that do."""
+    """The name and kind that a belief gives to an entity, if it does."""
     found = body.get("data", {}).get(ENTITY) if body.get("kind") == ENTITY else None
     if not isinstance(found, dict) or not is_name(found.get("name")) or not body.get("about"):
         return None
@@ -76,10 +75,10 @@ def entity_in(body: dict[str, Any]) -> dict[str, str] | None:
 
 
 class Names:
-    """Who is known by which name, and what is said on their pages. The caller has the ledger's turn.
+    """The entities by name, and the texts on their pages. The caller has the ledger's turn.
 
-    Names are looked at at once, pages when they are asked for: few of them one by one, many all together. What needs
-    approval takes its name nonetheless, but not from a program of more `trust` than its source has.
+    Names are read at once, pages when they are asked for: a few one by one, many all together. A name that needs
+    approval is taken nonetheless, but not from a program of more `trust` than its source has.
     """
 
     def __init__(self, folder: OpenFolder, user: str, trust: str = "web") -> None:
@@ -105,7 +104,7 @@ class Names:
         self._pages[name], self._names[page], self.kinds[name] = page, name, kind
 
     def name_of(self, page: str) -> str:
-        """Its own, if nobody whose word is shown named it; that of its file, if that is none anything can go by."""
+        """The name of a page's entity: its visible name, else the page's own, else that of its file."""
         named = "" if page in self._unread else self._names.get(page)
         return named or (page if is_name(page) else file_of(page).removesuffix(".md"))
 
@@ -113,11 +112,11 @@ class Names:
         return self.kinds[name] if name in self.kinds else kind_of(self._pages.get(name, name))
 
     def find(self, name: str) -> str | None:
-        """The page of what goes by a name, or the page of that name; None if there is none."""
+        """The page of the entity of a name, or the page of that name; None if there is none."""
         return self._pages.get(name) or (name if self._is_used(name) else None)
 
     def page_for(self, name: str, kind: str) -> str:
-        """The page of a name that is not known yet: one that nobody else's name stands on."""
+        """The page for a new name: one that no other name has."""
         page = called = _called(name, kind)
         while page == NOTES or page in self._names or (page != called and self._is_used(page)):
             self._numbers[called] = self._numbers.get(called, 1) + 1
@@ -125,7 +124,7 @@ class Names:
         return page
 
     def texts_on(self, page: str) -> set[str]:
-        """What is said about a page, as far as it may be shown. Whoever says more there adds it."""
+        """The visible texts about a page. A caller that states another adds it."""
         found = self._look(page)
         if found is None:
             found = self._said[page] = set()
@@ -146,7 +145,7 @@ class Names:
         return self._said.get(page)
 
     def _all(self) -> list[tuple[CurrentVersion, dict[str, Any]]]:
-        """All that says something of somebody, oldest first."""
+        """All beliefs with something about an entity, oldest first."""
         return self._with_words(self._state.query(user=self._user))
 
     def _with_words(self, held: Iterable[CurrentVersion]) -> list[tuple[CurrentVersion, dict[str, Any]]]:
@@ -167,7 +166,7 @@ class Names:
 
 
 class Everyone(Names):
-    """The same, with all that may be shown of everyone: `told`, oldest first."""
+    """The same, with all visible statements: `told`, oldest first."""
 
     def __init__(self, folder: OpenFolder, user: str) -> None:
         super().__init__(folder, user)
@@ -178,7 +177,7 @@ class Everyone(Names):
         self._is_whole = True
 
     def entities(self) -> Iterator[NamedEntity]:
-        """Everyone, in the order in which they became known."""
+        """All entities, in the order in which they became known."""
         observed: dict[str, dict[str, None]] = {told.name: {} for told in self.told}
         for told in self.observations():
             observed[told.name][told.text] = None
@@ -186,14 +185,14 @@ class Everyone(Names):
             yield NamedEntity(name, self.kind_of(name), tuple(noted))
 
     def observations(self) -> Iterator[EntityStatement]:
-        """What is said of somebody in words, and is not shown as a relation of two alone."""
+        """The statements in words that are not shown as relations."""
         related = {told.held.ref for _, told in self.relations() if told.is_relation}
         for told in self.told:
             if told.text.strip() and not told.is_entity and told.held.ref not in related:
                 yield told
 
     def relations(self) -> Iterator[tuple[Relation, EntityStatement]]:
-        """What relates two of those that are known, and which belief says so."""
+        """The relations of two known entities, and the belief of each."""
         known = dict.fromkeys(told.name for told in self.told)
         spelled = {key: name for name in reversed(list(known)) for key in self._spellings(name)}
         for told in self.told:
@@ -209,9 +208,9 @@ class Everyone(Names):
 
 
 class Naming:
-    """States who is known, what is observed of them and how they are related, each once.
+    """States entities, observations and relations, each once.
 
-    To be made and used inside one batch. `said` are fields that every belief gets, such as its session.
+    To be made and used inside one batch. `said` are fields of every belief, such as its session.
     """
 
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, **said: Any) -> None:
@@ -220,7 +219,7 @@ class Naming:
         self.names = Names(folder, user, gate.trust)
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
-        """Let somebody or something be known by a name; False, if it is."""
+        """State an entity; False, if its name is known."""
         NamedEntity(name, kind)
         if self.names.find(name) is not None:
             return False
@@ -233,12 +232,12 @@ class Naming:
         return True
 
     def kept(self, text: str) -> str:
-        """An observation as it is kept: without secrets. Refused, if it says nothing."""
+        """An observation as it is stored: without secrets. Refused, if it is empty."""
         must_say_something(text)
         return self._gate.masks.words(text)
 
     def observation(self, name: str, text: str, **fields: Any) -> bool:
-        """Note something of whoever goes by a name, which becomes known if need be; False, if it is noted already."""
+        """State an observation of an entity, which is made known if need be; False, if it is known."""
         text = self.kept(text)
         self._comes_up(name, fields)
         page = self.names.find(name) or NOTES
@@ -250,7 +249,7 @@ class Naming:
         return True
 
     def relation(self, relation: Relation, **fields: Any) -> bool:
-        """Relate two of those that are known, or become so; False, if they are related like that already."""
+        """State a relation of two entities, which are made known if need be; False, if it is known."""
         if self._is_related(relation):
             return False
         for name in (relation.source, relation.target):
@@ -269,12 +268,8 @@ class Naming:
         )  # fmt: skip
 
     def _comes_up(self, name: str, fields: dict[str, Any]) -> None:
-        """A name is spoken of, by whoever says these fields."""
-        said, self._said = self._said, {**self._said, **{each: fields[each] for each in _OF_ALL if each in fields}}
-        try:
-            self.entity(name)
-        finally:
-            self._said = said
+        """Make a name known, with the source of these fields."""
+        self.entity(name, **{each: fields[each] for each in _OF_ALL if each in fields})
 
     def _put(self, **fields: Any) -> None:
         self._gate.put({**self._said, **fields}, "")
@@ -285,7 +280,7 @@ def _page(body: dict[str, Any]) -> str:
 
 
 def _called(name: str, kind: str) -> str:
-    """The page on which a name would stand, were it the only one of its letters."""
+    """The page of a name, if no other name has the same letters."""
     words = name_key(kind).split()
     prefix = next((_PREFIX[word] for word in reversed(words) if word in _PREFIX), "topic")
     slug = "-".join(name_key(name[: 4 * _READABLE]).split()).removeprefix(f"{prefix}-")[:_READABLE].strip("-")
@@ -293,7 +288,7 @@ def _called(name: str, kind: str) -> str:
 
 
 def _is_a(name: str, kind: str) -> str:
-    """What is said by naming something; nothing, if nobody said what it is."""
+    """The text of a naming; empty, if it has no kind."""
     what = kind.replace("_", " ").strip()
     article = "an" if what[:1].casefold() in set("aeio") else "a"
     return f"{name} is {article} {what}" if what else ""

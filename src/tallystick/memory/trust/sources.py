@@ -1,4 +1,4 @@
-"""Sources: who said what is held, and which of them recall leaves out."""
+"""Sources: who stated what is in memory, and which of them recall leaves out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import trust as decide
 from tallystick.decide.beliefs import Draw
+from tallystick.memory.core.arguments import check_names
 from tallystick.records.clock import just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
 
-WITHHELD = "(withheld)"
+WITHHELD = "(withheld)"  # in place of a text
 
 
 class SourceService:
@@ -33,17 +34,18 @@ class SourceService:
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
     ) -> Distrust:
-        """Take a source out of recall, all that it said, or what it said from a moment on. One event does it.
+        """Take a source out of recall: all that it stated, or what it stated from a moment on. One event does it.
 
         A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
-        What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
+        What it replaced or hid comes back. `get`, `show` and pages still show everything.
         """
         whose, named = self._context.user_or_owner(user), checked_source(source)
-        said, first = self._from(since)
+        moment, first = self._from(since)
+        check_names(reason=reason)
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "distrust", user=whose)
-            how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
+            how: dict[str, Any] = {"since": moment, "first": first, "reason": reason}
             return decide.distrust(self._folder.state, named, user=whose, **how)
 
         self._gate.record(decision)
@@ -53,19 +55,20 @@ class SourceService:
         return found
 
     def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
-        """Let a source be recalled as before. What it said meanwhile is recalled too."""
+        """Let a source be recalled as before. What it stated meanwhile is recalled too."""
         whose, named = self._context.user_or_owner(user), checked_source(source)
+        check_names(reason=reason)
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "trust", user=whose)
-            return decide.restore_trust(self._folder.state, named, user=whose, reason=_words(reason))
+            return decide.restore_trust(self._folder.state, named, user=whose, reason=reason)
 
         self._gate.record(decision)
 
     def sources(self, *, user: str | None = None) -> list[SourceStatus]:
-        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
+        """Who stated what is in memory, by client and id: how much, with which trust, and whether it is withheld.
 
-        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
+        Then the sources that are distrusted under another name (`agent:NAME`, `mcp:*`, …).
         """
         whose = self._context.user_or_owner(user)
         with self._folder.ledger.reading():
@@ -73,7 +76,7 @@ class SourceService:
             return self._context.index.read(lambda file: _standings(file, whose, against))
 
     def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
-        """Why a belief is left out of recall, if that is because its source is not trusted."""
+        """The distrust for which recall leaves a belief out, if there is one."""
         with self._folder.ledger.reading():
             known = self._folder.state
             return decide.withheld(known, known.get(name, user=self._context.user_or_owner(user), path=path))
@@ -81,12 +84,10 @@ class SourceService:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _from(self, since: Moment | date | None) -> tuple[str, int]:
-        """The moment as it was said, and the first event that is meant."""
+        """The moment as it was given, and its first event."""
         if since is None:
             return "", 0
-        if isinstance(since, int):
-            if isinstance(since, bool) or since < 0:
-                raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
+        if type(since) is int and since >= 0:
             return f"event {since}", since
         if not isinstance(since, str | date):
             raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
@@ -98,7 +99,7 @@ class SourceService:
             return said, self._folder.seq_at(just_before(then)) + 1
 
     def with_reasons(self, found: RecallResult, query: Query) -> RecallResult:
-        """A recall's result, with what was left out because of its source, and why, if reasons were asked for."""
+        """A recall's result; with `explain`, also what was left out because of its source, and why."""
         user = query.user
         if not query.explain or query.quarantined:
             return found
@@ -114,17 +115,8 @@ class SourceService:
         return found
 
     def _left_out(self, name: str, user: str) -> Distrust | None:
-        known = self._folder.state
-        held = known.find(name, user=user, short=False)
-        if held is not None:
-            return decide.withheld(known, held)
-        return self._episodes.withheld(name, user=user)
-
-
-def _words(reason: object) -> str:
-    if not isinstance(reason, str):
-        raise Refused(f"a reason must be a string, not {reason!r}")
-    return reason
+        held = self._folder.state.find(name, user=user, short=False)
+        return decide.withheld(self._folder.state, held) if held else self._episodes.withheld(name, user=user)
 
 
 def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
@@ -135,25 +127,18 @@ def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[Sour
     for row in rows:
         whole.setdefault((row[0], row[1]), []).append(row)
     names = {by for by, _ in whole}
-    found = [
-        _standing(by, trust, some, next((each for each in against if _is_client(each, by)), None))
-        for (by, trust), some in sorted(whole.items())
-    ]
+    found = []
+    for (by, trust), some in sorted(whole.items()):
+        named = (by, f"{by.partition(':')[0]}:{ANY}")
+        found.append(_standing(by, trust, some, next((each for each in against if each.source in named), None)))
     for each in against:
         if each.source not in names:
-            mine = [row for row in rows if _is_of(each, row)]
+            mine = [
+                row for row in rows
+                if each.covers(by=row[0], trust=row[1], agent=row[2], session=row[3], seq=each.first)
+            ]  # fmt: skip
             found.append(_standing(each.source, "", mine, each))
     return found
-
-
-def _is_of(distrust: Distrust, row: tuple[Any, ...]) -> bool:
-    by, trust, agent, session, *_ = row
-    return distrust.covers(by=by, trust=trust, agent=agent, session=session, seq=distrust.first)
-
-
-def _is_client(distrust: Distrust, by: str) -> bool:
-    kind, _, name = distrust.source.partition(":")
-    return distrust.source == by or (name == ANY and by.partition(":")[0] == kind)
 
 
 def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Distrust | None) -> SourceStatus:

@@ -1,27 +1,41 @@
-"""What is held and left out of recall because its source is not trusted, and what stands in its place meanwhile.
-
-Asked only where somebody is distrusted: the index knows who said each version, and which was brought back.
-"""
+"""What recall may serve of the active beliefs, and what replaces those of a distrusted source meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tallystick.decide.trust import is_in_doubt
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.rows import BACK, Source
 from tallystick.records.belief import Belief
+from tallystick.records.clock import held_time
 from tallystick.records.trust import Distrust
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
     from tallystick.stores.open_folder import OpenFolder
 
 
+def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str) -> bool:
+    """Whether a belief is not quarantined, of a trusted source, and not expired. `body` is its content."""
+    if is_in_doubt(known, body.get("trust", "human"), body["id"]):
+        return False
+    if "expires" in body and held_time(body["expires"]) <= now:
+        return False
+    against = known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+    return against is None
+
+
 def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
-    """Which of these versions are withheld, and why. The caller has the ledger's turn."""
+    """Which of these versions have a distrusted source, and which. The caller has the ledger's turn."""
     against = folder.state.distrusts.of(user)
     if not against:
         return {}
@@ -36,7 +50,7 @@ def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[s
 
 
 def brought_back(folder: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
-    """The versions that are shown again, because those that took their place are withheld."""
+    """The versions that are recalled again, because those that replaced them are withheld."""
     asked = (orjson.dumps(list(refs)).decode(),)
     rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])
     places = sorted(row.since_seq for row in rows if row.sight == BACK)
