@@ -19,8 +19,7 @@ from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
-from tallystick.memory.trust.sources import SourceService
-from tallystick.memory.trust.visibility import is_shown
+from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Refused

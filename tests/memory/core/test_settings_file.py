@@ -37,7 +37,12 @@ WRONG = {
     "no tokens": ("writer.soft_limit_tokens = 0", "writer.soft_limit_tokens must be"),
     "a moment for a number": ("writer.hard_limit_tokens = 2026-05-03", "writer.hard_limit_tokens must be"),
     "less than none": ("policy.corroborate = -1", "policy.corroborate must be"),
+    "a text for a count": ("policy.corroborate = 'two'", "policy.corroborate must be"),
+    "a part for a count": ("policy.corroborate = 1.5", "policy.corroborate must be"),
+    "a flag for a count": ("policy.corroborate = true", "policy.corroborate must be"),
     "a number for secrets": ("policy.keep_secrets = 1", "policy.keep_secrets must be"),
+    "a text for secrets": ("policy.keep_secrets = 'yes'", "policy.keep_secrets must be"),
+    "numbers for secrets": ("policy.keep_secrets = [1]", "policy.keep_secrets must be"),
     "a number for a switch": ("audit.follow = 0", "audit.follow must be"),
 }
 

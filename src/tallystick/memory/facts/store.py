@@ -21,7 +21,7 @@ from tallystick.decide.trust import SET_ASIDE
 from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.schema import EpisodeShape
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.trust.visibility import brought_back, withheld_among
+from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from tallystick.records.display import display_lists

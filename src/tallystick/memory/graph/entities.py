@@ -1,23 +1,309 @@
-"""`m.entities`: entities by the names that other programs gave them.
+"""`m.entities`: entities by the names that other programs gave them, with observations and relations.
 
-For programs that keep a graph of entities, observations and relations. All of it is beliefs; see `entity_names`. A call
-is one write: all of it is recorded, or nothing.
+    "John Smith", a person      person-john-smith       its page, and its node in the graph
+    "john-smith", a person      person-john-smith-2     two names are two entities
+
+A name is kept as it was given. It is a belief of the kind `entity`; an observation is a belief about the entity's page;
+a relation of two, a belief with both names in its triple. So all of it is recalled, on pages, and revised, forgotten,
+reviewed and erased like everything else. A call is one write: all of it is recorded, or nothing.
+
+A page without such a name goes by its own (`person-ana`). A name that is given later ("Ana", a person) means that page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
+import orjson
+
+from tallystick.decide.trust import is_outranked
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.graph.entity_names import EntityStatement, Everyone, Names, Naming
 from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.sources import is_shown
+from tallystick.projections.markdown.names import file_of
 from tallystick.records.belief import texts
 from tallystick.records.display import display_lists
+from tallystick.records.entity import kind_of, name_key, spoken, thing_key
 from tallystick.records.errors import NotFound
-from tallystick.records.named_entity import Known, NamedEntity, Relation
+from tallystick.records.named_entity import LONGEST, Known, NamedEntity, Relation, is_name, must_say_something
+from tallystick.records.page import NOTES
+from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
+ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
+
+_OF_ALL = ("trust", "session", "agent")  # what is true of all that is said at once
+_FEW = 20  # pages that are looked at one by one
 _SHOWN = 200  # characters of a name in a message
+_READABLE = 60  # characters of a page's name that come from an entity's
+_WORDS = {
+    "person": "people human individual man woman child contact friend colleague coworker teammate family relative",
+    "org": "organization organisation company corporation business team group institution employer vendor customer",
+    "project": "product initiative",
+    "tool": "software program application app service library framework package technology language database",
+    "event": "meeting incident appointment",
+    "user": "me self",
+    "topic": "",
+}
+_PREFIX = {word: prefix for prefix, words in _WORDS.items() for word in (prefix, *words.split())}
+
+
+class EntityStatement(NamedTuple):
+    """A belief about an entity."""
+
+    held: CurrentVersion
+    body: dict[str, Any]
+    name: str  # the entity's
+
+    @property
+    def text(self) -> str:
+        return str(self.body.get("text", ""))
+
+    @property
+    def is_entity(self) -> bool:
+        return entity_in(self.body) is not None
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it was stated as a relation, and nothing else."""
+        return self.body.get("kind") == RELATION and bool(self.body.get("triple"))
+
+
+def entity_in(body: dict[str, Any]) -> dict[str, str] | None:
+    """The name and kind that a belief gives to an entity, if it does."""
+    found = body.get("data", {}).get(ENTITY) if body.get("kind") == ENTITY else None
+    if not isinstance(found, dict) or not is_name(found.get("name")) or not body.get("about"):
+        return None
+    kind = found.get("kind")
+    return {"name": found["name"], "kind": kind if isinstance(kind, str) and len(kind) <= LONGEST else ""}
+
+
+class Names:
+    """The entities by name, and the texts on their pages. The caller has the ledger's turn.
+
+    Names are read at once, pages when they are asked for: a few one by one, many all together. A name that needs
+    approval is taken nonetheless, but not from a program of more `trust` than its source has.
+    """
+
+    def __init__(self, folder: OpenFolder, user: str, trust: str = "web") -> None:
+        self._state, self._user, self._now, self._trust = folder.state, user, folder.ledger.now(), trust
+        self._pages: dict[str, str] = {}  # by name
+        self._names: dict[str, str] = {}  # by page, of those that somebody named
+        self._numbers: dict[str, int] = {}  # the last that was given to a page of those letters
+        self._unread: dict[str, str] = {}  # of these, names that nobody is shown
+        self.kinds: dict[str, str] = {}  # by name
+        self._said: dict[str, set[str] | None] = {}  # by page: the texts that may be shown; None: there is nothing
+        self._is_whole = False  # whether that is all there is
+        for held in self._state.query(user=user, kind=ENTITY):
+            body = held.body()
+            found, page = entity_in(body), _page(body)
+            if is_outranked(self._state, held, trust):
+                continue
+            if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
+                self.take(found["name"], found["kind"], page)
+                if not is_shown(self._state, held, body, self._now):
+                    self._unread[page] = found["name"]
+
+    def take(self, name: str, kind: str, page: str) -> None:
+        self._pages[name], self._names[page], self.kinds[name] = page, name, kind
+
+    def name_of(self, page: str) -> str:
+        """The name of a page's entity: its visible name, else the page's own, else that of its file."""
+        named = "" if page in self._unread else self._names.get(page)
+        return named or (page if is_name(page) else file_of(page).removesuffix(".md"))
+
+    def kind_of(self, name: str) -> str:
+        return self.kinds[name] if name in self.kinds else kind_of(self._pages.get(name, name))
+
+    def find(self, name: str) -> str | None:
+        """The page of the entity of a name, or the page of that name; None if there is none."""
+        return self._pages.get(name) or (name if self._is_used(name) else None)
+
+    def page_for(self, name: str, kind: str) -> str:
+        """The page for a new name: one that no other name has."""
+        page = called = _called(name, kind)
+        while page == NOTES or page in self._names or (page != called and self._is_used(page)):
+            self._numbers[called] = self._numbers.get(called, 1) + 1
+            page = f"{called}-{self._numbers[called]}"
+        return page
+
+    def texts_on(self, page: str) -> set[str]:
+        """The visible texts about a page. A caller that states another adds it."""
+        found = self._look(page)
+        if found is None:
+            found = self._said[page] = set()
+        return found
+
+    def _is_used(self, page: str) -> bool:
+        return page in self._names or self._look(page) is not None
+
+    def _look(self, page: str) -> set[str] | None:
+        if page not in self._said and not self._is_whole:
+            if page == NOTES or len(self._said) >= _FEW:
+                self._note_all(self._all())
+            else:
+                mark = b'"about":' + orjson.dumps(page)  # a text that holds this has its quotes escaped
+                held = self._state.query(user=self._user, where=lambda each: mark in each.line)
+                found = [pair for pair in self._with_words(held) if _page(pair[1]) == page]
+                self._said[page] = self._shown_texts(found) if found else None
+        return self._said.get(page)
+
+    def _all(self) -> list[tuple[CurrentVersion, dict[str, Any]]]:
+        """All beliefs with something about an entity, oldest first."""
+        return self._with_words(self._state.query(user=self._user))
+
+    def _with_words(self, held: Iterable[CurrentVersion]) -> list[tuple[CurrentVersion, dict[str, Any]]]:
+        pairs = ((each, each.body()) for each in held if not is_outranked(self._state, each, self._trust))
+        return [(each, body) for each, body in pairs if body.get("text") or body.get("triple") or entity_in(body)]
+
+    def _note_all(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> None:
+        pages: dict[str, list[tuple[CurrentVersion, dict[str, Any]]]] = {}
+        for pair in pairs:
+            pages.setdefault(_page(pair[1]), []).append(pair)
+        for page, some in pages.items():
+            if page not in self._said:
+                self._said[page] = self._shown_texts(some)
+        self._is_whole = True
+
+    def _shown_texts(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> set[str]:
+        return {body.get("text", "") for each, body in pairs if is_shown(self._state, each, body, self._now)}
+
+
+class Everyone(Names):
+    """The same, with all visible statements: `told`, oldest first."""
+
+    def __init__(self, folder: OpenFolder, user: str) -> None:
+        super().__init__(folder, user)
+        pairs = self._all()
+        shown = [(each, body) for each, body in pairs if is_shown(self._state, each, body, self._now)]
+        self.told = [EntityStatement(each, body, self.name_of(_page(body))) for each, body in shown]
+        self._said = {_page(body): set() for _, body in pairs}
+        self._is_whole = True
+
+    def entities(self) -> Iterator[NamedEntity]:
+        """All entities, in the order in which they became known."""
+        observed: dict[str, dict[str, None]] = {told.name: {} for told in self.told}
+        for told in self.observations():
+            observed[told.name][told.text] = None
+        for name, noted in observed.items():
+            yield NamedEntity(name, self.kind_of(name), tuple(noted))
+
+    def observations(self) -> Iterator[EntityStatement]:
+        """The statements in words that are not shown as relations."""
+        related = {told.held.ref for _, told in self.relations() if told.is_relation}
+        for told in self.told:
+            if told.text.strip() and not told.is_entity and told.held.ref not in related:
+                yield told
+
+    def relations(self) -> Iterator[tuple[Relation, EntityStatement]]:
+        """The relations of two known entities, and the belief of each."""
+        known = dict.fromkeys(told.name for told in self.told)
+        spelled = {key: name for name in reversed(list(known)) for key in self._spellings(name)}
+        for told in self.told:
+            if triple := told.body.get("triple"):
+                source = triple[0] if triple[0] in known else told.name
+                target = triple[2] if triple[2] in known else spelled.get(thing_key(triple[2]), "")
+                if target and is_name(triple[1]):
+                    yield Relation(source, triple[1], target), told
+
+    def _spellings(self, name: str) -> set[str]:
+        page = self._pages.get(name, name)
+        return {key for each in (name, page, spoken(page)) if (key := thing_key(each))}
+
+
+class Naming:
+    """States entities, observations and relations, each once.
+
+    To be made and used inside one batch. `said` are fields of every belief, such as its session.
+    """
+
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, **said: Any) -> None:
+        self._state, self._now, self._user = folder.state, folder.ledger.now(), user
+        self._gate, self._said = gate, {"user": user, "path": "", "trust": None, **said}
+        self.names = Names(folder, user, gate.trust)
+
+    def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
+        """State an entity; False, if its name is known."""
+        NamedEntity(name, kind)
+        if self.names.find(name) is not None:
+            return False
+        page = self.names.page_for(name, kind)
+        self._put(
+            text=_is_a(name, kind), about=page, kind=ENTITY, key=f"{ENTITY}:{name}",
+            data={ENTITY: {"name": name, "kind": kind}}, **fields,
+        )  # fmt: skip
+        self.names.take(name, kind, page)
+        return True
+
+    def kept(self, text: str) -> str:
+        """An observation as it is stored: without secrets. Refused, if it is empty."""
+        must_say_something(text)
+        return self._gate.masks.words(text)
+
+    def observation(self, name: str, text: str, **fields: Any) -> bool:
+        """State an observation of an entity, which is made known if need be; False, if it is known."""
+        text = self.kept(text)
+        self._comes_up(name, fields)
+        page = self.names.find(name) or NOTES
+        noted = self.names.texts_on(page)
+        if text in noted:
+            return False
+        self._put(text=text, about="" if page == NOTES else page, **fields)
+        noted.add(text)
+        return True
+
+    def relation(self, relation: Relation, **fields: Any) -> bool:
+        """State a relation of two entities, which are made known if need be; False, if it is known."""
+        if self._is_related(relation):
+            return False
+        for name in (relation.source, relation.target):
+            self._comes_up(name, fields)
+        page = self.names.find(relation.source) or NOTES
+        about = "" if page == NOTES else page
+        self._put(text=_sentence(relation), about=about, kind=RELATION, triple=relation.triple, **fields)
+        return True
+
+    def _is_related(self, relation: Relation) -> bool:
+        pairs = ((held, held.body()) for held in self._state.facts(self._user, relation.source))
+        return any(
+            tuple(body["triple"]) == relation.triple and held.status == "active" and not held.path
+            and is_shown(self._state, held, body, self._now)
+            for held, body in pairs if body.get("triple")
+        )  # fmt: skip
+
+    def _comes_up(self, name: str, fields: dict[str, Any]) -> None:
+        """Make a name known, with the source of these fields."""
+        self.entity(name, **{each: fields[each] for each in _OF_ALL if each in fields})
+
+    def _put(self, **fields: Any) -> None:
+        self._gate.put({**self._said, **fields}, "")
+
+
+def _page(body: dict[str, Any]) -> str:
+    return body.get("about") or NOTES
+
+
+def _called(name: str, kind: str) -> str:
+    """The page of a name, if no other name has the same letters."""
+    words = name_key(kind).split()
+    prefix = next((_PREFIX[word] for word in reversed(words) if word in _PREFIX), "topic")
+    slug = "-".join(name_key(name[: 4 * _READABLE]).split()).removeprefix(f"{prefix}-")[:_READABLE].strip("-")
+    return f"{prefix}-{slug or name[:_READABLE]}"
+
+
+def _is_a(name: str, kind: str) -> str:
+    """The text of a naming; empty, if it has no kind."""
+    what = kind.replace("_", " ").strip()
+    article = "an" if what[:1].casefold() in set("aeio") else "a"
+    return f"{name} is {article} {what}" if what else ""
+
+
+def _sentence(relation: Relation) -> str:
+    return f"{relation.source} {relation.kind.replace('_', ' ').replace('-', ' ')} {relation.target}"
+
+
+# -- the store ---------------------------------------------------------------------------------------------------------
 
 
 @answering

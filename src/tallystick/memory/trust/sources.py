@@ -1,26 +1,36 @@
-"""Sources: who stated what is in memory, and which of them recall leaves out."""
+"""Sources: who stated what is in memory, which of them recall leaves out, and what it may serve."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from tallystick.decide import trust as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.memory.core.arguments import check_names
-from tallystick.records.clock import just_before, parse_moment, said_time, stamp
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.rows import BACK, Source
+from tallystick.records.belief import Belief
+from tallystick.records.clock import held_time, just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.query import Query
 from tallystick.records.recall import NearMiss, RecallResult
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.core.index import IndexService
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
+    from tallystick.stores.open_folder import OpenFolder
 
 WITHHELD = "(withheld)"  # in place of a text
 
@@ -120,8 +130,6 @@ class SourceService:
 
 
 def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
-    from tallystick.projections.index import statements as sql
-
     rows = list(file.db.execute(sql.SAID_BY, (user,)))
     whole: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     for row in rows:
@@ -148,3 +156,44 @@ def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Di
         waiting=sum(row[6] for row in rows), first=min((row[7] for row in rows), default=""),
         last=max((row[8] for row in rows), default=""), withheld=withheld,
     )  # fmt: skip
+
+
+# -- what recall may serve ---------------------------------------------------------------------------------------------
+
+
+def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str) -> bool:
+    """Whether a belief is not quarantined, of a trusted source, and not expired. `body` is its content."""
+    if decide.is_in_doubt(known, body.get("trust", "human"), body["id"]):
+        return False
+    if "expires" in body and held_time(body["expires"]) <= now:
+        return False
+    against = known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+    return against is None
+
+
+def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+    """Which of these versions have a distrusted source, and which. The caller has the ledger's turn."""
+    against = folder.state.distrusts.of(user)
+    if not against:
+        return {}
+    asked = (orjson.dumps(list(versions)).decode(),)
+    rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.SOURCES, asked)])
+    found = {}
+    for row in rows:
+        said = {"by": row.by, "agent": row.agent, "session": row.session, "trust": row.trust}
+        if why := next((each for each in against if each.covers(seq=row.since_seq, **said)), None):
+            found[row.id] = why
+    return found
+
+
+def brought_back(folder: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
+    """The versions that are recalled again, because those that replaced them are withheld."""
+    asked = (orjson.dumps(list(refs)).decode(),)
+    rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])
+    places = sorted(row.since_seq for row in rows if row.sight == BACK)
+    events = (event for place in places for event in folder.ledger.events(place, place + 1))
+    bodies = ((event, event.body["belief"]) for event in events if event.body and "belief" in event.body)
+    return [Belief.from_body(body, event.seq, event.ts) for event, body in bodies]
