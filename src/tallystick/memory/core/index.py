@@ -54,7 +54,7 @@ _DAMAGED = "it was damaged"
 _REMOVE_IT = (fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
 _JUST = 20  # events ago
 
-# What a file that is not as we wrote it can do to whoever reads it.
+# The errors that a damaged or foreign file can cause in a reader.
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _IN_THE_FILE = (
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH,
@@ -349,9 +349,9 @@ class IndexService:
             return index.catch_up(events_from(self._ledger, 0, on_progress))
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, on_progress))
         kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
-        told = (event for event in until_then if event.op in kept)
+        since = (event for event in until_then if event.op in kept)
         mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)
-        held = chain(held_now(self._state), told, related_now(self._state))
+        held = chain(held_now(self._state), since, related_now(self._state))
         return index.plant(held, mark, self._ledger.standing.begun)
 
 

@@ -116,7 +116,7 @@ class EpisodeStore:
     def _record(self, episode: Episode, keep_secrets: bool) -> Episode:
         episode = self._gate.as_recorded(self._gate.masks.episode(episode, keep_secrets=keep_secrets))
         known, echo = self._folder.state, NO_ECHO
-        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
+        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # a repeat under its id is no echo
             echo = self._gate.echo(episode.content, episode.user, episode.trust)
             if echo.trust and is_above(episode.trust, echo.trust):
                 episode = replace(episode, trust=echo.trust)
@@ -137,8 +137,8 @@ class EpisodeStore:
             known = self._folder.state
             if not known.distrusts.of(whose):
                 return None
-            told = known.episodes.named(whose, name)
-            events = (event for each in told for event in self._folder.ledger.events(each.seq, each.seq + 1))
+            refs = known.episodes.named(whose, name)
+            events = (event for each in refs for event in self._folder.ledger.events(each.seq, each.seq + 1))
             return next((why for event in events if (why := self._against(event, whose))), None)
 
     def _against(self, event: Event, user: str) -> Distrust | None:
@@ -151,9 +151,9 @@ class EpisodeStore:
     def _same(self, episode: Episode) -> Episode:
         """The episode with that id in its scope."""
         with self._folder.ledger.reading():
-            for told in self._folder.state.episodes.find(episode.user, episode.id):
-                if (told.session, told.agent) == (episode.session, episode.agent):
-                    return self.read(told.seq)
+            for each in self._folder.state.episodes.find(episode.user, episode.id):
+                if (each.session, each.agent) == (episode.session, episode.agent):
+                    return self.read(each.seq)
         raise NotFound(f"no episode named {episode.id!r}")
 
     def retract(self, *names: str, reason: str = "", withdraw: bool = False, user: str | None = None) -> Retraction:
@@ -165,8 +165,8 @@ class EpisodeStore:
         whose = self._of(user)
         found = self._all_of(names, whose)
         if not self._gate.is_free(self._gate.trust):
-            told = [episode_subject(episode, episode.trust) for episode in found]
-            self._gate.must("episode", "forget", *told, user=whose)
+            subjects = [episode_subject(episode, episode.trust) for episode in found]
+            self._gate.must("episode", "forget", *subjects, user=whose)
         with self._gate.together():
             resting, shared = self._dependents(found, whose)
             self._folder.ledger.write(
@@ -182,13 +182,13 @@ class EpisodeStore:
         if not names:
             raise Refused("name the episodes to retract", "required")
         with self._folder.ledger.reading():
-            told = dict[str, int]()
+            places = dict[str, int]()
             for name in names:
                 found = self._folder.state.episodes.named(user, name)
                 if not found:
                     raise NotFound(f"no episode named {name!r}; run `tallystick log` to list them")
-                told.update({each.source: each.seq for each in found})
-            return [self.read(seq) for seq in told.values()]
+                places.update({each.source: each.seq for each in found})
+            return [self.read(seq) for seq in places.values()]
 
     def _dependents(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
         """The facts that come from these episodes: those that come from no others, and the rest."""
@@ -273,9 +273,9 @@ class EpisodeStore:
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first, told = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
+        found, first, episodes = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
         for source, seq, at in file.db.execute(statement, (user, where, *more)):
-            if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
+            if seq >= first and (after is None or (at, seq) < after) and not episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
                 break
@@ -287,8 +287,8 @@ class EpisodeStore:
         The last six characters of a generated id are enough, if no other ends so.
         """
         with self._folder.ledger.reading():
-            told = self._folder.state.episodes.named(self._of(user), name)
-            return self.read(told[-1].seq) if told else None
+            refs = self._folder.state.episodes.named(self._of(user), name)
+            return self.read(refs[-1].seq) if refs else None
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
         """The same; NotFound if there is none."""

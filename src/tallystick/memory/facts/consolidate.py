@@ -56,8 +56,8 @@ class ConsolidationService:
     ) -> Deltas:
         """The deltas that `run` would make; nothing is applied, and no mark is moved."""
         chosen, selected = self._filter(rule), list[Episode]()
-        told = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
-        while portion := list(islice(told, PORTION)):
+        episodes = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
+        while portion := list(islice(episodes, PORTION)):
             selected += _selected(portion, chosen)
         weigher = self._weigher_of(rule, selected, extractor, salience, user)
         return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
@@ -187,7 +187,7 @@ class ConsolidationService:
         return frozenset(poor)
 
     def _use(self, source: str) -> dict[str, int]:
-        """How often an episode was served, and what came of it."""
+        """How often an episode was served, and the outcomes."""
         row = self._context.index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
         uses, good, bad = row or (0, 0.0, 0.0)
         return {"uses": uses, "good": round(good), "bad": round(bad)}

@@ -171,41 +171,41 @@ class Names:
 
 
 class Everyone(Names):
-    """The same, with all visible statements: `told`, oldest first."""
+    """The same, with all visible statements: `statements`, oldest first."""
 
     def __init__(self, folder: OpenFolder, user: str) -> None:
         super().__init__(folder, user)
         pairs = self._all()
         shown = [(each, body) for each, body in pairs if is_shown(self._state, each, body, self._now)]
-        self.told = [EntityStatement(each, body, self.name_of(_page(body))) for each, body in shown]
+        self.statements = [EntityStatement(each, body, self.name_of(_page(body))) for each, body in shown]
         self._said = {_page(body): set() for _, body in pairs}
         self._is_whole = True
 
     def entities(self) -> Iterator[NamedEntity]:
         """All entities, in the order in which they became known."""
-        observed: dict[str, dict[str, None]] = {told.name: {} for told in self.told}
-        for told in self.observations():
-            observed[told.name][told.text] = None
+        observed: dict[str, dict[str, None]] = {each.name: {} for each in self.statements}
+        for each in self.observations():
+            observed[each.name][each.text] = None
         for name, noted in observed.items():
             yield NamedEntity(name, self.kind_of(name), tuple(noted))
 
     def observations(self) -> Iterator[EntityStatement]:
         """The statements in words that are not shown as relations."""
-        related = {told.held.ref for _, told in self.relations() if told.is_relation}
-        for told in self.told:
-            if told.text.strip() and not told.is_entity and told.held.ref not in related:
-                yield told
+        related = {each.held.ref for _, each in self.relations() if each.is_relation}
+        for each in self.statements:
+            if each.text.strip() and not each.is_entity and each.held.ref not in related:
+                yield each
 
     def relations(self) -> Iterator[tuple[Relation, EntityStatement]]:
         """The relations of two known entities, and the belief of each."""
-        known = dict.fromkeys(told.name for told in self.told)
+        known = dict.fromkeys(each.name for each in self.statements)
         spelled = {key: name for name in reversed(list(known)) for key in self._spellings(name)}
-        for told in self.told:
-            if triple := told.body.get("triple"):
-                source = triple[0] if triple[0] in known else told.name
+        for each in self.statements:
+            if triple := each.body.get("triple"):
+                source = triple[0] if triple[0] in known else each.name
                 target = triple[2] if triple[2] in known else spelled.get(thing_key(triple[2]), "")
                 if target and is_name(triple[1]):
-                    yield Relation(source, triple[1], target), told
+                    yield Relation(source, triple[1], target), each
 
     def _spellings(self, name: str) -> set[str]:
         page = self._pages.get(name, name)
@@ -323,7 +323,7 @@ class EntityStore:
     def names_of(self, ids: Iterable[str]) -> list[str]:
         """The names of the entities that beliefs are about, in the order of the beliefs' ids."""
         with self._folder.known():
-            about = {told.body["id"]: told.name for told in Everyone(self._folder, self._user).told}
+            about = {each.body["id"]: each.name for each in Everyone(self._folder, self._user).statements}
         return list(dict.fromkeys(about[name] for name in ids if name in about))
 
     def create(self, entities: Iterable[NamedEntity], *, session: str = "", agent: str = "") -> list[NamedEntity]:
@@ -371,8 +371,8 @@ class EntityStore:
         with self._gate.together():
             known = Everyone(self._folder, self._user)
             gone = {known.name_of(page): name for name in names if (page := known.find(name)) is not None}
-            leading = [told for relation, told in known.relations() if {relation.source, relation.target} & gone.keys()]
-            self._forget([*(told for told in known.told if told.name in gone), *leading], reason)
+            leading = [each for relation, each in known.relations() if {relation.source, relation.target} & gone.keys()]
+            self._forget([*(each for each in known.statements if each.name in gone), *leading], reason)
         return list(gone.values())
 
     def take_back(self, name: str, observations: Iterable[str], *, reason: str = "") -> int | None:
@@ -383,21 +383,21 @@ class EntityStore:
                 return None
             wanted = set(texts(observations, "observations"))
             name = known.name_of(page)
-            going = [told for told in known.observations() if told.name == name and told.text in wanted]
+            going = [each for each in known.observations() if each.name == name and each.text in wanted]
             self._forget(going, reason)
-        return len({told.text for told in going})
+        return len({each.text for each in going})
 
     def unrelate(self, relations: Iterable[Relation], *, reason: str = "") -> int:
         """Forget relations. Returns how many existed."""
         wanted = set(relations)
         with self._gate.together():
             known = Everyone(self._folder, self._user)
-            going = [(relation, told) for relation, told in known.relations() if relation in wanted]
-            self._forget([told for _, told in going], reason)
+            going = [(relation, each) for relation, each in known.relations() if relation in wanted]
+            self._forget([each for _, each in going], reason)
         return len({relation for relation, _ in going})
 
     def _forget(self, going: Iterable[EntityStatement], reason: str) -> None:
-        for name in dict.fromkeys(told.body["id"] for told in going):
+        for name in dict.fromkeys(each.body["id"] for each in going):
             self._gate.forget(name, reason=reason, user=self._user, path="")
 
     def _naming(self, session: str, agent: str) -> Naming:

@@ -74,7 +74,7 @@ class PathService:
             return self._plan(name, into).conflicts(self._folder.state)
 
     def preview(self, name: str, into: str | None = None) -> Merged:
-        """What a merge would do: the beliefs that it would bring over, and the conflicts. Changes nothing."""
+        """What a merge would do: the beliefs that it would copy, and the conflicts. Changes nothing."""
         with self._folder.ledger.reading():
             planned = self._plan(name, into)
             brought = tuple(step.mine.belief() for step in planned.steps if not step.conflict)
