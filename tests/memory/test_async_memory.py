@@ -14,22 +14,8 @@ from tallystick.records.errors import Closed, MemoryScopeError, NotWritable
 from tallystick.records.fact import FactPattern
 from tallystick.stores.protocols import FactStore, MemoryStore
 from tests.memory.told import ALL, NEW_YEAR
-from tests.nouns import NOUNS, methods_of
+from tests.nouns import LEFT_OUT, NOUNS, methods_of
 from tests.refusals import refuses
-
-LEFT_OUT = {
-    "batch": "it belongs to a thread, and calls of many would come in between",
-    "close": "it is offered by itself, and ends the thread",
-    "embedder": "it is read, not called",
-    "mark_withheld": "it is for servers, which serve whoever asks",
-    "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
-    "on": "calls take a `path`",
-    "policy": "it is read, not called; `check_policy` asks it",
-    "restore": "it makes a memory; open it afterwards",
-    "trouble": "it is read, not called; `status` tells it",
-    "trust": "whoever opened it said so",
-    "writable": "it is read, not called",
-}
 
 
 def play(scene, folder="memory", **how):
