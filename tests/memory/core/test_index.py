@@ -542,9 +542,6 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         [waiting] = m.reviews.waiting()
         m.reviews.approve(waiting.id)
         assert [hit.text for hit in m.recall("approved", words=True)] == ["never approved"]
-        m.erase("cafe")
-        assert m.recall("cafe", words=True) == []
-        assert [hit.text for hit in m.recall("port 7654", words=True) if not hit.via] == ["the port is 7654"]
     assert {finding.code for finding in check(folder)} == {"stretch-pruned"}
 
     for path in (tmp_path / "away").iterdir():
@@ -575,6 +572,16 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
         monkeypatch.setattr(lifecycle, "held_now", meanwhile)
         assert {hit.text for hit in m.recall("told", words=True)} == {"told since", "told meanwhile"}
     assert len(told) == 1
+
+
+def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:
+    folder = tmp_path / "pruned"
+    pruned(folder, tmp_path / "away")
+
+    with Memory(folder) as m:
+        m.erase("cafe")
+        assert m.recall("cafe", words=True) == []
+        assert [hit.text for hit in m.recall("port 6543", words=True)] == ["the port is 6543"]
 
 
 def test_a_folder_in_the_place_of_the_index_does_not_hold_up_an_erasure(tmp_path: Path) -> None:
