@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.memory.beliefs.remember import may_overlap
+from tallystick.projections.index.rows import Source
 from tallystick.projections.index.tidy import Kept
 from tallystick.records.belief import Belief
 from tallystick.records.policy import RANK
@@ -66,6 +66,14 @@ def _choice(kept: Kept, other: Kept, found: Conflict, user: str) -> Proposal:
         kind=CONTRADICTION, ids=(kept.source.id, other.source.id), texts=(in_short(kept.text), in_short(other.text)),
         why=f"{in_short(found.why)}; the first is kept because {better}", action=CHOOSE, user=user,
     )  # fmt: skip
+
+
+def may_overlap(one: Belief | Source, other: Belief | Source) -> bool:
+    """Whether there can be a time at which both are true."""
+    return not any(
+        until and since and until <= since
+        for until, since in ((one.valid_to, other.valid_from), (other.valid_to, one.valid_from))
+    )
 
 
 def repeats(known: State, texts: Iterable[tuple[str, str]], user: str) -> Iterator[Proposal]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tallystick.memory.context import Context
     from tallystick.memory.recall.feedback import FeedbackService
     from tallystick.projections.index.file import IndexFile
-    from tallystick.projections.index.rows import Source
 
 MOST = 40  # beliefs about the same thing that are compared, the newest
 _NAMED = 5  # of what contradicts, or is near
@@ -256,6 +255,7 @@ def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:
 
 def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Of beliefs about the same thing: those that contradict it, with the reason, and those that say the same."""
+    from tallystick.memory.beliefs.duplicates import may_overlap
     from tallystick.text.claims import claim_of, conflict, is_repeat
 
     against: list[tuple[str, str]] = []
@@ -271,11 +271,3 @@ def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[t
         elif is_repeat(belief.text, other.text):
             near.append(other.id)
     return against[:_NAMED], tuple(near[:_NAMED])
-
-
-def may_overlap(one: Belief | Source, other: Belief | Source) -> bool:
-    """Whether there can be a time at which both are true."""
-    return not any(
-        until and since and until <= since
-        for until, since in ((one.valid_to, other.valid_from), (other.valid_to, one.valid_from))
-    )
