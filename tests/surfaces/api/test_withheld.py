@@ -75,7 +75,7 @@ def test_a_person_sees_the_words_and_that_they_wait(m, doubtful):
     with Api(m, trust="human") as person:
         shown = person.see(f"beliefs/{said.id}")
         assert shown["text"] == said.text
-        assert shown["withheld"].startswith("waits")
+        assert shown["withheld"].startswith("pending approval")
         assert person.see(f"episodes/{told.source}")["content"] == told.content
         assert WORD in person.get("/v1/export").text
         assert any(WORD in each["text"] for each in person.see("beliefs?quarantined=true")["items"])
