@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tallystick.memory.async_memory import LEFT_OUT
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange.files import FileStore
@@ -29,6 +28,20 @@ NOUNS = {
     "paths": PathService,
     "receipts": ReceiptStore, "reviews": ReviewService, "rules": RuleStore, "tidy": TidyService, "work": SessionService,
 }  # fmt: skip
+
+LEFT_OUT = {  # what is not offered asynchronously, and why
+    "batch": "it belongs to a thread, and calls of many would come in between",
+    "close": "it is offered by itself, and ends the thread",
+    "embedder": "it is read, not called",
+    "mark_withheld": "it is for servers, which serve whoever asks",
+    "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
+    "on": "calls take a `path`",
+    "policy": "it is read, not called; `check_policy` asks it",
+    "restore": "it makes a memory; open it afterwards",
+    "trouble": "it is read, not called; `status` tells it",
+    "trust": "whoever opened it said so",
+    "writable": "it is read, not called",
+}
 
 
 def methods_of(kind: type) -> dict[str, Callable[..., Any]]:

@@ -1,8 +1,8 @@
 """`AsyncMemory`: the calls of `Memory`, awaited.
 
 Writing waits for the disk, and SQLite blocks: each memory has one worker thread, and every call runs there. Calls may
-come from any event loop and any thread. Methods, arguments and types are those of `Memory`; what iterates there is
-iterated with `async for` here. `LEFT_OUT` says what is not offered, and why.
+come from any event loop and any thread. Methods, arguments and types are those of `Memory`; its iterators are iterated
+with `async for` here. Properties and `batch`, which belongs to a thread, are not offered.
 
     async with AsyncMemory("./notes") as m:
         await m.observe("Let's ship on Friday.", session="standup")
@@ -41,21 +41,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-LEFT_OUT = {
-    "batch": "it belongs to a thread, and calls of many would come in between",
-    "close": "it is offered by itself, and ends the thread",
-    "embedder": "it is read, not called",
-    "mark_withheld": "it is for servers, which serve whoever asks",
-    "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
-    "on": "calls take a `path`",
-    "policy": "it is read, not called; `check_policy` asks it",
-    "restore": "it makes a memory; open it afterwards",
-    "trouble": "it is read, not called; `status` tells it",
-    "trust": "whoever opened it said so",
-    "writable": "it is read, not called",
-}
 _END = object()
-_PAUSE = 0.2  # seconds between two looks, where what is to come is followed
+_PAUSE = 0.2  # seconds between two looks at a log that is followed
 
 
 class _Awaited:

@@ -60,7 +60,7 @@ class Context:
         embedder: Embedder | str | None,
     ) -> None:
         self.root = settings.locate(path)
-        self.user, self.by, self.notify, self.embedder = user, by, notify, embedder
+        self.user, self.by, self.notify, self.embedder = user, by, notify or _log, embedder
         self.keyring = settings.keyring()
         durability = durability or read_settings(self.root).durability
         if is_old(self.root):
@@ -73,7 +73,7 @@ class Context:
             self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
             zone=lambda: self.zone, before=self._before_writing, then=self._after_writing,
         )  # fmt: skip
-        self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, notify)
+        self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
         self.echoes = EchoDetector(lambda: self.index)
         self.gate = WriteGate(
             self.folder, by=by, trust=trust, masks=self.masks, erased=self.after_erasing, echoes=self.echoes.of,
@@ -187,7 +187,7 @@ class Context:
         from tallystick.memory.recall.recall import RecallService
 
         return RecallService(
-            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, tell=self.index.tell
+            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, tell=self.notify
         )  # fmt: skip
 
     def pages_of(self, user: str) -> PageStore:
@@ -228,7 +228,9 @@ class Context:
             self.ledger.note_erasures()
         except (OSError, Busy) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            self.warn(f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`")
+            self.notify(
+                f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`"
+            )
         self.echoes.forget()
         self.index.grow_back()
         self.page_writer.look_at_all()
@@ -244,11 +246,8 @@ class Context:
         except (OSError, Busy) as error:
             raise Unfinished(f"{otherwise} ({error}); remove {place}, it is rebuilt") from error
 
-    def warn(self, message: str) -> None:
-        """Report something that stops nobody."""
-        if self.notify is not None:
-            self.notify(message)
-        else:
-            import logging
 
-            logging.getLogger("tallystick").warning(message)
+def _log(message: str) -> None:
+    import logging
+
+    logging.getLogger("tallystick").warning(message)

@@ -1,7 +1,7 @@
-"""The one object people hold: what was said, to be read, replayed and proved.
+"""`Memory`: everything of a memory folder, in one object.
 
 Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns.
-Every read takes in what other processes wrote. What is handed out is the caller's own.
+Every read includes what other processes wrote. Results are the caller's own copies.
 
 Without a scope it reads and writes the owner's (`user="me"`). No call reads across users.
 """
@@ -76,9 +76,9 @@ class Memory(ReadableMemory):
         tell: Callable[[str], None] | None = None,
         embedder: Embedder | str | None = None,
     ) -> None:
-        """`tell` is given what the memory did by itself, in a line, such as mending its index; else it is logged.
+        """`tell` receives a line about anything the memory did by itself, such as rebuilding its index. Default: a log.
 
-        `embedder` is one of yours, or named as in `tallystick.toml`, which it goes before.
+        `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
         super().__init__(Context(
             path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=tell,
@@ -88,7 +88,7 @@ class Memory(ReadableMemory):
             self.mark_withheld()
 
     def close(self) -> None:
-        """Let go of the folder. Everything that was acknowledged is on disk already."""
+        """Close the folder. Everything that was acknowledged is on disk already."""
         self._context.close()
 
     def __enter__(self) -> Memory:
@@ -104,18 +104,18 @@ class Memory(ReadableMemory):
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the folder, if anything; until it is mended, it can only be read, as far as it is good."""
+        """What is wrong with the folder, if anything. Until it is repaired, its undamaged part can only be read."""
         return str(self._folder.ledger.trouble or "")
 
     @property
     def writable(self) -> bool:
-        """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
+        """Whether it can be written: it was opened for that, this user may, and nothing is wrong."""
         return self._folder.ledger.writable and self._folder.ledger.trouble is None
 
     def mark_withheld(self) -> None:
-        """From now on each belief, episode and fact says in `withheld` why its words are withheld from programs.
+        """Let each belief, episode and fact say in `withheld` why its words are withheld from programs.
 
-        A program that is not a person's gets no others: see `docs/how-to/trust.md`.
+        A program without a person's trust gets none of those words: see `docs/how-to/trust.md`.
         """
         from tallystick.memory.trust.call_filter import Outlet
         from tallystick.memory.trust.reader import Reader
@@ -124,12 +124,12 @@ class Memory(ReadableMemory):
 
     @property
     def trust(self) -> str:
-        """How far this program may go by itself: human, agent, import, tool or web."""
+        """The trust of this program: human, agent, import, tool or web."""
         return self._context.gate.trust
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """The kinds of secrets that were masked in what this thread last said."""
+        """The kinds of secrets that were masked in the last write of this thread."""
         return self._context.masks.last
 
     @property
@@ -158,7 +158,7 @@ class Memory(ReadableMemory):
 
     @cached_property
     def graph(self) -> GraphService:
-        """Entities, and how they are related: what beliefs are about, and what was saved beside it."""
+        """Entities and their relations: those that beliefs are about, and those that were saved."""
         return self._context.graph_of(self.user)
 
     @cached_property
@@ -170,7 +170,7 @@ class Memory(ReadableMemory):
 
     @cached_property
     def reviews(self) -> ReviewService:
-        """What waits for a person's yes."""
+        """Changes that need a person's approval."""
         return self._actions.reviews_of(self.user)
 
     @cached_property
@@ -190,7 +190,7 @@ class Memory(ReadableMemory):
 
     @cached_property
     def tidy(self) -> TidyService:
-        """What may leave sight: proposed, and never done by itself."""
+        """Proposals to archive, merge or compact. Nothing is done unless it is applied."""
         from tallystick.memory.maintenance.tidy import TidyService
         from tallystick.memory.pages.dormancy import Dormancy
 
@@ -200,7 +200,7 @@ class Memory(ReadableMemory):
 
     @cached_property
     def entities(self) -> EntityStore:
-        """Who and what is known, by the names that other programs gave them."""
+        """Entities by the names that other programs gave them."""
         from tallystick.memory.graph.entities import EntityStore
 
         return EntityStore(self._folder, self._context.gate, self.user)
@@ -251,16 +251,16 @@ class Memory(ReadableMemory):
         idempotency_key: str = "",
         keep_secrets: bool = False,
     ) -> Belief:
-        """Hold something true, and return it.
+        """State a belief, and return it.
 
-        A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
-        held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing; without a key, it
-        reinforces the belief that is held. The `answer` of what is returned says which it was, and what contradicts it.
-        Secrets in it are masked, unless a person's program says `keep_secrets`; `masked` tells which were.
+        A known `key` is superseded. Without one, this is a new belief, unless it corrects an active one ("the port is
+        6543" after "the port is 5432"): then it replaces that, and its `reason` says so. Repeating a statement under
+        its key, or with a used `idempotency_key`, writes nothing; without a key, it reinforces the active belief. The
+        `answer` of the result says which it was, and what contradicts it. Secrets are masked, unless a program with a
+        person's trust sets `keep_secrets`; `masked` lists their kinds.
         """
-        said: object = text
-        if not isinstance(said, str) or not said.strip():
+        given: object = text
+        if not isinstance(given, str) or not given.strip():
             raise Refused("nothing to remember: text must not be empty", "required")
         statement = Statement(
             text, self._user(user), key=key, about=about, kind=kind, confidence=confidence, source_type=source_type,
@@ -286,9 +286,9 @@ class Memory(ReadableMemory):
         path: str = "",
         keep_secrets: bool = False,
     ) -> Episode:
-        """Record something that was said or happened, verbatim, and return it. `at` is when it happened; else now.
+        """Record something that was said or happened, verbatim, and return it. `at` is when it happened, or now.
 
-        The same thing told again under its `id`, in its session and by its agent, writes nothing.
+        The same text again under its `id`, in its session and by its agent, writes nothing.
         """
         return self.episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
@@ -309,32 +309,31 @@ class Memory(ReadableMemory):
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
 
-        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved); so is that of an
-        episode, which is what happened.
+        `name` is a key or an id. An id whose text has changed since you read it is refused (Moved). An episode cannot
+        be revised.
         """
-        if self._told(name, user, path):
-            raise Refused(
-                f"{name} is an episode, which cannot be changed; remember what is true now",
-                "permission",
-            )
-        for name_of_list in ("evidence", "tags", "triple", "rests_on"):
-            if name_of_list in changes:
-                changes[name_of_list] = texts(changes[name_of_list], name_of_list)
+        whose = self._user(user)
+        if self._is_episode(name, whose, path):
+            raise Refused(f"{name} is an episode, which cannot be changed; remember what is true now", "permission")
+        for field in ("evidence", "tags", "triple", "rests_on"):
+            if field in changes:
+                changes[field] = texts(changes[field], field)
         if text is not None:
             changes["text"] = text
         changes["keep_secrets"] = keep_secrets
-        self._context.gate.revise(name, changes, reason=reason, user=self._user(user), path=path)
-        return self._now(name, user, path)
+        self._context.gate.revise(name, changes, reason=reason, user=whose, path=path)
+        return self.show(name, user=whose, path=path)
 
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
-        """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
-        if self._told(name, user, path):
-            return self.episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
-        self._context.gate.forget(name, reason=reason, user=self._user(user), path=path)
-        return self._now(name, user, path)
+        """Hide a belief, or retract an episode. It stays in the history; `erase` is the call that destroys."""
+        whose = self._user(user)
+        if self._is_episode(name, whose, path):
+            return self.episodes.retract(name, reason=reason, user=whose).episodes[0]
+        self._context.gate.forget(name, reason=reason, user=whose, path=path)
+        return self.show(name, user=whose, path=path)
 
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
-        """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
+        """Mark a belief as wrong. What depends on it becomes a hypothesis with half the confidence, and is returned."""
         return self._context.gate.invalidate(name, reason=reason, user=self._user(user), path=path)
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
@@ -346,8 +345,8 @@ class Memory(ReadableMemory):
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
 
-        A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
-        `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
+        A name may also be an episode's, or that of another thing with words, with a prefix: `page:`, `path:`,
+        `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
         from tallystick.memory.maintenance.erase import erase
 
@@ -355,7 +354,7 @@ class Memory(ReadableMemory):
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
-        """All writes of the block become one: on disk when it ends, or not at all."""
+        """Make all writes of the block one: on disk when it ends, or not at all."""
         with self._context.gate.batch():
             yield self
 
@@ -373,11 +372,11 @@ class Memory(ReadableMemory):
         user: str | None = None,
         on_progress: Progress | None = None,
     ) -> Consolidated:
-        """Make facts of what was told since the rule last ran; with `since_last=False`, of everything again.
+        """Make facts of the episodes since the rule last ran; with `since_last=False`, of all episodes again.
 
         What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
-        reads the rest from its words: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
-        says what is worth it. Each portion is applied whole or not at all. Doing it again changes nothing.
+        reads the rest from its text: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
+        scores what is worth a fact. Each portion is applied whole or not at all. Doing it again changes nothing.
         """
         return self._consolidation.run(
             rule, user=self._user(user), since_last=since_last, extractor=extractor, salience=salience,
@@ -392,14 +391,14 @@ class Memory(ReadableMemory):
         salience: SalienceScorer | None = None,
         told: Callable[[Consolidated], None] | None = None,
     ) -> list[Consolidated]:
-        """Run the rules that are due: this user's, or `everyone`'s, each over its own user's episodes."""
+        """Run the rules that are due: this user's, or `everyone`'s, each on its own user's episodes."""
         return self.rules.run_due(everyone=everyone, told=told, extractor=extractor, salience=salience)
 
     distrust = forward("_sources", SourceService.distrust)
     restore_trust = forward("_sources", SourceService.restore_trust)
 
     def on(self, path: str) -> PathView:
-        """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
+        """This memory, on a path: its calls write to that path and read from it."""
         from tallystick.memory.paths.view import standing
 
         return standing(type(self))(self, self.paths.named(path))
@@ -425,13 +424,13 @@ class Memory(ReadableMemory):
         dry_run: bool = False,
         on_progress: Callable[[int], None] | None = None,
     ) -> Imported:
-        """Bring in conversations and notes of another system, and return what came in and what did not.
+        """Import conversations and notes of another system; return what was imported and what was skipped.
 
-        `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. The format is told
-        from what is in it, unless it is named. Nothing of it is changed; bringing it again adds what is new. What a
-        person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
-        kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another
-        tallystick wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
+        `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. Its format is
+        detected, unless it is named. The source is not changed; importing it again adds what is new. A person's words
+        get the trust of whoever imports them, an assistant's words that of an agent. Output of tools is quarantined
+        until a person approves it, and with `quarantine`, everything is; so are the export and the pages of another
+        tallystick, unless a person sets `mine`. `on_progress` is called with numbers of bytes.
         """
         from tallystick.memory.exchange.import_memory import import_from
 
@@ -449,15 +448,15 @@ class Memory(ReadableMemory):
         history: bool = True,
         replace: bool = False,
     ) -> Exported:
-        """Write down all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+        """Export all that is this user's: as a file of lines, a folder of Markdown, or the graph's envelope.
 
-        It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
-        `history`, only what is there now is told, and not how it came to be so.
+        The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
+        current state is exported.
         """
         return self._exports.export(to, format=format, user=user, history=history, replace=replace)
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
-        """The lines of such a file, one after the other, to be sent somewhere."""
+        """The lines of such a file, one by one, for sending."""
         yield from self._exports.export_lines(user=user, history=history)
 
     def import_export(
@@ -468,13 +467,12 @@ class Memory(ReadableMemory):
         mine: bool = False,
         keep_secrets: bool = False,
     ) -> TakenIn:
-        """Take in a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
+        """Import a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
 
-        That memory becomes a source of its own here (`source` of the answer), and what it says is kept out of recall
-        until a person approves it, unless it is said to be `mine`. Then it keeps the trust that it had; and where
-        nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions that
-        wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
-        put them here: only if they are `mine`.
+        That memory becomes a source of its own here (`source` of the result), and its statements are quarantined until
+        a person approves them, unless they are `mine`. Then they keep their trust; and if this user has nothing here
+        yet, the import restores that memory with its history, times, ids and pending reviews. What is here already is
+        never changed. A folder of Markdown is imported page by page, and only if it is `mine`.
         """
         return self._exports.import_export(file, user=user, mine=mine, keep_secrets=keep_secrets)
 
@@ -493,9 +491,9 @@ class Memory(ReadableMemory):
         trust: str = "human",
         clock: Clock = system_clock,
     ) -> Memory:
-        """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew.
+        """Go back to a copy, on the record: the folder as it was is kept under `backup/`, and the pin is set again.
 
-        The folder may be too damaged to open, so what its own rules say is not asked; the policy's defaults are.
+        The folder may be too damaged to open, so its own policy is not read: the default policy decides.
         """
         folder = settings.locate(path)
         asked = Action(kind="restore", noun="ledger", by=by, trust=trust)
@@ -504,17 +502,17 @@ class Memory(ReadableMemory):
         restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
         memory = cls(folder, by=by, trust=trust, clock=clock)
         try:
-            memory._context.sweep("it is restored, but vectors made of words that it does not have may be left")
+            memory._context.sweep("restored, but vectors of texts that it does not have may be left")
         except BaseException:
             memory.close()
             raise
         return memory
 
     def rebuild_index(self, *, pages: bool = True, on_progress: Callable[[int], None] | None = None) -> int:
-        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
+        """Rebuild the index from the ledger; return how many events it was built from. Readers keep the old one.
 
-        What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false. So are
-        those of the graph, if there are any.
+        Edits of pages are imported first, and their tables are rebuilt too, unless `pages` is false. So are those of
+        the graph, if there are any.
         """
         self._context.graph_index.rebuild()
         if pages and self._folder.ledger.writable:
@@ -524,12 +522,9 @@ class Memory(ReadableMemory):
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _told(self, name: str, user: str | None, path: str) -> bool:
+    def _is_episode(self, name: str, user: str, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""
         with self._folder.known() as known:
-            whose, episodes = self._user(user), self._folder.state.episodes
-            return known.find(name, user=whose, path=path) is None and bool(episodes.named(whose, name))
-
-    def _now(self, name: str, user: str | None, path: str) -> Belief:
-        with self._folder.known() as known:
-            return known.get(name, user=self._user(user), path=path).belief()
+            return known.find(name, user=user, path=path) is None and bool(
+                self._folder.state.episodes.named(user, name)
+            )

@@ -1,28 +1,28 @@
 """`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames.
 
-Every read first takes in what other processes wrote. What is handed out is the caller's own copy.
+Every read includes what other processes wrote. Results are the caller's own copies.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from functools import cached_property, wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.context import Context
+from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
-from tallystick.memory.trust.recallable import is_shown
-from tallystick.memory.trust.sources import SourceService
+from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
 from tallystick.records.belief import Belief
-from tallystick.records.errors import NotFound, Refused
+from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
@@ -51,29 +51,31 @@ def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return method(getattr(self, part), *args, **kwargs)
 
+    call.__signature__ = signature(method)  # type: ignore[attr-defined]  # inspect looks here
+    del call.__wrapped__  # by which `display_lists` would take it for one that gives a table already
     return call
 
 
 class ReadableMemory:
-    """A memory that is read: `Memory`, without what writes."""
+    """The part of `Memory` that only reads."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._folder = context, context.folder
-        self.user, self.folder = context.user, context.root
+        self.user, self.folder, self._user = context.user, context.root, context.user_or_owner
 
     @property
     def embedder(self) -> str:
-        """Who makes the vectors that recall goes by, as is kept with each of them; empty if nobody does."""
+        """The embedder of recall's vectors, as it is stored with each of them; empty if there is none."""
         return self._context.recall.meaning.key
 
     @cached_property
     def receipts(self) -> ReceiptStore:
-        """What was recalled, and from which state of the ledger."""
+        """Receipts: what was recalled, and at which state of the ledger."""
         return self._context.receipts
 
     @cached_property
     def frames(self) -> FrameStore:
-        """How to recall for a purpose: the built-in frames and your own."""
+        """Frames: how to recall for a purpose, built-in and your own."""
         return FrameStore(self._folder, self._context.gate)
 
     @cached_property
@@ -82,7 +84,7 @@ class ReadableMemory:
 
     @cached_property
     def episodes(self) -> EpisodeStore:
-        """What was said or happened."""
+        """Episodes: what was said or happened."""
         return EpisodeStore(self._context, lambda *args, **kwargs: self._consolidation.propose(*args, **kwargs))
 
     @cached_property
@@ -106,9 +108,6 @@ class ReadableMemory:
     def _sources(self) -> SourceService:
         return SourceService(self._context, self.episodes)
 
-    def _user(self, user: str | None) -> str:
-        return self.user if user is None else user
-
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(
@@ -120,11 +119,9 @@ class ReadableMemory:
             return held.belief() if held else None
 
     def show(self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = "") -> Belief:
-        """The same, but a name that names nothing is an error."""
-        belief = self.get(name, believed_at=believed_at, user=user, path=path)
-        if belief is None:
-            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
-        return belief
+        """The same; NotFound if there is none."""
+        with self._folder.known(believed_at) as known:
+            return known.get(name, user=self._user(user), path=path).belief()
 
     def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
         """Every version of a belief, oldest first."""
@@ -133,15 +130,15 @@ class ReadableMemory:
     def diff(
         self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
     ) -> list[Change]:
-        """What came, went or changed between two moments (event numbers, times)."""
+        """The changes between two moments (event numbers, times)."""
         return self._folder.diff(before, after, user=self._user(user), path=path)
 
     def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
-        """The chain of reasons for a belief's standing."""
+        """The chain of reasons for a belief's status."""
         return self._folder.why(name, user=self._user(user), path=path)
 
     def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
-        """Everything that stands on a belief, directly or through others."""
+        """Everything that depends on a belief, directly or through others."""
         return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
 
     related = forward("_feedback", FeedbackService.related)
@@ -150,7 +147,7 @@ class ReadableMemory:
     withheld = forward("_sources", SourceService.withheld)
 
     def is_shown(self, name: str) -> bool:
-        """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""
+        """Whether recall may serve a belief or an episode: it is active, not quarantined, and of a trusted source."""
         with self._folder.known():
             state, now = self._folder.state, self._folder.ledger.now()
             held = state.find(name, user=self.user)
@@ -161,24 +158,17 @@ class ReadableMemory:
     def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
         """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.
 
-        With `follow` it goes on as others write, until the caller stops asking.
+        With `follow` it goes on as others write, until the caller stops.
         """
-        for event in self._log(start, op=op, follow=follow):
-            if event is None:
-                time.sleep(pause)
-            else:
-                yield event
+        yield from paused(self._log(start, op=op, follow=follow), pause)
 
     def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
-        """The same, for whoever waits in their own way: None, where there is nothing new."""
-        while True:
-            for event in self._folder.events_of(self.user, start):
-                start = event.seq + 1
-                if event.op.startswith(op):
-                    yield event
-            if not follow:
-                return
-            yield None
+        """The same without a pause: None whenever nothing is new."""
+
+        def read(event: Event) -> Event | None:
+            return event if event.op.startswith(op) else None
+
+        yield from follow_events(self._folder, self.user, start, read, follow=follow)
 
     def log_page(
         self,
@@ -194,7 +184,7 @@ class ReadableMemory:
     ) -> LogPage:
         """The newest of this user's events, or those right `before` or right `after` a number, newest first.
 
-        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
+        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a client (`mcp`). At most `reach` events are looked at.
         """
         from tallystick.memory.maintenance.log import Sought, log_page
 
@@ -202,43 +192,36 @@ class ReadableMemory:
         return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
     def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
-        """Who did what to this user's memory, from event `start` on: each act with its approval and its proof.
+        """Who did what to this user's memory, from event `start` on: each action with its approval and its proof.
 
-        It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
+        It is read from the ledger, and quotes no text. With `follow` it goes on as others write.
         """
-        for line in self._audit(start, follow=follow):
-            if line is None:
-                time.sleep(pause)
-            else:
-                yield line
+        yield from paused(self._audit(start, follow=follow), pause)
 
     def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
-        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        """The same without a pause: None whenever nothing is new."""
         auditor = Auditor(self._folder.state.reviews.find)
-        while True:
-            for event in self._folder.events_of(self.user, start):
-                start = event.seq + 1
-                if line := auditor.line(event, self._folder.owner(event) or ""):
-                    yield line
-            if not follow:
-                return
-            yield None
+
+        def read(event: Event) -> AuditLine | None:
+            return auditor.line(event, self._folder.owner(event) or "")
+
+        yield from follow_events(self._folder, self.user, start, read, follow=follow)
 
     def seq_at(self, moment: Moment) -> int:
-        """The last event that had been recorded by a moment; -1 if there was none. Doubted times name no place."""
+        """The last event that had been recorded by a moment; -1 if there was none. Doubtful times are skipped."""
         with self._folder.ledger.reading():
             return self._folder.seq_at(moment)
 
     def status(self) -> Status:
-        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        """A summary of the memory. `ledger.verify()` checks every line."""
         from tallystick.memory.maintenance.status import status_of
 
         return status_of(self._folder, self._context.keyring, self.user)
 
     def content_version(self) -> tuple[int, str]:
-        """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
+        """Number and hash of the last event that changed what is remembered.
 
-        What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
+        Receipts, runs of rules and snapshots do not change it.
         """
         return self._context.content_version()
 
@@ -268,12 +251,11 @@ class ReadableMemory:
     ) -> RecallResult:
         """The memories that answer a question, the best first, each with the reason.
 
-        If nothing reaches the `floor`, there are no hits, and `nearest` names what came closest. `believed_at` asks
-        what would have been recalled then, `as_of` what was true then. `filters` narrows by tags, kinds, what, about,
-        trust, since and until; `without` leaves beliefs, episodes, or everything of an `agent:NAME` out. `frame` weighs
-        as that frame does. `words` searches without vectors. What came from tools and web pages and waits for a
-        person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
-        `tallystick.toml` says.
+        If nothing reaches the `floor`, there are no hits, and `nearest` has the closest. `believed_at` asks what would
+        have been recalled then, `as_of` what was true then. `filters` narrows by tags, kinds, what, about, trust, since
+        and until; `without` leaves out beliefs, episodes, or everything of an `agent:NAME`. `frame` uses the weights of
+        that frame. `words` searches without vectors. Quarantined memories are included only if `quarantined` is set. A
+        `receipt` records what was served; the default is that of `tallystick.toml`.
         """
         query = Query(
             question, self._user(user), k=k, session=session, agent=agent, path=path, believed_at=believed_at,
@@ -307,7 +289,7 @@ class ReadableMemory:
     ) -> FilledFrame:
         """What an agent needs to know for a purpose, as text within a budget of tokens.
 
-        Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
+        What the frame guarantees is in it, or listed in `dropped` with the tokens that it would have needed.
         """
         if quarantined and self._context.gate.trust != "human":
             raise Refused(
@@ -325,29 +307,29 @@ class ReadableMemory:
         return filled
 
     def replay(self, receipt: str, *, question: str = "") -> Replayed:
-        """What a receipt says was served, the same question put again at that place, and what differs and why.
+        """What a receipt says was served, the same question asked again at that place, and what differs and why.
 
-        If the receipt did not keep the question, it is put again as you give it.
+        If the receipt did not keep the question, give it.
         """
         from tallystick.memory.recall.replay import replay
 
         return replay(self._context.recall, self.receipts.get(receipt), self.frames, question)
 
     def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
-        """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
+        """Make the missing vectors; return how many texts were looked at. Needed only for slow embedders."""
         return self._context.recall.embed(user=user, on_progress=on_progress)
 
     def missing_vectors(self, *, user: str | None = None) -> int:
-        """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
+        """How many texts have no vector yet and are found by their words alone; `embed` makes them."""
         return self._context.recall.missing_vectors(user)
 
     def test(
         self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None,
         on_progress: Progress | None = None,
     ) -> Verdicts:  # fmt: skip
-        """Put questions whose answers are known, and say which memories were found and which were not.
+        """Ask questions whose answers are known, and report which memories were found and which were not.
 
-        They are a file (`tallystick test --help` tells its form), or mappings with the same keys. Nothing is written.
+        They are a file (`tallystick test --help` shows the format), or mappings with the same keys. Nothing is written.
         """
         from tallystick.memory.recall.evaluate import put_all
 

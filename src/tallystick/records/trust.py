@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tallystick.records.belief import OWNER, TRUST
-from tallystick.records.display import Displayable
+from tallystick.records.display import Displayable, fields_of, plain
 from tallystick.records.errors import Refused
 from tallystick.records.fields import must_be_one_of
 
@@ -58,6 +59,10 @@ class SourceStatus(Displayable):
     first: str = ""  # the time of its first statement that is still there
     last: str = ""
     withheld: Distrust | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending. `withheld` is null for a source that is trusted."""
+        return {**fields_of(self), "withheld": plain(self.withheld)}
 
 
 def checked_source(source: object) -> str:

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ from tests.crash.disks import Watched, in_a_child
 from tests.refusals import refuses
 
 COUNT = 16
-ANEW = "the index was made anew from the ledger"
+ANEW = "the index was rebuilt from the ledger"
 
 
 @pytest.fixture(scope="module")
@@ -135,51 +135,22 @@ def _directory(path: Path) -> None:
     (path / "someones.txt").write_text("keep me")
 
 
-def _another_shape(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE bookmark SET shape = shape + 1")
-        db.commit()
+def _sql(*statements: str) -> Callable[[Path], None]:
+    """Whoever calls it changes a file in this way."""
+
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA foreign_keys = OFF")
+            for each in statements:
+                db.execute(each)
+            db.commit()
+
+    return change
 
 
 def _another_layout(path: Path) -> None:
     path.unlink()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TABLE bookmark (seq INTEGER)")
-        db.execute("CREATE TABLE blocks (id TEXT)")
-        db.commit()
-
-
-def _a_column_less(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("ALTER TABLE sources RENAME COLUMN about TO elsewhere")
-        db.commit()
-
-
-def _no_full_text(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("DROP TABLE texts")
-        db.commit()
-
-
-def _rows_without_their_blocks(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA foreign_keys = OFF")
-        db.execute("DELETE FROM lives")
-        db.execute("UPDATE bookmark SET last = 'once', session = 's', by = 'python:local', hours = 'x'")
-        db.commit()
-
-
-def _bad_letters(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE blocks SET content = CAST(x'746561ff' AS TEXT)")
-        db.execute("UPDATE sources SET said = CAST(x'746561ff' AS TEXT)")
-        db.commit()
-
-
-def _a_hash_that_is_none(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE bookmark SET hash = 'smudge'")
-        db.commit()
+    _sql("CREATE TABLE bookmark (seq INTEGER)", "CREATE TABLE blocks (id TEXT)")(path)
 
 
 WHAT_BECAME: dict[str, Callable[[Path], object]] = {
@@ -188,13 +159,17 @@ WHAT_BECAME: dict[str, Callable[[Path], object]] = {
     "it is a text": _text,
     "it is a folder": _directory,
     "it leads nowhere": lambda path: (path.unlink(), path.symlink_to("nowhere")),
-    "its shape is another": _another_shape,
+    "its shape is another": _sql("UPDATE bookmark SET shape = shape + 1"),
     "its layout is another": _another_layout,
-    "it lacks a column": _a_column_less,
-    "it has no full text": _no_full_text,
-    "rows lack their blocks": _rows_without_their_blocks,
-    "its letters are none": _bad_letters,
-    "its bookmark is no hash": _a_hash_that_is_none,
+    "it lacks a column": _sql("ALTER TABLE sources RENAME COLUMN about TO elsewhere"),
+    "it has no full text": _sql("DROP TABLE texts"),
+    "rows lack their blocks": _sql(
+        "DELETE FROM lives", "UPDATE bookmark SET last = 'once', session = 's', by = 'python:local', hours = 'x'"
+    ),
+    "its letters are none": _sql(
+        "UPDATE blocks SET content = CAST(x'746561ff' AS TEXT)", "UPDATE sources SET said = CAST(x'746561ff' AS TEXT)"
+    ),
+    "its bookmark is no hash": _sql("UPDATE bookmark SET hash = 'smudge'"),
     "its header is scribbled over": lambda path: path.write_bytes(b"x" * 100 + path.read_bytes()[100:]),
     "it is all zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
 }  # fmt: skip
@@ -588,7 +563,7 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
     with Memory(folder, tell=told.append) as m, Memory(folder) as other:
 
         def meanwhile(state: State) -> Iterator[Event]:
-            other._folder.ledger.then = None
+            other._folder.ledger._then = None
             other.observe("told meanwhile")
             monkeypatch.setattr(lifecycle, "held_now", real)
             return real(state)
@@ -669,9 +644,7 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
         other.erase("k1")
         m.remember("tea once more")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
-    with closing(sqlite3.connect(folder / "index.db")) as db:
-        db.execute("DELETE FROM block_tags")
-        db.commit()
+    _sql("DELETE FROM block_tags")(folder / "index.db")
     mend(folder, ["index-differs"])
     with Memory(folder, tell=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
@@ -939,15 +912,11 @@ def times(root: Path) -> dict[str, tuple[int, int, int]]:
     return {name: (seen.st_ino, seen.st_mtime_ns, seen.st_size) for name, seen in found.items()}
 
 
-def test_a_check_of_a_healthy_folder_finds_nothing_and_changes_nothing(folder: Path) -> None:
-    before = times(folder)
-    assert check(folder) == []
-    assert times(folder) == before
-
-
-def test_a_check_finds_nothing_while_a_writer_has_it_open(folder: Path) -> None:
-    with Memory(folder) as m:
-        m.remember("tea")
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_check_of_a_healthy_folder_finds_nothing_and_changes_nothing(folder: Path, is_open: bool) -> None:
+    with Memory(folder) if is_open else nullcontext() as m:
+        if m is not None:
+            m.remember("tea")
         before = times(folder)
         assert check(folder) == []
         assert times(folder) == before
@@ -994,10 +963,7 @@ def test_a_row_too_many_or_too_few_and_other_full_text_are_found(folder: Path) -
         "INSERT INTO texts (texts, rowid, content) SELECT 'delete', rowid, content FROM blocks LIMIT 1",
     ):  # fmt: skip
         (folder / "index.db").write_bytes(whole)
-        with closing(sqlite3.connect(folder / "index.db")) as db:
-            db.execute("PRAGMA foreign_keys = OFF")
-            db.execute(change)
-            db.commit()
+        _sql(change)(folder / "index.db")
         assert {finding.code for finding in check(folder)} <= {"index-differs", "block-loose"}, change
         assert check(folder), change
 
@@ -1016,9 +982,7 @@ def test_an_index_of_sqlites_own_that_lost_a_row_is_found(folder: Path) -> None:
 
 
 def test_no_finding_repeats_the_words_of_a_memory(folder: Path) -> None:
-    with closing(sqlite3.connect(folder / "index.db")) as db:
-        db.execute("UPDATE blocks SET content = CAST(CAST('zqquince ' AS BLOB) || x'ff' AS TEXT)")
-        db.commit()
+    _sql("UPDATE blocks SET content = CAST(CAST('zqquince ' AS BLOB) || x'ff' AS TEXT)")(folder / "index.db")
     found = check(folder)
     assert found
     assert "zqquince" not in str(found)

@@ -200,14 +200,6 @@ def test_tallystick_toml_may_keep_all_or_some_kinds_of_what_a_person_says(home):
     assert check(home / "m") == []
 
 
-@pytest.mark.parametrize("wrong", ['"yes"', "1", "[1]"])
-def test_a_policy_that_makes_no_sense_is_refused(home, wrong):
-    (home / "m").mkdir()
-    (home / "m" / "tallystick.toml").write_text(f"[policy]\nkeep_secrets = {wrong}\n")
-    with refuses("file", "policy.keep_secrets"):
-        Memory(home / "m")
-
-
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 

@@ -115,8 +115,8 @@ def test_an_episode_is_erased_by_a_person(memory):
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [({"content": ""}, "nothing to observe"), ({"content": " \n"}, "nothing to observe"), ({"user": ""}, "nobody"),
-     ({"trust": "god"}, "trust 'god'"), ({"metadata": []}, "dictionary"), ({"session": 3}, "session is text")],
+    [({"content": ""}, "nothing to observe"), ({"content": " \n"}, "nothing to observe"), ({"user": ""}, "user"),
+     ({"trust": "god"}, "trust must be"), ({"metadata": []}, "metadata"), ({"session": 3}, "session must be")],
 )  # fmt: skip
 def test_an_episode_cannot_be_wrong(wrong, says):
     with pytest.raises(Refused, match=says):

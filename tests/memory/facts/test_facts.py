@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tallystick import Memory, NotFound, Refused
+from tallystick import Memory, Refused
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
 from tallystick.records.errors import MemoryScopeError, MigrationNotSupported, NotApproved
 from tallystick.records.fact import Fact, FactPattern
@@ -152,15 +152,6 @@ def test_two_things_said_of_one_episode_are_two_facts(memory):
     assert [fact.payload["text"] for fact in memory.facts.query()] == ["one thing", "another"]
 
 
-def test_an_episode_in_replaces_means_the_facts_that_come_from_it(memory):
-    tell(memory, "Ana works_at Acme", id="e1")
-    memory.consolidate(ALL)
-
-    memory.facts.apply_delta(DeleteDelta(replaces=["e1"], **said("e9")))
-
-    assert held(memory) == []
-
-
 def test_of_two_episodes_of_one_name_the_one_is_meant_that_claims_the_same(memory):
     """Or an unrelated fact would be closed: sessions may use the same names."""
     tell(memory, "Ana works_at Acme", id="e1", session="s1")
@@ -198,20 +189,6 @@ def test_a_payload_that_cannot_be_a_fact_is_refused_and_nothing_is_written(memor
         memory.facts.apply_delta(AddDelta(fact_payload=payload, **said()))
     assert "\n" not in str(refusal.value)
     assert told_of(memory) == ["ledger.begin/1"]
-
-
-def test_a_delta_that_replaces_what_nobody_knows_is_refused_and_the_old_fact_stands(memory):
-    memory.facts.pin(a_fact())
-    before = told_of(memory)
-
-    for delta in (
-        UpdateDelta(fact_payload=claim("Initech"), replaces=["nobody"], **said()),
-        DeleteDelta(replaces=["nobody"], **said()),
-    ):
-        with pytest.raises(NotFound, match="'nobody'"):
-            memory.facts.apply_delta(delta)
-
-    assert (told_of(memory), held(memory)) == (before, ["Ana works_at Acme"])
 
 
 def test_a_delta_is_applied_whole_or_not_at_all(memory, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
-from tallystick.memory.graph.entity_names import Naming
+from tallystick.memory.graph.entities import Naming
 from tallystick.records.entity import LONGEST, NamedEntity, Relation
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, names

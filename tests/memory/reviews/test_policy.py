@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tallystick import Memory, NeedsApproval, Refused
-from tallystick.memory.core.caller import PolicyFile, read_policy
+from tallystick.memory.core.policy_file import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
 from tests.refusals import refuses
@@ -35,19 +35,6 @@ def write(memory: Memory) -> Write:
         os.replace(fresh, memory.folder / "tallystick.toml")
 
     return put
-
-
-@pytest.fixture
-def door(memory: Memory) -> Iterator[Door]:
-    opened = []
-
-    def open_as(trust: str, by: str = "") -> Memory:
-        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test"))
-        return opened[-1]
-
-    yield open_as
-    for each in opened:
-        each.close()
 
 
 def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
@@ -97,24 +84,28 @@ def test_without_rules_the_defaults_hold(memory: Memory, write: Write, text: str
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("policy = 3", r"\[policy\] is a section"),
-        ("[policy]\nrule = []", "policy.rule is not known; it is one of approvers, expires, rules"),
-        ("[policy]\nexpires = 7", 'policy.expires is a time such as .* not 7'),
-        ("[policy]\nexpires = '0d'", "policy.expires is a time such as"),
-        ("[policy]\nexpires = '999999w'", "policy.expires is at most ten years"),
-        ("[policy]\napprovers = []", "policy.approvers is a text, or a list of texts"),
-        ("[policy]\napprovers = [1]", "policy.approvers is a text, or a list of texts"),
-        ("[policy]\nrules = ['x']", "policy.rules are sections"),
-        ("[[policy.rules]]\naction = 'erase'", r"policy.rules\[1\].then is .* it is missing"),
+        ("policy = 3", r"\[policy\] must be"),
+        ("[policy]\nrule = []", "unknown policy.rule; use one of approvers, expires, rules"),
+        ("[policy]\nexpires = 7", 'policy.expires must be .* not 7'),
+        ("[policy]\nexpires = '0d'", "policy.expires must be"),
+        ("[policy]\nexpires = '999999w'", "policy.expires must be at most"),
+        ("[policy]\napprovers = []", "policy.approvers must be"),
+        ("[policy]\napprovers = [1]", "policy.approvers must be"),
+        ("[policy]\nrules = ['x']", "policy.rules must be"),
+        ("[[policy.rules]]\naction = 'erase'", r"policy.rules\[1\].then must be"),
         ("[[policy.rules]]\nthen = 'review'\n[[policy.rules]]\nthen = 'maybe'", r"policy.rules\[2\]: then must be"),
-        ("[[policy.rules]]\nthen = 'review'\nactions = 'erase'", r"policy.rules\[1\].actions is not known"),
+        ("[[policy.rules]]\nthen = 'review'\nactions = 'erase'", r"unknown policy.rules\[1\].actions"),
         ("[[policy.rules]]\nthen = 'review'\naction = 'bless'", r"policy.rules\[1\]: action must be .* not 'bless'"),
         ("[[policy.rules]]\nthen = 'review'\ntrust = 'god'", r"policy.rules\[1\]: trust must be one of"),
-        ("[[policy.rules]]\nthen = 'review'\ntag = []", r"policy.rules\[1\].tag is a text, or a list"),
-        ("[[policy.rules]]\nthen = 'review'\nconfidence = [0.1]", r"policy.rules\[1\].confidence is two numbers"),
-        ("[[policy.rules]]\nthen = 'review'\nconfidence = [true, 1]", r"policy.rules\[1\].confidence is two numbers"),
+        ("[[policy.rules]]\nthen = 'review'\ntag = []", r"policy.rules\[1\].tag must be"),
+        ("[[policy.rules]]\nthen = 'review'\nconfidence = [0.1]", r"policy.rules\[1\].confidence must be"),
+        ("[[policy.rules]]\nthen = 'review'\nconfidence = [true, 1]", r"policy.rules\[1\].confidence must be"),
         ("[[policy.rules]]\nthen = 'review'\nconfidence = [nan, 1]", r"policy.rules\[1\]: confidence must be"),
         ("[[policy.rules]]\nthen = 'quarantine'", r"policy.rules\[1\]: \"quarantine\" works only"),
+        ('[policy]\n"a\\nb" = 1', r"unknown policy.'a\\nb'"),
+        (f"policy.approvers = [{'{a = ' * 300}1{'}' * 300}]", "policy.approvers must be"),
+        (f"[[policy.rules]]\nthen = 'review'\nconfidence = [0, {10**400}]", r"policy.rules\[1\].confidence must be"),
+        (f"[[policy.rules]]\nthen = '{'x' * 90_000}'", r"policy.rules\[1\]: then must be one of"),
     ],
 )  # fmt: skip
 def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_be_read(
@@ -131,7 +122,8 @@ def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_
         with pytest.raises(Refused, match=says) as refused:
             do()
         assert "\n" not in str(refused.value)
-        assert str(memory.folder / "tallystick.toml") in str(refused.value)
+        assert len(str(refused.value)) < 600
+        assert str(refused.value).startswith(str(memory.folder / "tallystick.toml"))
         assert "until then nothing is written" in str(refused.value)
     assert memory.status().events == before
     assert memory.show("tea").text == "Ana prefers tea"
@@ -185,7 +177,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 ) -> None:
     write(_ASK_ME)
     reads = []
-    monkeypatch.setattr("tallystick.memory.core.caller.read_policy", lambda path: reads.append(path) or DEFAULT)
+    monkeypatch.setattr("tallystick.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
     file = PolicyFile(memory.folder / "tallystick.toml")
 
     assert [file.now() for _ in range(5)] == [DEFAULT] * 5

@@ -29,19 +29,6 @@ def memory(home: object, clock: Clock) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def door(memory: Memory, clock: Clock) -> Iterator[Door]:
-    opened = []
-
-    def open_as(trust: str, by: str = "", **more: Any) -> Memory:
-        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test", clock=clock, **more))
-        return opened[-1]
-
-    yield open_as
-    for each in opened:
-        each.close()
-
-
-@pytest.fixture
 def agent(door: Door) -> Memory:
     return door("agent")
 
@@ -168,14 +155,14 @@ def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> 
     ("kind", "names", "said", "says"),
     [
         ("bless", ["k"], {}, "action must be .* not 'bless'"), ("archive", ["nobody"], {}, "no belief named"),
-        ("archive", [], {}, "name what to act on"), ("archive", ["k", "j"], {}, "about one belief"),
+        ("archive", [], {}, "name what to act on"), ("archive", ["k", "j"], {}, "takes one belief"),
         ("archive", ["k"], {"text": "x"}, "cannot change 'text'"), ("promote", ["k"], {"text": "x"}, "cannot change"),
         ("merge", ["k"], {}, "two beliefs or more"), ("merge", ["k", "gone"], {}, "is not active"),
         ("merge", ["k", "k"], {}, "two beliefs or more"), ("promote", ["gone"], {}, "is not active"),
-        ("retract", ["k"], {}, "give a reason"), ("compact", ["person-x"], {}, "nothing stands on a page"),
-        ("compact", [], {}, "names one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
+        ("retract", ["k"], {}, "give a reason"), ("compact", ["person-x"], {}, "no page about"),
+        ("compact", [], {}, "takes one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
         ("supersede", ["k"], {"confidence": 7}, "confidence"), ("supersede", ["k"], {"id": "x"}, "cannot change"),
-        ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "named by its key"),
+        ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "by its key"),
         ("remember", [], {"text": " "}, "nothing to remember"), ("remember", [], {}, "nothing to remember"),
         ("erase", ["said"], {}, "memory.erase"),
     ],
@@ -341,46 +328,34 @@ def test_a_yes_to_what_has_changed_is_stale_and_closes_the_review(
     refused("closed", lambda: agent.apply(action, approval), memory)
 
 
-def test_a_no_takes_the_yes_back(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
-    memory.reviews.reject(review.id)
-
-    refused("closed", lambda: agent.apply(action, approval), memory)
-
-
-def test_the_newest_yes_counts(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    action, review = asked
-    first = memory.reviews.grant(review.id)
-    second = memory.reviews.grant(review.id)
-
-    refused("forged", lambda: agent.apply(action, first), memory)
-    agent.apply(action, second)
-
-
-def test_one_who_was_named_and_is_no_longer_does_not_count(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
-    set_policy(memory, "[policy]\napprovers = ['cli:*']\n")
-
-    refused("stranger", lambda: agent.apply(action, approval), memory)
-    set_policy(memory, "")
-    agent.apply(action, approval)
-
-
-def test_a_policy_that_says_no_by_now_goes_before_a_yes(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+def _refuse_by_rule(memory: Memory) -> None:
     set_policy(memory, "[[policy.rules]]\naction = 'supersede'\nthen = 'refuse'\n")
 
-    refused("refused", lambda: agent.apply(action, approval), memory)
-    with pytest.raises(NotApproved):
-        memory.reviews.approve(review.id)
+
+SINCE: dict[str, tuple[str, Callable[[Memory, Review], object]]] = {  # why a yes counts no more, and what happened
+    "a no takes it back": ("closed", lambda memory, review: memory.reviews.reject(review.id)),
+    "a newer one counts": ("forged", lambda memory, review: memory.reviews.grant(review.id)),
+    "who gave it is no longer named": (
+        "stranger", lambda memory, _: set_policy(memory, "[policy]\napprovers = ['cli:*']\n"),
+    ),
+    "the policy says no by now": ("refused", lambda memory, _: _refuse_by_rule(memory)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("since", SINCE)
+def test_a_yes_counts_no_more_after(memory: Memory, agent: Memory, asked: tuple[Action, Review], since: str) -> None:
+    action, review = asked
+    approval, (why, happen) = memory.reviews.grant(review.id), SINCE[since]
+    newer = happen(memory, review)
+
+    refused(why, lambda: agent.apply(action, approval), memory)
+    if why == "refused":
+        with pytest.raises(NotApproved):
+            memory.reviews.approve(review.id)
     assert memory.show("tea").text == "Ana prefers tea"
+    set_policy(memory, "")
+    if why != "closed":
+        agent.apply(action, newer if isinstance(newer, Approval) else approval)
 
 
 def test_a_yes_is_shown_as_what_it_is_for(memory: Memory, asked: tuple[Action, Review]) -> None:

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tallystick import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
 from tallystick.ledger.ledger import Ledger
+from tests.memory.conftest import files_with
 from tests.refusals import refuses
 
 Door = Callable[..., Memory]
-
-
-@pytest.fixture
-def door(memory: Memory) -> Iterator[Door]:
-    """The same folder, opened by a program of another trust."""
-    opened = []
-
-    def open_as(trust: str, **more: str) -> Memory:
-        opened.append(Memory(memory.folder, trust=trust, by=f"{trust}:test", **more))
-        return opened[-1]
-
-    yield open_as
-    for each in opened:
-        each.close()
-
-
-def files_with(folder: Path, words: str) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
 
 
 def test_an_action_that_needs_review_is_refused_and_changes_nothing(memory: Memory, door: Door) -> None:
@@ -189,20 +172,6 @@ def test_a_known_key_is_a_revision_and_its_idempotency_key_is_used_when_it_is_do
 
     assert (again.text, again.tags, again.trust) == ("coffee", ("new",), "agent")
     assert list(memory.reviews) == []
-
-
-def test_an_approval_of_what_has_changed_since_closes_the_review_and_changes_nothing(
-    memory: Memory, door: Door
-) -> None:
-    memory.remember("tea", key="k")
-    with pytest.raises(NeedsApproval) as held:
-        door("agent").forget("k")
-    memory.revise("k", "coffee")
-
-    with pytest.raises(Moved):
-        memory.reviews.approve(held.value.review)
-    assert memory.show("k").status == "active"
-    assert memory.reviews.get(held.value.review).status == "stale"
 
 
 def test_a_yes_that_was_given_to_something_else_is_refused(memory: Memory, door: Door) -> None:
@@ -442,7 +411,7 @@ def test_reviews_read_well(memory: Memory, door: Door) -> None:
     with pytest.raises(NeedsApproval):
         door("agent").forget("k")
 
-    assert repr(memory.reviews) == "<1 reviews waiting for me>"
+    assert repr(memory.reviews) == "<1 pending reviews of me>"
     assert repr(memory.reviews.waiting()[0]).startswith("<Review r-")
     assert memory.reviews.waiting()[0].to_dict()["status"] == "waiting"
 

@@ -178,7 +178,7 @@ def test_a_question_whose_answer_is_known_is_put_about_pending_words_by_a_person
 
     assert person.test([asked])[0].passed
     assert not agent.test([asked])[0].passed
-    assert "a person's to put" in str(agent.test([asked])[0].wrong)
+    assert "only a person" in str(agent.test([asked])[0].wrong)
 
 
 def test_the_export_of_another_user_has_words_that_are_pending_too(opened):

@@ -171,7 +171,7 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
 def test_events_of_older_programs_are_a_persons_if_a_persons_surface_wrote_them_else_nobody_knows(folder, person):
     person.paths.branch("by hand")
     with Memory(folder, by="mcp:old", trust="agent") as old:
-        old._folder.ledger.before = None  # as an older program: it does not say who writes
+        old._folder.ledger._before = None  # as an older program: it does not say who writes
         old.paths.branch("by a program")
         said = old.remember("Ana prefers tea")
     with Memory(folder, by="mcp:new", trust="agent") as agent:
@@ -194,6 +194,7 @@ def test_a_page_shows_a_program_no_entry_of_a_source_that_is_not_trusted(person,
     person.remember("Ana prefers tea", about="person-ana")
     person.remember("Ana hates tea", about="person-ana", agent="liar")
     person.distrust("agent:liar")
+    person.pages.sync()
 
     assert "hates" not in agent.pages.read("person-ana").text
     assert "prefers" in agent.pages.read("person-ana").text

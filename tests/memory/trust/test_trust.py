@@ -420,13 +420,6 @@ def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, nee
     assert (page.id in found) is (needed > 0)
 
 
-@pytest.mark.parametrize("wrong", ["-1", '"two"', "1.5", "true"])
-def test_a_number_that_is_none_is_refused_with_the_way_out(doors, wrong):
-    (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {wrong}\n")
-    with refuses("file", "policy.corroborate"):
-        Memory(doors["me"].folder)
-
-
 def test_what_was_set_aside_bears_nothing_out(doors):
     doors["web"].remember("The shop opens at nine.")
     doors["me"].distrust("mcp:b")

@@ -114,7 +114,7 @@ def test_what_a_page_said_waits_for_a_person(call):
 
     assert "It needs a person's approval" in made.text()
     assert call("recall", question="where do the keys go?").notes == []
-    assert call("get", id=made.id).note.standing == "waits for a person's yes; recall leaves it out"
+    assert call("get", id=made.id).note.standing == "pending approval; recall leaves it out"
     for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
         assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]

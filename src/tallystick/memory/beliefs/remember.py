@@ -1,22 +1,26 @@
 """`remember`: a statement becomes a belief, a new version of one, or a repeat of one; contradictions are reported.
 
-Known is what is held in the very same words, by the same user, in the same scope and on the same path, and of which the
-new statement says nothing more. A person who says it again reinforces it. A program that repeats what it said itself,
-or what recall served, reinforces nothing; the words of another program, or in another scope, are another voice, and a
-belief of their own. If it brings tags, evidence, grounds or a confidence that the known one has not, that gets a
-version with them.
+A repeat has the very same words as an active belief of the same user, scope and path, and adds nothing to it. A person
+who repeats a belief reinforces it. A program that repeats its own statement, or what recall served, reinforces nothing;
+the same words of another program, or in another scope, are a belief of their own. If the repeat adds tags, evidence,
+grounds or another confidence, the known belief gets a version with them.
 
-Contradictions are looked for among what speaks of the same thing (`text/claims`), and only told: both are held. In a
-batch nothing is looked for, whose writes nobody has seen yet; nor if the index is not at hand: no write waits for it.
+A correction replaces what it corrects: "the port is 6543" after "the port is 5432" is about the same thing and gives
+another number, so the old belief is superseded, and its history says by what. Only where nothing else can be meant, and
+only by a program that is trusted no less than whoever stated or approved the old one. A belief with a key or data of
+somebody's own is theirs to change, and a hypothesis replaces nothing. Everything less certain is stated beside what it
+contradicts; `tidy` proposes which to keep.
+
+Contradictions are looked for among beliefs about the same thing (`text/claims`), and only reported: both stay active.
+Nothing is looked for in a batch, which is not indexed yet, nor if the index is not available: no write waits for it.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tallystick.memory.beliefs.corrections import corrected
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
     CORRECTED,
@@ -37,8 +41,9 @@ if TYPE_CHECKING:
     from tallystick.memory.recall.feedback import FeedbackService
     from tallystick.projections.index.file import IndexFile
 
-MOST = 40  # beliefs that speak of the same thing, the newest, and are compared
+MOST = 40  # beliefs about the same thing that are compared, the newest
 _NAMED = 5  # of what contradicts, or is near
+_INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 _USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
 _ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
@@ -47,10 +52,10 @@ _TRIES = 5  # of deciding on what nobody has changed meanwhile
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is held beside a statement."""
+    """The beliefs near a statement."""
 
     same: Belief | None = None  # in the same words and the same scope
-    of_the_same: tuple[CurrentVersion, ...] = ()  # what speaks of the same thing, the newest first
+    of_the_same: tuple[CurrentVersion, ...] = ()  # about the same thing, the newest first
 
 
 _NOTHING = _Around()
@@ -80,7 +85,7 @@ class RememberService:
             since = None if is_in_batch or is_last else self._folder.state.changed[0]
         around = _NOTHING if is_in_batch else self._around(statement)
         if not is_named and asker not in DEFAULT.quarantined:
-            statement = corrected(self._folder, around.of_the_same, statement, asker)
+            statement = self._corrected(around.of_the_same, statement, asker)
         is_correction = not is_named and bool(statement.key)
         if not idempotency_key and (repeated := self._repeated(statement)) is not None:
             return self._answered(repeated, KNOWN, around)
@@ -89,18 +94,15 @@ class RememberService:
             if known is not None:
                 return self._answered(known, KNOWN, around)
         events = self._gate.put(statement.fields(), idempotency_key, since=since)
-        if not events or not events[0].body:
-            return self._answered(self._already(statement, idempotency_key), KNOWN, around)
+        if not events or not events[0].body:  # stated before under its key, or by the same call
+            with self._folder.known() as beliefs:
+                said = self._folder.state.said(statement.user, self._gate.by, idempotency_key)
+                held = said[0] if said else beliefs.get(statement.key, user=statement.user, path=statement.path)
+                already = held.belief()
+            return self._answered(already, KNOWN, around)
         stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
         what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
         return self._answered(stated, what, around)
-
-    def _already(self, statement: Statement, idempotency_key: str) -> Belief:
-        """What is held already, by its key or by the key of the call that stated it."""
-        with self._folder.known() as known:
-            said = self._folder.state.said(statement.user, self._gate.by, idempotency_key)
-            held = said[0] if said else known.get(statement.key, user=statement.user, path=statement.path)
-            return held.belief()
 
     def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
@@ -116,7 +118,7 @@ class RememberService:
         return answer
 
     def _repeated(self, statement: Statement) -> Belief | None:
-        """The belief that is held already, where a program feeds in what recall served: it is no second one."""
+        """The active belief that a program repeats because recall served it: it does not become a second one."""
         if self._gate.asker(statement.trust) == "human" or statement.key:
             return None
         echo = self._context.echoes.of(statement.text, statement.user)
@@ -127,19 +129,37 @@ class RememberService:
             held = known.find(name, user=statement.user, path=statement.path, short=False)
             return held.belief() if held and held.status == "active" else None
 
-    # -- saying it again ---------------------------------------------------------------------------------------------
+    # -- corrections and repeats -------------------------------------------------------------------------------------
+
+    def _corrected(self, others: tuple[CurrentVersion, ...], statement: Statement, trust: str) -> Statement:
+        """A statement, under the key of the belief that it corrects, if it corrects one of these."""
+        state = self._folder.state
+        for held in others:
+            with self._folder.ledger.reading():
+                if not state.sees(held, statement.path) or held.key != state.origin(held).ref:  # has a key of its own
+                    continue
+                old = held.belief()
+                above = "human" if state.reviews.is_approved(old.id) else old.trust
+            if not is_above(above, trust) and _corrects(statement, old):
+                usual = Statement(statement.text, statement.user)
+                silent = [name for name in _INHERITED if getattr(statement, name) == getattr(usual, name)]
+                kept: dict[str, Any] = {name: getattr(old, name) for name in silent}
+                return replace(statement, **kept, key=old.key, reason=f"corrects {old.id}")
+        return statement
 
     def _again_of(
         self, known: Belief, statement: Statement, idempotency_key: str, asker: str, since: int | None
     ) -> Belief | None:
-        """The belief that is known, reinforced or with what is new; None if this is another one after all."""
+        """The known belief, reinforced or with what is new; None if this is another one after all."""
         more = _more(known, statement)
         if more is None or is_above(asker, known.trust) or idempotency_key:
             return None
-        if asker != "human" and known.trust != asker:  # a person's word, of which secrets may have been kept
+        if asker != "human" and known.trust != asker:  # a person's words, whose secrets may have been kept
             return None
         if more:
-            if known.key != self._first_id(known) or is_above(known.trust, asker):
+            with self._folder.known() as beliefs:
+                first = beliefs.get(known.id, user=known.user, path=known.path).ref
+            if known.key != first or is_above(known.trust, asker):
                 return None
             self._gate.revise(
                 known.id, more, reason="said again", user=known.user, path=known.path, trust=asker, since=since
@@ -149,14 +169,10 @@ class RememberService:
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
-    def _first_id(self, belief: Belief) -> str:
-        with self._folder.known() as known:
-            return known.get(belief.id, user=belief.user, path=belief.path).ref
-
-    # -- looking around ----------------------------------------------------------------------------------------------
+    # -- lookup ------------------------------------------------------------------------------------------------------
 
     def _around(self, statement: Statement) -> _Around:
-        """What is held in the same words, or speaks of the same thing."""
+        """The beliefs in the same words, or about the same thing."""
         from tallystick.projections.index.block_ids import address, ids_for
         from tallystick.text.claims import claim_key
 
@@ -165,7 +181,7 @@ class RememberService:
             return _NOTHING  # it will be refused
         try:
             whole = address(statement.text, statement.user, statement.path)
-        except UnicodeEncodeError:  # half a character, which will be refused
+        except UnicodeEncodeError:  # a lone surrogate, which will be refused
             return _NOTHING
         block, claim = next(ids_for(whole)), claim_key(statement.text, statement.triple)
         found = self._context.index.glance(lambda file: self._rows(file, statement, block, claim))
@@ -183,7 +199,7 @@ class RememberService:
     def _rows(
         self, file: IndexFile, statement: Statement, block: str, claim: str | None
     ) -> tuple[list[str], list[str]]:  # fmt: skip
-        """The versions that say it in this scope, in whichever letters, and those that speak of the same thing."""
+        """The versions with that text in this scope, whatever its case, and those about the same thing."""
         from tallystick.projections.index import statements as sql
         from tallystick.projections.index.search import Scope
 
@@ -194,14 +210,11 @@ class RememberService:
         own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}
         values = {**scope.values(), **own}
         said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
-        same = [name for name, by in said if self._counts_as_same(by, statement)]
+        is_person = self._gate.asker(statement.trust) == "human"  # another program's words are not a repeat
+        same = [name for name, by in said if is_person or by == self._gate.by]
         if claim is None:
             return same, []
         return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
-
-    def _counts_as_same(self, by: str, statement: Statement) -> bool:
-        """Whether whoever says it again is no other voice: a person, or the very program that said it."""
-        return self._gate.asker(statement.trust) == "human" or by == self._gate.by
 
     # -- the answer --------------------------------------------------------------------------------------------------
 
@@ -215,8 +228,21 @@ class RememberService:
 
 
 def _says(held: CurrentVersion, text: str) -> bool:
-    """Whether it is held in these very words: "Password: ABC" is not "password: abc"."""
+    """Whether it is active and has these very words: "Password: ABC" is not "password: abc"."""
     return held.status == "active" and held.belief().text.strip() == text.strip()
+
+
+def _corrects(statement: Statement, old: Belief) -> bool:
+    """Whether a statement can only mean to replace a belief."""
+    from tallystick.text.claims import corrects
+
+    if statement.is_hypothesis or old.views or old.data not in ({}, statement.data) or not old.is_held:
+        return False
+    if statement.about and statement.about != old.about:
+        return False
+    if any(getattr(statement, name) != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
+        return False
+    return corrects(statement.text, old.text, statement.triple, old.triple)
 
 
 def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:
@@ -236,7 +262,8 @@ def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:
 
 
 def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    """Of what speaks of the same thing: what cannot hold beside it, with the reason, and what says the same."""
+    """Of beliefs about the same thing: those that contradict it, with the reason, and those that say the same."""
+    from tallystick.memory.beliefs.duplicates import may_overlap
     from tallystick.text.claims import claim_of, conflict, is_repeat
 
     against: list[tuple[str, str]] = []
@@ -244,7 +271,7 @@ def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[t
     claim = claim_of(belief.text, belief.triple) if others else None
     for held in others:
         other = held.belief()
-        if claim is None or other.key == belief.key or not other.is_held or _is_another_time(belief, other):
+        if claim is None or other.key == belief.key or not other.is_held or not may_overlap(belief, other):
             continue
         theirs = claim_of(other.text, other.triple)
         if theirs is not None and (found := conflict(claim, theirs)) is not None:
@@ -252,12 +279,3 @@ def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[t
         elif is_repeat(belief.text, other.text):
             near.append(other.id)
     return against[:_NAMED], tuple(near[:_NAMED])
-
-
-def _is_another_time(one: Belief, other: Belief) -> bool:
-    """Whether there is no time in the world at which both are said to hold."""
-    return _is_over(one.valid_to, other.valid_from) or _is_over(other.valid_to, one.valid_from)
-
-
-def _is_over(until: str, since: str) -> bool:
-    return bool(until and since and until <= since)

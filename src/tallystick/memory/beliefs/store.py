@@ -1,4 +1,4 @@
-"""`m.beliefs`: what is held true, to be looked through."""
+"""`m.beliefs`: queries of beliefs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BeliefStore:
         return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
 
     def all(self, *, user: str | None = None) -> list[Belief]:
-        """Every belief, held or not."""
+        """Every belief, active or not."""
         return self.query(status="", user=user)
 
     def _fitting(
@@ -66,9 +66,9 @@ class BeliefStore:
         min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
         believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
     ) -> list[tuple[int, Belief]]:  # fmt: skip
-        """Those that fit and were first stated after an event, each with the number of the one that first did.
+        """Those that fit and were first stated after an event, each with the number of that first event.
 
-        Only words that the caller may read can fit: nobody finds out by asking what is withheld from them.
+        Only words that the caller may read can fit: no query reveals withheld words.
         """
         outlet = self._folder.outlet
         needle, found = containing.casefold(), list[tuple[int, Belief]]()

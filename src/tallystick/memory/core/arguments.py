@@ -1,6 +1,6 @@
-"""What a caller may ask, and what a receipt keeps of it so that it can be asked again.
+"""Checks of a recall's arguments, and what a receipt keeps of them so that it can be replayed.
 
-Whatever is of the wrong sort is refused here, in one line. Further in, it would pass for damage of the index.
+An argument of the wrong type is refused here, in one line. Further in, it would look like damage of the index.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEYOND = 1 << 62  # more than anyone has memories
 
 
 def check(question: object, k: object, floor: object, believed_at: object, as_of: object) -> None:
-    """Refused, unless these are what they should be."""
+    """Refused, if one of these is of the wrong type or range."""
     if not isinstance(question, str):
         raise Refused(f"a question must be a string, not {type(question).__name__}")
     if k is not None and (type(k) is not int or k < 1):
@@ -40,19 +40,19 @@ def check(question: object, k: object, floor: object, believed_at: object, as_of
 
 
 def check_names(**names: object) -> None:
-    """Refused, unless each is text."""
+    """Refused, unless each is a string."""
     for name, value in names.items():
         if not isinstance(value, str):
             raise Refused(f"{name} must be a string, not {value!r}")
 
 
 def can_be_written(name: str) -> bool:
-    """Whether anything can be recorded under a name. A lone surrogate is no letter."""
+    """Whether a name can be recorded: it has no lone surrogate."""
     return name.isascii() or not any("\ud800" <= each <= "\udfff" for each in name)
 
 
 def checked_list(names: object, what: str) -> tuple[str, ...]:
-    """Several texts, as a caller gives them. Refused, if it is anything else."""
+    """A list of strings. Refused, if it is anything else."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise Refused(f"{what} must be a list of strings; write [{names!r}]")
     found = tuple(names)
@@ -70,7 +70,7 @@ def check_frame(frame: object, budget: object = None) -> None:
 
 
 def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
-    """What a receipt says was asked, beside the question: with it the same is asked again."""
+    """The arguments that a receipt keeps, for asking the same again."""
     asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
     given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
     narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
@@ -91,5 +91,5 @@ def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, An
 
 
 def number_to_keep(k: int) -> int:
-    """How many were wanted, as a number that any file can hold."""
+    """The number of hits that were wanted, as a number that any file can hold."""
     return min(k, _BEYOND)

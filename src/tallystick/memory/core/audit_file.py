@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import orjson
 
@@ -28,31 +27,18 @@ _AT_ONCE = 1 << 20  # bytes that are written together
 _TAIL = 1 << 16
 
 
-class _Left(NamedTuple):
-    """How this process left the file, and up to which event."""
-
-    inode: int = -1
-    size: int = -1
-    written: int = -1
-    through: int = -1
-
-    @classmethod
-    def of(cls, seen: os.stat_result, through: int) -> _Left:
-        return cls(seen.st_ino, seen.st_size, seen.st_mtime_ns, through)
-
-
 class AuditFile:
     """The audit of one folder, of all its users."""
 
-    def __init__(self, folder: OpenFolder, *, is_on: bool, notify: Callable[[str], None] | None = None) -> None:
+    def __init__(self, folder: OpenFolder, *, is_on: bool, notify: Callable[[str], None]) -> None:
         self._folder, self._is_on, self._notify = folder, is_on, notify
         self.path = folder.ledger.folder.root / NAME
         self._auditor = Auditor(folder.state.reviews.find)
-        self._left = _Left()
+        self._left = (-1, -1, -1, -1)  # inode, size and time of the file as this process left it, and the last event
         self._has_warned = False
 
     def follow(self, events: Sequence[Event]) -> None:
-        """Something was written: these events, or, if none are given, whatever is new. It never fails."""
+        """Append what was written: these events or, if none are given, whatever is new. It never fails."""
         if self._is_on and self._folder.ledger.writable:
             self._safely(lambda: self._follow(events))
 
@@ -67,7 +53,7 @@ class AuditFile:
         except Closed:  # meanwhile, by another thread; the next one who writes goes on
             return
         except (OSError, TallystickError) as error:
-            if self._notify and not self._has_warned:
+            if not self._has_warned:
                 self._has_warned = True
                 why = error.strerror if isinstance(error, OSError) else error
                 self._notify(f"{NAME} could not be written ({why}); run `tallystick rebuild-index` to rebuild it")
@@ -77,16 +63,16 @@ class AuditFile:
             if fd is None:
                 return
             seen = os.fstat(fd)
-            if events and not again and self._left == _Left.of(seen, events[0].seq - 1):
+            if events and not again and self._left == _state_of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
                 self._folder.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
                 through = self._catch_up(fd, -1 if again else self._fixed(fd, seen.st_size))
-            self._left = _Left.of(os.fstat(fd), through)
+            self._left = _state_of(os.fstat(fd), through)
 
     @contextmanager
     def _alone(self) -> Iterator[int | None]:
-        """The file, made if need be, held by nobody else; None, if somebody does not let go of it."""
+        """The file, made if need be, and locked; None, if another program keeps the lock."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = os.open(self.path, flags, 0o600)
         try:
@@ -95,7 +81,7 @@ class AuditFile:
             os.close(fd)
 
     def _fixed(self, fd: int, size: int) -> int:
-        """The event of the last line, after a torn one was cut off; -1 if the file must be made anew."""
+        """The event of the last line, after a torn one was cut off; -1 if the file must be rebuilt."""
         line, end = _last_line(fd, size)
         if end < size:
             os.ftruncate(fd, end)
@@ -109,7 +95,7 @@ class AuditFile:
         return last.seq if known == last.hash or is_moved_away else -1
 
     def _catch_up(self, fd: int, last: int) -> int:
-        """Everything behind the last line; where there is none, everything."""
+        """Append everything after the last line; if there is none, everything."""
         ledger = self._folder.ledger
         if last < 0:
             os.ftruncate(fd, 0)
@@ -121,9 +107,8 @@ class AuditFile:
         waiting, size = list[bytes](), 0
         for event in events:
             through = event.seq
-            act = self._auditor.line(event, self._folder.owner(event) or "")
-            if act is not None:
-                waiting.append(act.to_line())
+            if (line := self._auditor.line(event, self._folder.owner(event) or "")) is not None:
+                waiting.append(line.to_line())
                 size += len(waiting[-1])
             if size > _AT_ONCE:
                 _write(fd, b"".join(waiting))
@@ -132,8 +117,12 @@ class AuditFile:
         return through
 
 
+def _state_of(seen: os.stat_result, through: int) -> tuple[int, int, int, int]:
+    return seen.st_ino, seen.st_size, seen.st_mtime_ns, through
+
+
 def _last_line(fd: int, size: int) -> tuple[bytes, int]:
-    """The last whole line, and where it ends. One that names very much is long."""
+    """The last complete line, and where it ends."""
     length = _TAIL
     while True:
         start = max(0, size - length)

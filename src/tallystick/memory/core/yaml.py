@@ -1,8 +1,8 @@
-"""A small file of YAML that a person wrote, of which JSON is a part, read without surprises.
+"""Small YAML files (and JSON, a subset of YAML) that a person wrote, read without surprises.
 
-Every value is read as the text that it is, so that an id of digits alone stays an id. Whatever else YAML can do is
-refused: tags, anchors and aliases, several documents, deep nesting. So no file can make an object or grow as it is
-read. What is wrong is told with its line.
+Every value is read as text, so that an id of digits alone stays an id. All else that YAML can do is refused: tags,
+anchors and aliases, several documents, deep nesting. So no file can make an object or grow as it is read. Errors name
+the line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
 
 class Wrong(Exception):
-    """What is wrong on a line."""
+    """An error on a line."""
 
     def __init__(self, line: int, what: object) -> None:
         super().__init__(what)
@@ -33,7 +33,7 @@ class Wrong(Exception):
 
 
 def read_text(path: Path, *, of: str, told_by: str) -> str:
-    """The text of a file `of` something; the help of the command `told_by` tells what belongs into one."""
+    """The text of a file `of` something; the help of the command `told_by` shows its format."""
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
@@ -52,7 +52,7 @@ def read_text(path: Path, *, of: str, told_by: str) -> str:
 
 
 def plain(node: Node) -> Any:
-    """What a node holds, without the lines."""
+    """The value of a node, without the lines."""
     if isinstance(node.value, list):
         return [plain(each) for each in node.value]
     return {name: plain(each) for name, each in node.value.items()} if isinstance(node.value, dict) else node.value
@@ -76,7 +76,7 @@ def parse(text: str) -> Node:
 
 
 class _Builder:
-    """Takes events one by one; nothing is resolved, constructed or followed."""
+    """Builds nodes from events; nothing is resolved, constructed or followed."""
 
     def __init__(self) -> None:
         self._open: list[tuple[Node, list[Node]]] = []  # lists and mappings that are not closed, with what they hold
@@ -109,7 +109,7 @@ class _Builder:
 
 
 def _storable(text: str, line: int) -> str:
-    """`text`, unless an escape in it is half a character, which nothing can store."""
+    """`text`, unless it has a lone surrogate, which cannot be stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -122,7 +122,7 @@ def _mapping(held: list[Node]) -> dict[str, Node]:
     found: dict[str, Node] = {}
     for name, node in zip(held[::2], held[1::2], strict=True):
         if not isinstance(name.value, str):
-            raise Wrong(name.line, "a name is a text")
+            raise Wrong(name.line, "a name must be a string")
         if name.value in found:
             raise Wrong(name.line, f"{name.value[:40]!r} is given twice")
         found[name.value] = node

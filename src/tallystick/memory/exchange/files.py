@@ -22,7 +22,7 @@ from tallystick.decide import trust as worth
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import refuse_name
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.trust.recallable import is_shown
+from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import is_plain
 from tallystick.records.entity import PREFIXES, name_key
 from tallystick.records.errors import NeedsApproval, NotFound, Refused

@@ -11,7 +11,7 @@ from typing import Any
 
 from tallystick.exchange.conversation import ASSISTANT, Note, named_after
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.graph.entity_names import Naming
+from tallystick.memory.graph.entities import Naming
 from tallystick.records.entity import Relation
 from tallystick.stores.open_folder import OpenFolder
 

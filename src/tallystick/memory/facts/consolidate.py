@@ -1,6 +1,6 @@
 """Episodes to facts, over the ledger: `m.consolidate`, and what `tallystick consolidate` does.
 
-What a rule makes of a portion of episodes, and how far it has come, is one group of events: after a crash there is
+The facts that a rule makes of a portion of episodes, and its mark, are one group of events: after a crash there is
 either all of it or nothing, and the rule goes on from its mark. No run reads another user's episodes.
 """
 
@@ -37,7 +37,7 @@ PORTION = 500  # episodes that are considered, and whose deltas are applied, in 
 
 
 class ConsolidationService:
-    """The rules of one memory, at work."""
+    """Runs the rules of one memory."""
 
     def __init__(self, context: Context, episodes: EpisodeStore, facts: FactService) -> None:
         self._context, self._folder, self._gate = context, context.folder, context.gate
@@ -52,10 +52,10 @@ class ConsolidationService:
         extractor: Extractor | str | None = None,
         salience: SalienceScorer | None = None,
     ) -> Deltas:
-        """The deltas that `run` would make of what was told; nothing is applied, and no mark is moved."""
+        """The deltas that `run` would make; nothing is applied, and no mark is moved."""
         chosen, selected = self._filter(rule), list[Episode]()
-        told = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
-        while portion := list(islice(told, PORTION)):
+        episodes = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
+        while portion := list(islice(episodes, PORTION)):
             selected += _selected(portion, chosen)
         weigher = self._weigher_of(rule, selected, extractor, salience, user)
         return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
@@ -70,9 +70,9 @@ class ConsolidationService:
         salience: SalienceScorer | None = None,
         on_progress: Progress | None = None,
     ) -> Consolidated:
-        """Make deltas of what was told since the rule last ran, or of everything, and apply them, a portion at a time.
+        """Make deltas of the episodes since the rule last ran, or of all, and apply them, a portion at a time.
 
-        What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
+        What needs approval becomes a review; what makes no sense is a finding. Neither stops the rest.
         """
         if self._folder.ledger.in_batch():
             raise Refused("cannot consolidate inside a batch; end the batch first", "batch")
@@ -100,7 +100,7 @@ class ConsolidationService:
     ) -> bool:
         """Apply one portion, with its mark, as one group. False, if another process ran the rule meanwhile.
 
-        What was taken back or erased since it was read is left out.
+        Episodes that were retracted or erased since they were read are left out.
         """
         state, write, found = self._folder.state, self._folder.ledger.write, list[tuple[str, str]]()
         with self._gate.batch():
@@ -119,7 +119,7 @@ class ConsolidationService:
         return True
 
     def _take(self, delta: Delta | Malformed, episode: Episode, into: Consolidated, is_new: bool) -> None:
-        """Apply one delta. What cannot be applied is a finding. That nothing changes is noted when it is first seen."""
+        """Apply one delta. What cannot be applied is a finding. A delta that changes nothing is recorded once."""
         if isinstance(delta, Malformed):
             into.findings.append(delta)
             return
@@ -155,7 +155,7 @@ class ConsolidationService:
         *,
         is_applied: bool = False,
     ) -> Weigher:
-        """Whoever weighs these episodes, which are read and scored first."""
+        """The weigher of these episodes, which are read and scored first."""
         reader = extractor_of(extractor, self._context.root)
         poor = self._not_worth(rule, selected, salience or UsualSalience(), user)
         ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
@@ -170,7 +170,7 @@ class ConsolidationService:
     def _not_worth(
         self, rule: ConsolidationRule, selected: list[Episode], scorer: SalienceScorer, user: str
     ) -> frozenset[int]:
-        """Which of the episodes that the rule selects are not worth promoting."""
+        """The selected episodes that are not worth a fact."""
         kept = [each.rule for _, each in self._folder.state.rules.kept(user)]
         now, poor, others = self._now(), set(), [self._filter(each) for each in kept if each.id != rule.id]
         with self._folder.ledger.reading():
@@ -185,13 +185,13 @@ class ConsolidationService:
         return frozenset(poor)
 
     def _use(self, source: str) -> dict[str, int]:
-        """How often an episode was served, and what came of it."""
+        """How often an episode was served, and the outcomes."""
         row = self._context.index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
         uses, good, bad = row or (0, 0.0, 0.0)
         return {"uses": uses, "good": round(good), "bad": round(bad)}
 
     def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[CurrentFact]:
-        """The facts of a subject and predicate that are held and have not ended."""
+        """The active facts of a subject and predicate that have not ended."""
         held = self._folder.state.claiming(scope.user, scope.path, scope.agent, subject, predicate)
         now = self._folder.ledger.now()
         found = [(each.key, each.body()) for each in held if each.status == "active"]
@@ -207,7 +207,7 @@ def _standing(key: str, body: dict[str, Any]) -> CurrentFact:
 
 
 def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:
-    """Those that the filter selects, in the order in which they happened; but none before what it says it replaces."""
+    """Those that the filter selects, in the order in which they happened; but none before one that it replaces."""
     found = [episode for episode in portion if chosen.fits(_row(episode))]
     moments: dict[str, datetime] = {}
     for episode in sorted(found, key=lambda episode: episode.seq):
@@ -218,7 +218,7 @@ def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:
 
 
 def _replaced(episode: Episode) -> list[str]:
-    """What an episode names as replaced, as far as it makes sense."""
+    """The names that an episode replaces, as far as they make sense."""
     named = episode.metadata.get("replaces")
     names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     return [name for name in names if isinstance(name, str)]
@@ -236,14 +236,14 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
         getattr(whole, name).extend(getattr(part, name))
 
 
-# -- who reads claims out of what was said: as a caller says, else as the settings say ---------------------------------
+# -- extractors --------------------------------------------------------------------------------------------------------
 
 
 ENGLISH = "english"
 
 
 def extractor_of(given: Extractor | str | None, folder: Path) -> Extractor | None:
-    """The reader that is meant, or None: what is claimed stands in metadata alone."""
+    """The extractor of the caller, else of the settings; None, if only metadata is read."""
     if given is not None and not isinstance(given, str):
         if not isinstance(given, Extractor):
             raise Refused(f"an extractor needs `name` and `extract(episode)`; {type(given).__name__} has not both")

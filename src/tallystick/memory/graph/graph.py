@@ -1,11 +1,11 @@
-"""The graph of a memory: entities, and how they are related.
+"""`m.graph`: entities, and how they are related.
 
-Its nodes are what beliefs are about, and whatever somebody saved beside them; see `projections/graph`. It shows what is
-held now; what was held at another time, beliefs tell (`believed_at`). A merge makes two nodes one in the graph alone:
-beliefs, and the pages that they stand on, are not rewritten.
+Its nodes are the entities that beliefs are about, and those that were saved; see `projections/graph`. It shows the
+current state; beliefs have the past (`believed_at`). A merge makes two nodes one in the graph alone: beliefs and their
+pages are not rewritten.
 
-Names alone make nobody sure. Where two nodes are not surely the same, or a program says so that is not trusted like a
-person, the merge is proposed and waits for one who says `sure`.
+Equal names are not enough. Unless two nodes are surely the same, and the program has a person's trust, the merge is
+proposed, until a person says `sure`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -44,6 +45,7 @@ from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
+from tallystick.state.version import CurrentVersion
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
@@ -51,19 +53,23 @@ from tallystick.stores.phase.graph.traverse import MAX_HOPS, Expansion, Limits, 
 
 Answer = TypeVar("Answer")
 
+SHOWN = 50
+_FEW = 5  # that are named in a message
 _TRIES = 20
 _LAYERED = (b'"merged"', b'"absorbed"', b'"led"', b'"derived"')  # by which a record that was read here is known
 
 
 class _Behind(Exception):
-    """Somebody else wrote to the graph meanwhile."""
+    """Another process wrote to the graph meanwhile."""
 
 
-class GraphStore:
-    """Profiles, nodes, edges and paths of one user, in the ledger."""
+@answering
+@display_lists
+class GraphService:
+    """One user's graph. It is a `MemoryGraphStore`."""
 
-    def __init__(self, at: GraphAt, gate: WriteGate, user: str) -> None:
-        self._at, self._folder, self._gate, self._user = at, at.open_folder, gate, user
+    def __init__(self, at: GraphAt, gate: WriteGate, user: str, erased: Callable[[], None]) -> None:
+        self._at, self._folder, self._gate, self._user, self._erased = at, at.open_folder, gate, user, erased
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -99,7 +105,7 @@ class GraphStore:
         return self._at.read(lambda db: [record_in("paths", line) for line in self._path_lines(db)])
 
     def _own_paths(self) -> dict[str, MemoryPath]:
-        """The paths on which things were remembered here. What was saved under the same name gives way."""
+        """The paths of this memory. They replace saved ones of the same name."""
         known = getattr(self._at.state, "paths", None)
         return {path.path_id: path for path in known.all(self._user)} if known else {}
 
@@ -109,7 +115,7 @@ class GraphStore:
         return [lines[name] for name in sorted(lines)]
 
     def list_events(self) -> list[MemoryEvent]:
-        """Those that envelopes brought. What happened in this memory itself, `log` tells."""
+        """The events of imported envelopes. Those of this memory itself are in `log`."""
         return self._ask(lambda rows: rows.all("events"))
 
     def _load(self, part: str, name: str) -> Any:
@@ -139,7 +145,7 @@ class GraphStore:
         self._save_all("edges", edges)
 
     def save_path(self, path: MemoryPath) -> None:
-        """Keep a path that another program tells of. It is a record: nothing is remembered on it."""
+        """Save a path of another program. It is a record: nothing is remembered on it."""
         self._save_all("paths", [path])
 
     def _save_all(self, part: str, records: Iterable[Any]) -> None:
@@ -172,13 +178,13 @@ class GraphStore:
         )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
+        """Import all of it, or nothing. Records with an id that is here are replaced; events never are."""
         given, head = _given(envelope)
         self._gate.must("graph", "put", user=self._user)
         self._write(lambda db: self._put(self._fresh(db, given, is_import=True), self._news(db, head)))
 
     def would_import(self, envelope: GraphEnvelope) -> dict[str, dict[str, int]]:
-        """What an import would do, part by part: how many records are new, changed, the same as here, or follow."""
+        """What an import would do, part by part: how many records are new, changed, the same, or derived here."""
         given, _ = _given(envelope)
         return self._at.read(lambda db: self._counted(db, given))
 
@@ -196,169 +202,6 @@ class GraphStore:
             counts[saved.part][verdict] += 1
         return {part: dict(sorted(counted.items())) for part, counted in counts.items() if counted}
 
-    # -- how ---------------------------------------------------------------------------------------------------------
-
-    def _put(self, records: Iterable[Saved], head: RecordFields | None = None) -> list[Draft]:
-        return decide.put(self._user, records, head, trust=self._gate.trust, is_belief=self._at.state.taken)
-
-    def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
-        """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
-        ledger = self._at.ledger
-        if ledger.in_batch():
-            raise Refused("the graph cannot be written inside a batch; end the batch first", "batch")
-        try:
-            with ledger.turn():
-                for _ in range(_TRIES):
-                    with suppress(_Behind):
-                        return self._record(*self._at.read(lambda db: (make(db), self._last())))
-        except NotApproved as error:
-            self._gate.attempted(error)
-            raise
-        raise Busy("the graph is being written; try again")
-
-    def _record(self, drafts: list[Draft], seen: int) -> list[Event]:
-        return self._at.ledger.write(lambda: self._unless_behind(drafts, seen)) if drafts else []
-
-    def _last(self) -> int:
-        return self._at.state.graph.last(self._user)
-
-    def _unless_behind(self, drafts: list[Draft], seen: int) -> list[Draft]:
-        if self._last() != seen:
-            raise _Behind
-        return drafts
-
-    def _fresh(self, db: GraphFile, given: Iterable[Saved], *, is_import: bool = False) -> Iterator[Saved]:
-        """What is to be recorded of it."""
-        is_empty, own = not db.has_any(self._user), self._own_paths()
-        for saved in given:
-            if saved.part == "paths" and _name(saved) in own:
-                continue
-            known = None if is_empty else db.line(self._user, saved.part, _name(saved))
-            if found := self._settled(db, saved, known, is_import=is_import):
-                self._may_put(db, saved.part, _name(saved), known is not None)
-                if found.told.get("merged"):
-                    self._may_merge(_name(saved))
-                yield found
-
-    def _news(self, db: GraphFile, head: RecordFields) -> RecordFields:
-        """What an envelope says of itself that was not said before."""
-        known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
-        said = set(keys_in(known))
-        for part, name in keys_in(fresh):
-            self._may_put(db, part, name, (part, name) in said)
-        return fresh
-
-    def _may_put(self, db: GraphFile, part: str, name: str, is_known: bool) -> None:
-        """NotApproved, if the policy does not let this program say that, or say otherwise what a person said."""
-        if self._gate.is_free(self._gate.trust):
-            return
-        user, what = self._user, f"{part.removesuffix('s')} {ascii(name)[:60]}"
-        if is_known and db.is_persons(user, part, name):
-            why = f"{what} was saved by a person"
-        elif is_known and any(map(self._is_persons_belief, db.beliefs_behind(user, part, name))):
-            why = f"{what} follows from what a person said"
-        else:
-            why = ""
-        stated = "human" if why else self._gate.trust if is_known else ""
-        self._gate.may("graph", "put", thing(stated, user), user=user, what=why)
-
-    def _is_persons_belief(self, name: str) -> bool:
-        held = self._at.state.version(name)
-        return held is not None and held.user == self._user and held.body().get("trust", "human") == "human"
-
-    def _may_merge(self, name: str) -> None:
-        """Refused, if a record says that it is merged, and this program may not merge."""
-        if self._gate.is_free(self._gate.trust):
-            return
-        if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
-            raise Refused(f"node {ascii(name)[:60]} can be merged by a person only; use `graph.merge`", "permission")
-
-    def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
-        """A record as it is to be recorded; None, if there is nothing new in it."""
-        if saved.line == known:
-            return None
-        if saved.part == "events" and known is not None:
-            name = ascii(_name(saved))[:60]
-            raise Refused(f"event {name} exists already with other content; events cannot be changed", "exists")
-        if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
-            return None
-        if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):
-            return saved
-        if is_import and is_derived_here(saved.told, self._at.ledger_id):
-            return None
-        told = self._plain(db, saved, orjson.loads(known) if known else {})
-        line = record_of(saved.part, told).to_line()
-        is_known = line == db.said_line(self._user, saved.part, _name(saved))
-        return None if is_known else saved._replace(line=line, told=told)
-
-    def _plain(self, db: GraphFile, saved: Saved, shown: RecordFields) -> RecordFields:
-        user, ledger, told = self._user, self._at.ledger_id, saved.told
-        if saved.part == "nodes":
-            absorbed = reversed(db.merges_into(user, told["id"]))
-            return plain_node(told, shown, db.merge_of(user, told["id"]), absorbed, ledger)
-        before = {name for step in told.get("led", ()) for name in step.values()}
-        merges = {name: merge for name in before if (merge := db.merge_of(user, name))}
-        return plain_edge(told, shown, merges, ledger)
-
-
-def _name(saved: Saved) -> str:
-    return str(saved.told[KEYS.get(saved.part, "id")])
-
-
-def _given(envelope: GraphEnvelope) -> tuple[list[Saved], RecordFields]:
-    """The records of an envelope, and what it says of itself."""
-    given = [] if envelope.profile is None else [_saved("profiles", envelope.profile.to_line())]
-    for part in KINDS:
-        given += [Saved(part, line, told) for _, line, told in envelope.settled(part)]
-    head = {"metadata": envelope.metadata, "extra": envelope.extra}
-    if envelope.profile is not None and envelope.profiles:
-        head["head"] = envelope.profile.id  # type: ignore[assignment]
-    return given, head
-
-
-def _saved(part: str, line: bytes) -> Saved:
-    return Saved(part, line, orjson.loads(line))
-
-
-def _fresh_in(db: GraphFile, user: str, head: RecordFields) -> RecordFields:
-    known = db.head(user)
-    fresh = {
-        name: {key: value for key, value in head[name].items() if _is_news(known.get(name, {}), key, value)}
-        for name in ("metadata", "extra")
-    }
-    if head.get("head") not in (None, _first_profile(db, user)):
-        fresh["head"] = head["head"]
-    return {name: value for name, value in fresh.items() if value}
-
-
-def _first_profile(db: GraphFile, user: str) -> str:
-    """The profile that was named first; else the first by its id."""
-    named = str(db.head(user).get("head", ""))
-    if named and db.line(user, "profiles", named):
-        return named
-    return min((str(orjson.loads(line)["id"]) for line in db.lines(user, "profiles")), default="")
-
-
-def _is_news(known: RecordFields, key: str, value: object) -> bool:
-    return key not in known or line_of({key: known[key]}) != line_of({key: value})
-
-
-# -- the graph of a memory: entities, and how they are related ---------------------------------------------------------
-
-
-SHOWN = 50
-_FEW = 5  # that are named in a message
-
-
-@answering
-@display_lists
-class GraphService(GraphStore):
-    """One user's graph. It is a `MemoryGraphStore`."""
-
-    def __init__(self, at: GraphAt, gate: WriteGate, user: str, erased: Callable[[], None]) -> None:
-        super().__init__(at, gate, user)
-        self._erased = erased
-
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def resolve(self, name: str) -> MemoryNode:
@@ -369,7 +212,7 @@ class GraphService(GraphStore):
         return self._at.read(lambda db: self._resolved(GraphRows(db, self._user), name))
 
     def show(self, name: str, hops: int = 1, limit: int = SHOWN) -> Expansion:
-        """A node, and what lies within so many steps of it: at most `limit` nodes."""
+        """A node, and what is within so many steps of it: at most `limit` nodes."""
         return self.expand([name], hops, Limits(max_nodes=limit))
 
     def neighbours(self, name: str, limits: Limits | None = None) -> Expansion:
@@ -401,7 +244,7 @@ class GraphService(GraphStore):
         return self._at.read(question)
 
     def _resolved(self, rows: GraphRows, name: str) -> MemoryNode:
-        if is_text(name) and rows.db.line(self._user, "nodes", name) is not None:
+        if self._has_node(rows, name):
             return resolve(rows.store(), name)
         found = rows.db.named(self._user, name) if is_text(name) else []
         nodes = {node.id: node for node in (resolve(rows.store(), each) for each in found)}
@@ -413,7 +256,7 @@ class GraphService(GraphStore):
         return next(iter(nodes.values()))
 
     def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
-        """Write the envelope to a file, whole or not at all. One that is there is kept unless `replace` is said."""
+        """Write the envelope to a file, complete or not at all. An existing file is kept unless `replace` is set."""
         place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._folder.outlet
         envelope = envelope if outlet is None else outlet.reader.out(envelope)
         if place.exists() and not replace:
@@ -427,20 +270,23 @@ class GraphService(GraphStore):
     # -- the same thing ----------------------------------------------------------------------------------------------
 
     def find_same(self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100) -> list[Likeness]:
-        """Pairs that may be the same thing, the likeliest first, with the reasons. Every node is looked at."""
+        """Pairs that may be the same thing, the likeliest first, with the reasons. Compares all nodes."""
         return self._ask(lambda rows: merging.find_same(rows.store(), kind, at_least=at_least, limit=limit))
 
     def proposals(self) -> list[ProposedMerge]:
-        """The merges that wait for a person, the oldest first."""
+        """The proposed merges, the oldest first."""
         return self._at.read(lambda db: db.proposals(self._user))
 
     def merge(self, node: str, into: str, *, sure: bool = False) -> Outcome:
-        """Make `node` part of `into`, if that is sure, or a person says so; else propose it, and change nothing."""
+        """Make `node` part of `into`, if that is certain, or a person is `sure`; else propose it."""
         outcome: list[Outcome] = []
 
         def make(db: GraphFile) -> list[Draft]:
             rows = GraphRows(db, self._user)
-            gone, kept = (self._its_node(rows, name) for name in (node, into))
+            gone, kept = (  # by its own id, merged or not; else by its name
+                rows.load_node(name) if self._has_node(rows, name) else self._resolved(rows, name)
+                for name in (node, into)
+            )
             alike = merging.likeness(rows.store(), kept.id, gone.id)
             may_merge = self._gate.may("graph", "merge", user=self._user).kind == ALLOW
             is_done = may_merge and (sure or alike.is_sure)
@@ -454,14 +300,11 @@ class GraphService(GraphStore):
         self._write(make)
         return outcome[0]
 
-    def _its_node(self, rows: GraphRows, name: str) -> MemoryNode:
-        """A node by its own id, be it merged; else by its name."""
-        if is_text(name) and rows.db.line(self._user, "nodes", name) is not None:
-            return rows.load_node(name)
-        return self._resolved(rows, name)
+    def _has_node(self, rows: GraphRows, name: str) -> bool:
+        return is_text(name) and rows.db.line(self._user, "nodes", name) is not None
 
     def unmerge(self, node: str) -> MemoryNode:
-        """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
+        """Undo a merge: the node has its names and edges again."""
         self._gate.must("graph", "unmerge", user=self._user)
         if self._at.read(lambda db: db.merge_of(self._user, node)) is None and self.load_node(node).merged:
             return merging.unmerge(self, node)  # it came so, in an envelope
@@ -474,21 +317,22 @@ class GraphService(GraphStore):
         return self.load_node(node)
 
     def dismiss(self, node: str, into: str) -> None:
-        """They are two: what was proposed of them waits no longer."""
+        """Reject a proposed merge."""
         self._gate.must("graph", "dismiss", user=self._user)
         self._write(lambda db: decide.dismiss(self._user, node, into, db.proposals(self._user, node, into)))
 
     # -- erasing -----------------------------------------------------------------------------------------------------
 
     def erase(self, *names: str) -> int:
-        """Destroy the words of nodes, edges, profiles, paths or events that were saved, and of edges that lead to them;
-        how many events of the ledger it were.
+        """Destroy the words of saved nodes, edges, profiles, paths or events, and of edges that lead to them; return
+        how many events of the ledger had them.
 
-        What stood in one event with them is recorded anew. What follows from beliefs goes when these are erased.
+        Other records of the same events are recorded again. What comes from beliefs goes when these are erased.
         """
         self._gate.must("graph", "erase", user=self._user)
         for name in names:
-            self._must_be_saved(name)
+            if not is_text(name) or not self._at.read(partial(self._is_saved, name)):
+                raise NotFound(f"no saved record {ascii(name)[:60]} in the graph; erase the beliefs that it comes from")
         going, ledger = frozenset(names), self._at.ledger
         with ledger.turn():
             told = [each for each in ledger.events(ledger.chain().first) if decide.tells_of(each, self._user, going)]
@@ -497,15 +341,11 @@ class GraphService(GraphStore):
         self._erased()
         return len(told)
 
-    def _must_be_saved(self, name: str) -> None:
-        def is_there(db: GraphFile) -> bool:
-            return any(db.said_line(self._user, part, name) is not None for part in KINDS)
-
-        if not is_text(name) or not self._at.read(is_there):
-            raise NotFound(f"no saved record {ascii(name)[:60]} in the graph; erase the beliefs that it comes from")
+    def _is_saved(self, name: str, db: GraphFile) -> bool:
+        return any(db.said_line(self._user, part, name) is not None for part in KINDS)
 
     def _beside(self, db: GraphFile, events: list[Event], going: frozenset[str]) -> Iterable[Saved]:
-        """What these events hold that is here still, and is none of what goes."""
+        """The records of these events that are still here, and are not to be erased."""
         kept: dict[tuple[str, str], Saved] = {}
         for event in events:
             for part, _, told in decide.records_in(event.body or {}):
@@ -515,18 +355,160 @@ class GraphService(GraphStore):
                     kept[part, name] = Saved(part, known, orjson.loads(known))
         return kept.values()
 
+    # -- writing -----------------------------------------------------------------------------------------------------
 
-# -- the graph of one user, as its rows tell it at this moment: what a walk or a comparison asks -----------------------
+    def _put(self, records: Iterable[Saved], head: RecordFields | None = None) -> list[Draft]:
+        return decide.put(self._user, records, head, trust=self._gate.trust, is_belief=self._at.state.taken)
+
+    def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
+        """Record what `make` decides on the current rows. If they are behind by then, it decides again."""
+        ledger = self._at.ledger
+        if ledger.in_batch():
+            raise Refused("the graph cannot be written inside a batch; end the batch first", "batch")
+        try:
+            with ledger.turn():
+                for _ in range(_TRIES):
+                    with suppress(_Behind):
+                        return self._record(*self._at.read(lambda db: (make(db), self._last())))
+        except NotApproved as error:
+            self._gate.attempted(error)
+            raise
+        raise Busy("the graph is being written; try again")
+
+    def _record(self, drafts: list[Draft], seen: int) -> list[Event]:
+        def unless_behind() -> list[Draft]:
+            if self._last() != seen:
+                raise _Behind
+            return drafts
+
+        return self._at.ledger.write(unless_behind) if drafts else []
+
+    def _last(self) -> int:
+        return self._at.state.graph.last(self._user)
+
+    def _fresh(self, db: GraphFile, given: Iterable[Saved], *, is_import: bool = False) -> Iterator[Saved]:
+        """The records that have to be written."""
+        is_empty, own = not db.has_any(self._user), self._own_paths()
+        for saved in given:
+            if saved.part == "paths" and _name(saved) in own:
+                continue
+            known = None if is_empty else db.line(self._user, saved.part, _name(saved))
+            if found := self._settled(db, saved, known, is_import=is_import):
+                self._may_put(db, saved.part, _name(saved), known is not None)
+                if found.told.get("merged"):
+                    self._may_merge(_name(saved))
+                yield found
+
+    def _news(self, db: GraphFile, head: RecordFields) -> RecordFields:
+        """The metadata of an envelope that is new here."""
+        known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
+        said = set(keys_in(known))
+        for part, name in keys_in(fresh):
+            self._may_put(db, part, name, (part, name) in said)
+        return fresh
+
+    def _may_put(self, db: GraphFile, part: str, name: str, is_known: bool) -> None:
+        """NotApproved, if the policy does not let this program save that, or change what a person saved."""
+        if self._gate.is_free(self._gate.trust):
+            return
+        user, what = self._user, f"{part.removesuffix('s')} {ascii(name)[:60]}"
+
+        def is_persons(held: CurrentVersion | None) -> bool:
+            return held is not None and held.user == user and held.body().get("trust", "human") == "human"
+
+        if is_known and db.is_persons(user, part, name):
+            why = f"{what} was saved by a person"
+        elif is_known and any(map(is_persons, map(self._at.state.version, db.beliefs_behind(user, part, name)))):
+            why = f"{what} follows from what a person said"
+        else:
+            why = ""
+        stated = "human" if why else self._gate.trust if is_known else ""
+        self._gate.may("graph", "put", thing(stated, user), user=user, what=why)
+
+    def _may_merge(self, name: str) -> None:
+        """Refused, if a record says that it is merged, and this program may not merge."""
+        if self._gate.is_free(self._gate.trust):
+            return
+        if self._gate.may("graph", "merge", user=self._user).kind != ALLOW:
+            raise Refused(f"node {ascii(name)[:60]} can be merged by a person only; use `graph.merge`", "permission")
+
+    def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
+        """A record as it is to be written; None, if nothing in it is new."""
+        if saved.line == known:
+            return None
+        if saved.part == "events" and known is not None:
+            name = ascii(_name(saved))[:60]
+            raise Refused(f"event {name} exists already with other content; events cannot be changed", "exists")
+        if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
+            return None
+        if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):
+            return saved
+        if is_import and is_derived_here(saved.told, self._at.ledger_id):
+            return None
+        told = self._plain(db, saved, orjson.loads(known) if known else {})
+        line = record_of(saved.part, told).to_line()
+        is_known = line == db.said_line(self._user, saved.part, _name(saved))
+        return None if is_known else saved._replace(line=line, told=told)
+
+    def _plain(self, db: GraphFile, saved: Saved, shown: RecordFields) -> RecordFields:
+        user, ledger, told = self._user, self._at.ledger_id, saved.told
+        if saved.part == "nodes":
+            absorbed = reversed(db.merges_into(user, told["id"]))
+            return plain_node(told, shown, db.merge_of(user, told["id"]), absorbed, ledger)
+        before = {name for step in told.get("led", ()) for name in step.values()}
+        merges = {name: merge for name in before if (merge := db.merge_of(user, name))}
+        return plain_edge(told, shown, merges, ledger)
+
+
+def _name(saved: Saved) -> str:
+    return str(saved.told[KEYS.get(saved.part, "id")])
+
+
+def _given(envelope: GraphEnvelope) -> tuple[list[Saved], RecordFields]:
+    """The records of an envelope, and its metadata."""
+    given = []
+    if envelope.profile is not None:
+        line = envelope.profile.to_line()
+        given.append(Saved("profiles", line, orjson.loads(line)))
+    for part in KINDS:
+        given += [Saved(part, line, told) for _, line, told in envelope.settled(part)]
+    head = {"metadata": envelope.metadata, "extra": envelope.extra}
+    if envelope.profile is not None and envelope.profiles:
+        head["head"] = envelope.profile.id  # type: ignore[assignment]
+    return given, head
+
+
+def _fresh_in(db: GraphFile, user: str, head: RecordFields) -> RecordFields:
+    known = db.head(user)
+
+    def is_new(old: RecordFields, key: str, value: object) -> bool:
+        return key not in old or line_of({key: old[key]}) != line_of({key: value})
+
+    fresh = {
+        name: {key: value for key, value in head[name].items() if is_new(known.get(name, {}), key, value)}
+        for name in ("metadata", "extra")
+    }
+    if head.get("head") not in (None, _first_profile(db, user)):
+        fresh["head"] = head["head"]
+    return {name: value for name, value in fresh.items() if value}
+
+
+def _first_profile(db: GraphFile, user: str) -> str:
+    """The profile that was named first; else the first by its id."""
+    named = str(db.head(user).get("head", ""))
+    if named and db.line(user, "profiles", named):
+        return named
+    return min((str(orjson.loads(line)["id"]) for line in db.lines(user, "profiles")), default="")
 
 
 class GraphRows:
-    """The part of a `MemoryGraphStore` that is asked. It holds for as long as whoever made it has the rows."""
+    """The rows of one user, as the part of a `MemoryGraphStore` that traversals read. Valid inside one `read`."""
 
     def __init__(self, db: GraphFile, user: str) -> None:
         self.db, self.user = db, user
 
     def store(self) -> MemoryGraphStore:
-        """For whoever only asks."""
+        """These rows, for calls that only read."""
         return cast(MemoryGraphStore, self)
 
     def load(self, part: str, name: str) -> Any:
@@ -555,7 +537,7 @@ class GraphRows:
 
 
 def is_text(name: object) -> bool:
-    """Whether anything can be called so: half a character is in no record."""
+    """Whether anything can have this name: no record contains a lone surrogate."""
     try:
         return isinstance(name, str) and bool(name.encode())
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """Actions under the policy: built, proposed, applied.
 
-An action is built against what is known now, so that it names exact versions. It is proposed, and happens at once or
-waits for a person; or it is applied, with a person's yes to exactly that action where the policy asks for one.
+An action is built on the current state, so that it names exact versions. It is proposed, and happens at once or needs
+approval; or it is applied, with an approval of exactly that action where the policy asks for one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTS = ("evidence", "tags", "triple", "rests_on")
 
 
 class ActionService:
-    """Builds actions on what is known now, proposes them and carries them out."""
+    """Builds actions on the current state, proposes them and carries them out."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._folder, self._gate = context, context.folder, context.gate
@@ -49,11 +49,11 @@ class ActionService:
         path: str = "",
         **changes: Any,
     ) -> Action:
-        """An action on what is known now. Nothing is done.
+        """An action on the current state. Nothing is done.
 
         `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
         reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
-        what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
+        the new fields: all of `remember`, `weight` to reinforce, `confidence` to promote.
 
         `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
         `conflicts` to merge, `summary` to compact.
@@ -68,24 +68,26 @@ class ActionService:
         asked["trust"] = self._gate.asker(trust)
         with self._folder.ledger.reading():
             if meant == "compact":
-                return self._gate.as_said(Action(**asked, **self._page(names, whose), changes=said))
+                return self._gate.masked(Action(**asked, target=self._page(names, whose), changes=said))
             if meant == "remember":
-                return self._gate.as_said(self._statement(asked, said, names))
+                return self._gate.masked(self._statement(asked, said, names))
             target = self._versions(meant, names, whose, path)
             if meant == "merge":
                 if self._folder.outlet is not None:
                     self._folder.outlet.reader.must_read(target)
-                said = {**self._together(target, whose), **said}
+                from tallystick.memory.beliefs.duplicates import merged
+
+                said = {**merged([self._folder.state.get(version, user=whose) for version in target]), **said}
             if meant == "invalidate" and target:  # it names what it would weaken too
                 state, draw = self._folder.state, self._folder.draw()
                 drafts = invalidate(state, target[0], draw, reason=reason, user=whose, path=path)
                 target = targets(drafts) or target
-            return self._gate.as_said(Action(**asked, target=target, changes=said))
+            return self._gate.masked(Action(**asked, target=target, changes=said))
 
     def propose(self, action: Action) -> Applied | Review:
-        """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.
+        """Do it, if the policy allows that; else return the review that is now pending, or was already.
 
-        NotApproved, if the policy says no; Moved, if what it is about has changed since the action was built.
+        NotApproved, if the policy refuses it; Moved, if its subject has changed since the action was built.
         """
         try:
             return self.apply(action)
@@ -93,17 +95,14 @@ class ActionService:
             return self.reviews_of(action.user).get(held.review)
 
     def apply(self, action: Action, approval: Approval | None = None) -> Applied:
-        """Carry an action out. One that needs a person's yes takes an `approval` of exactly that action.
+        """Carry an action out. One that needs approval takes an `approval` of exactly that action.
 
-        Without one, NeedsApproval: it waits in `reviews`. With one that is stale, ended, used before, for another
-        action, by someone the policy does not name, or not on record here: NotApproved, and nothing changes but that
-        the attempt is recorded.
+        Without one, NeedsApproval: it is pending in `reviews`. With one that is stale, expired, used, for another
+        action, by someone the policy does not name, or not recorded here: NotApproved; only the attempt is recorded.
         """
         given: tuple[object, object] = (action, approval)
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
-            raise Refused(
-                "apply takes an action of `memory.action` and an approval of `reviews.grant`", "permission"
-            )
+            raise Refused("apply takes an action of `memory.action` and an approval of `reviews.grant`", "permission")
         events = self._gate.carry_out(action, approval)
         do_the_rest(self._gate, self._compact, action, was_approved=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
@@ -111,11 +110,11 @@ class ActionService:
     def check_policy(
         self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
     ) -> Verdict:
-        """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
+        """The policy's verdict on an action: allow, quarantine, review or refuse; why; and which rule, by its number.
 
         `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
-        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
-        about, kind, tags, confidence. Nothing is asked, and nothing is done.
+        `source` are those of the program that asks, `stated` is the trust of what would be changed; `fields` are
+        session, agent, path, about, kind, tags, confidence. Nothing is done.
         """
         cell, user = named_cell(kind), fields.pop("user", self._context.user)
         noun, _, verb = cell.rpartition(".")
@@ -126,10 +125,10 @@ class ActionService:
         return gate(self._gate.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
 
     def matrix(self, /, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
-        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
+        """The verdict on every verb and noun, for each trust: allow, quarantine, review or refuse.
 
-        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
-        are of what would be changed, as for `check_policy`.
+        Rows are named like `path.merge`, those of beliefs by the verb alone. `source`, `stated` and `fields` are as for
+        `check_policy`.
         """
         fields["tags"] = texts(fields.get("tags", ()), "tags")
         subject = Subject(stated, fields.pop("user", self._context.user), **fields)
@@ -160,7 +159,7 @@ class ActionService:
         return tuple(dict.fromkeys(each.body()["id"] for each in held))
 
     def _statement(self, asked: dict[str, Any], said: dict[str, Any], names: tuple[str, ...]) -> Action:
-        """Something new, or under a name that is known. Said in the asker's own trust, unless a lower one is named."""
+        """A new belief, or a new version under a known key. Its trust is the program's, or a lower one."""
         if names:
             raise Refused("name a statement by its key: action('remember', key=…, text=…)", "required")
         if not isinstance(said.get("text"), str) or not said["text"].strip():
@@ -169,23 +168,18 @@ class ActionService:
         held = self._folder.state.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
 
-    def _together(self, target: tuple[str, ...], user: str) -> dict[str, Any]:
-        from tallystick.memory.beliefs.duplicates import merged
-
-        return merged([self._folder.state.get(version, user=user) for version in target])
-
-    def _page(self, names: tuple[str, ...], user: str) -> dict[str, Any]:
+    def _page(self, names: tuple[str, ...], user: str) -> tuple[str, ...]:
         if len(names) != 1:
             raise Refused("an action to compact takes one page, such as person-ana", "unsupported")
         about = names[0].removesuffix(".md")
         target = on_page(self._folder.state, user, "" if about == NOTES else about)
         if not target:
             raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
-        return {"target": target}
+        return target
 
     def _compact(self, action: Action) -> None:
-        """Fold the page that an action names, which may be done."""
-        from tallystick.memory.pages.compact import Compactor  # only where something is folded
+        """Compact the page that an action names."""
+        from tallystick.memory.pages.compact import Compactor
 
         first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES

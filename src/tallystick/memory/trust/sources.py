@@ -1,26 +1,37 @@
-"""Sources: who said what is held, and which of them recall leaves out."""
+"""Sources: who stated what is in memory, which of them recall leaves out, and what it may serve."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from tallystick.decide import trust as decide
 from tallystick.decide.beliefs import Draw
-from tallystick.records.clock import just_before, parse_moment, said_time, stamp
+from tallystick.memory.core.arguments import check_names
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.rows import BACK, Source
+from tallystick.records.belief import Belief
+from tallystick.records.clock import held_time, just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.recall import NearMiss, Query, RecallResult
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.context import Context
+    from tallystick.memory.core.index import IndexService
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
+    from tallystick.stores.open_folder import OpenFolder
 
-WITHHELD = "(withheld)"
+WITHHELD = "(withheld)"  # in place of a text
 
 
 class SourceService:
@@ -32,17 +43,18 @@ class SourceService:
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
     ) -> Distrust:
-        """Take a source out of recall, all that it said, or what it said from a moment on. One event does it.
+        """Take a source out of recall: all that it stated, or what it stated from a moment on. One event does it.
 
         A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
-        What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
+        What it replaced or hid comes back. `get`, `show` and pages still show everything.
         """
         whose, named = self._context.user_or_owner(user), checked_source(source)
-        said, first = self._from(since)
+        moment, first = self._from(since)
+        check_names(reason=reason)
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "distrust", user=whose)
-            how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
+            how: dict[str, Any] = {"since": moment, "first": first, "reason": reason}
             return decide.distrust(self._folder.state, named, user=whose, **how)
 
         self._gate.record(decision)
@@ -52,19 +64,20 @@ class SourceService:
         return found
 
     def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
-        """Let a source be recalled as before. What it said meanwhile is recalled too."""
+        """Let a source be recalled as before. What it stated meanwhile is recalled too."""
         whose, named = self._context.user_or_owner(user), checked_source(source)
+        check_names(reason=reason)
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "trust", user=whose)
-            return decide.restore_trust(self._folder.state, named, user=whose, reason=_words(reason))
+            return decide.restore_trust(self._folder.state, named, user=whose, reason=reason)
 
         self._gate.record(decision)
 
     def sources(self, *, user: str | None = None) -> list[SourceStatus]:
-        """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
+        """Who stated what is in memory, by client and id: how much, with which trust, and whether it is withheld.
 
-        Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
+        Then the sources that are distrusted under another name (`agent:NAME`, `mcp:*`, …).
         """
         whose = self._context.user_or_owner(user)
         with self._folder.ledger.reading():
@@ -72,7 +85,7 @@ class SourceService:
             return self._context.index.read(lambda file: _standings(file, whose, against))
 
     def withheld(self, name: str, *, user: str | None = None, path: str = "") -> Distrust | None:
-        """Why a belief is left out of recall, if that is because its source is not trusted."""
+        """The distrust for which recall leaves a belief out, if there is one."""
         with self._folder.ledger.reading():
             known = self._folder.state
             return decide.withheld(known, known.get(name, user=self._context.user_or_owner(user), path=path))
@@ -80,12 +93,10 @@ class SourceService:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _from(self, since: Moment | date | None) -> tuple[str, int]:
-        """The moment as it was said, and the first event that is meant."""
+        """The moment as it was given, and its first event."""
         if since is None:
             return "", 0
-        if isinstance(since, int):
-            if isinstance(since, bool) or since < 0:
-                raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
+        if type(since) is int and since >= 0:
             return f"event {since}", since
         if not isinstance(since, str | date):
             raise Refused(f"since must be an event number, a date or a time, not {since!r}", "time")
@@ -97,7 +108,7 @@ class SourceService:
             return said, self._folder.seq_at(just_before(then)) + 1
 
     def with_reasons(self, found: RecallResult, query: Query) -> RecallResult:
-        """A recall's result, with what was left out because of its source, and why, if reasons were asked for."""
+        """A recall's result; with `explain`, also what was left out because of its source, and why."""
         user = query.user
         if not query.explain or query.quarantined:
             return found
@@ -113,46 +124,28 @@ class SourceService:
         return found
 
     def _left_out(self, name: str, user: str) -> Distrust | None:
-        known = self._folder.state
-        held = known.find(name, user=user, short=False)
-        if held is not None:
-            return decide.withheld(known, held)
-        return self._episodes.withheld(name, user=user)
-
-
-def _words(reason: object) -> str:
-    if not isinstance(reason, str):
-        raise Refused(f"a reason must be a string, not {reason!r}")
-    return reason
+        held = self._folder.state.find(name, user=user, short=False)
+        return decide.withheld(self._folder.state, held) if held else self._episodes.withheld(name, user=user)
 
 
 def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
-    from tallystick.projections.index import statements as sql
-
     rows = list(file.db.execute(sql.SAID_BY, (user,)))
     whole: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     for row in rows:
         whole.setdefault((row[0], row[1]), []).append(row)
     names = {by for by, _ in whole}
-    found = [
-        _standing(by, trust, some, next((each for each in against if _is_client(each, by)), None))
-        for (by, trust), some in sorted(whole.items())
-    ]
+    found = []
+    for (by, trust), some in sorted(whole.items()):
+        named = (by, f"{by.partition(':')[0]}:{ANY}")
+        found.append(_standing(by, trust, some, next((each for each in against if each.source in named), None)))
     for each in against:
         if each.source not in names:
-            mine = [row for row in rows if _is_of(each, row)]
+            mine = [
+                row for row in rows
+                if each.covers(by=row[0], trust=row[1], agent=row[2], session=row[3], seq=each.first)
+            ]  # fmt: skip
             found.append(_standing(each.source, "", mine, each))
     return found
-
-
-def _is_of(distrust: Distrust, row: tuple[Any, ...]) -> bool:
-    by, trust, agent, session, *_ = row
-    return distrust.covers(by=by, trust=trust, agent=agent, session=session, seq=distrust.first)
-
-
-def _is_client(distrust: Distrust, by: str) -> bool:
-    kind, _, name = distrust.source.partition(":")
-    return distrust.source == by or (name == ANY and by.partition(":")[0] == kind)
 
 
 def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Distrust | None) -> SourceStatus:
@@ -162,3 +155,44 @@ def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Di
         waiting=sum(row[6] for row in rows), first=min((row[7] for row in rows), default=""),
         last=max((row[8] for row in rows), default=""), withheld=withheld,
     )  # fmt: skip
+
+
+# -- what recall may serve ---------------------------------------------------------------------------------------------
+
+
+def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str) -> bool:
+    """Whether a belief is not quarantined, of a trusted source, and not expired. `body` is its content."""
+    if decide.is_in_doubt(known, body.get("trust", "human"), body["id"]):
+        return False
+    if "expires" in body and held_time(body["expires"]) <= now:
+        return False
+    against = known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+    return against is None
+
+
+def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+    """Which of these versions have a distrusted source, and which. The caller has the ledger's turn."""
+    against = folder.state.distrusts.of(user)
+    if not against:
+        return {}
+    asked = (orjson.dumps(list(versions)).decode(),)
+    rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.SOURCES, asked)])
+    found = {}
+    for row in rows:
+        said = {"by": row.by, "agent": row.agent, "session": row.session, "trust": row.trust}
+        if why := next((each for each in against if each.covers(seq=row.since_seq, **said)), None):
+            found[row.id] = why
+    return found
+
+
+def brought_back(folder: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
+    """The versions that are recalled again, because those that replaced them are withheld."""
+    asked = (orjson.dumps(list(refs)).decode(),)
+    rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])
+    places = sorted(row.since_seq for row in rows if row.sight == BACK)
+    events = (event for place in places for event in folder.ledger.events(place, place + 1))
+    bodies = ((event, event.body["belief"]) for event in events if event.body and "belief" in event.body)
+    return [Belief.from_body(body, event.seq, event.ts) for event, body in bodies]

@@ -125,7 +125,7 @@ def _setup(
     if capture and client.hooks is None:
         raise Refused(f"{client.title} has no hooks that tallystick supports; leave --capture out", "unsupported")
     program, folder = this_program(), ""
-    if call.folder or settings.names_home() or (project and call.locate() != Path.home() / settings.NAME):
+    if call.folder or settings.is_set("TALLYSTICK_HOME") or (project and call.locate() != Path.home() / settings.NAME):
         folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []

@@ -1,7 +1,7 @@
 """The nine tools of the knowledge-graph memory server, MCP's own example, over this memory.
 
 Names, arguments and answers are that server's, so that a client or a prompt made for it works as before. Entities are
-beliefs like any other: see `memory/graph/entity_names`. Deleting hides; the history stays.
+beliefs like any other: see `memory/graph/entities`. Deleting hides; the history stays.
 """
 
 from __future__ import annotations
