@@ -111,7 +111,7 @@ def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
 @sources.get("/v1/sources", models.Sources, 304, summary="List the sources")
 def list_sources(memory: Memory) -> Any:
     """How much each stated, with which trust, and whether recall leaves it out."""
-    return {"sources": plains(memory.sources())}
+    return {"sources": [{"withheld": None, **plain(each)} for each in memory.sources()]}
 
 
 class Doubt(Shape):
@@ -141,7 +141,7 @@ class RestoreTrust(Shape):
 def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
     """Recall serves it again, with what it stated in the meantime. Only a person may do this."""
     memory.restore_trust(body.source, reason=body.reason)
-    return {"sources": plains(memory.sources())}
+    return list_sources(memory)
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
