@@ -11,12 +11,6 @@ PREFS = "/memories/prefs.md"
 
 
 @pytest.fixture
-def memory(home):
-    with Memory(trust="agent", by="mcp:test") as opened:
-        yield opened
-
-
-@pytest.fixture
 def call(memory):
     profile = Profile(memory, "claude")
 

@@ -90,13 +90,13 @@ def _parameters() -> Iterator[Parameter]:
     fields = {**Recall.model_fields, **Filters.model_fields}
     for name in _IN_QUERY.split():
         field, default = fields[name], fields[name].get_default()
-        examples = ["what does Ana prefer?"] if field.is_required() else None
-        kind: Any = Annotated[field.annotation, *field.metadata, Query(description=field.description, examples=examples)]
+        about, examples = str(field.description), ["what does Ana prefer?"] if field.is_required() else None
+        kind: Any = Annotated[field.annotation, *field.metadata, Query(description=about, examples=examples)]
         if name in ("believed_at", "as_of", "since", "until"):
             text, default = (str, "") if name == "believed_at" else (str | None, None)
-            kind = Annotated[text, Query(description=field.description, max_length=40)]
+            kind = Annotated[text, Query(description=about, max_length=40)]
         elif "list" in str(field.annotation):
-            kind, default = Annotated[list[str], several(str(field.description))], Parameter.empty
+            kind, default = Annotated[list[str], several(about)], Parameter.empty
         default = Parameter.empty if field.is_required() else default
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from tallystick.surfaces.mcp.offers import Offers
-from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.server import Offers, made
 from tallystick.surfaces.server.guard import LIMIT, Refusal
 from tallystick.surfaces.server.listen import Begun, Hurried
 
