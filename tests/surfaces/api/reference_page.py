@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from tests.surfaces.mcp.reference_page import cell, kind
 
 _HEAD = """\
 # The HTTP API
@@ -53,7 +56,7 @@ def _operation(
         for each in parameters:
             needed = ", needed" if each["required"] else ""
             where = "" if each["in"] == "query" else f" ({each['in']})"
-            yield f"| `{each['name']}`{where} | {_kind(each['schema'])}{needed} | {_cell(each['description'])} |"
+            yield f"| `{each['name']}`{where} | {_kind(each['schema'])}{needed} | {cell(each['description'])} |"
         yield ""
     if "requestBody" in operation:
         yield f"Takes {_kind(operation['requestBody']['content']['application/json']['schema'])}.\n"
@@ -86,38 +89,13 @@ def _model(name: str, model: Mapping[str, Any]) -> Iterator[str]:
     needed = model.get("required", ())
     for field, each in model["properties"].items():
         usual = "" if field in needed else f", `{_value(each.get('default'))}`"
-        yield f"| `{field}` | {_kind(each)}{usual} | {_cell(each.get('description', ''))} |"
+        yield f"| `{field}` | {_kind(each)}{usual} | {cell(each.get('description', ''))} |"
     yield ""
 
 
 def _value(value: Any) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if _is_plain(value) else str(value)
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool)
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
 def _kind(field: Mapping[str, Any]) -> str:
-    if "$ref" in field:
-        name = str(field["$ref"]).rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "const" in field:
-        return f"`{_value(field['const'])}`"
-    if "enum" in field:
-        return " or ".join(f"`{each}`" for each in field["enum"])
-    if "anyOf" in field:
-        return " or ".join(_kind(each) for each in field["anyOf"])
-    if field.get("type") == "array":
-        return f"list of {_kind(field.get('items', {}))}"
-    return _KINDS.get(str(field.get("type")), "anything")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-_KINDS = {
-    "string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "object",
-    "null": "null",
-}  # fmt: skip
+    return kind(field, "[{name}](#{anchor})")

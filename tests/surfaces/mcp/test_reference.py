@@ -15,12 +15,6 @@ WORKS = {"from": "Ana Lima", "to": "Acme/DE 🎉", "relationType": "works_at"}
 
 
 @pytest.fixture
-def memory(home):
-    with Memory(trust="agent", by="mcp:test") as opened:
-        yield opened
-
-
-@pytest.fixture
 def call(memory):
     return Profile(memory, "reference")
 

@@ -13,7 +13,6 @@ from mcp import Client, StdioServerParameters
 from tallystick import Memory
 from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
-from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line
 
 PROGRAM = [sys.executable, "-m", "tallystick", "mcp"]
@@ -186,16 +185,6 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, m
 
     assert ended.status == 1
     assert ended.err == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
-
-
-def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatch):
-    from tallystick.surfaces.cli import mcp
-
-    monkeypatch.setattr(mcp, "tools_of", lambda _: TOOLS[:1])
-
-    with refuses("duplicate", "'remember'"):
-        mcp.tools(["pages"])
-    assert mcp.tools([]) == TOOLS
 
 
 def test_the_command_for_a_person_means_the_same_memory(home):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tallystick import Moved, NotFound
+from tallystick import Memory, Moved, NotFound
+from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.errors import NeedsApproval
 from tallystick.surfaces.mcp.wording import NOTICE
 from tests.refusals import refuses
@@ -114,7 +115,7 @@ def test_what_a_page_said_waits_for_a_person(call):
 
     assert "It needs a person's approval" in made.text()
     assert call("recall", question="where do the keys go?").notes == []
-    assert call("get", id=made.id).note.standing == "pending approval; recall leaves it out"
+    assert call("get", id=made.id).note.standing == PENDING
     for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
         assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
@@ -290,8 +291,6 @@ def test_a_review_is_looked_at_proposed_and_withdrawn_but_never_answered(call, t
 
 
 def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, folder):
-    from tallystick import Memory
-
     call("remember", text="from a page", trust="web")
     [doubt] = call("review").reviews
     with Memory(folder, by="mcp:other", trust="agent") as other:
@@ -332,8 +331,6 @@ def test_status_says_how_the_memory_stands(call, tea):
 
 
 def test_no_call_crosses_the_user(call, folder):
-    from tallystick import Memory
-
     with Memory(folder, user="bob") as bob:
         theirs = bob.remember("Bob's diary says chess")
         told = bob.observe("Bob met Ana for chess")

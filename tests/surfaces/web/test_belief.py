@@ -6,7 +6,7 @@ import pytest
 
 from tallystick import ConsolidationRule, Memory
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.web.episode import AROUND
+from tallystick.surfaces.web.belief import AROUND
 from tests.surfaces.web.conftest import Page
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import pytest
-from starlette.testclient import TestClient
 
 from tallystick import Memory
 from tallystick.records.errors import NeedsApproval
 from tallystick.records.review import Review
-from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import create_app
-from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
-from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
+from tests.surfaces.web.conftest import Page, Web
 
 
 def asks(m: Memory, kind: str, name: str, *said: str, trust: str = "agent", **more: str) -> Review:
@@ -46,7 +41,7 @@ def test_what_waits_stands_oldest_first_with_the_words_that_differ_who_asks_and_
     assert "<del>tea</del>" in page.html
     assert "<ins>coffee</ins>" in page.html
     assert "<del>Bob is allergic to peanuts</del>" in page.html
-    for words in ("she ordered one", "an agent", "by an MCP client", "it would change what has the trust of human"):
+    for words in ("she ordered one", "an agent", "by an MCP client", first.why):
         assert words in page.text
     assert forms(page) == [f"/reviews/{first.id}/approve", f"/reviews/{second.id}/approve"]
     assert [found["value"] for found in page.all("input", name="digest")] == [first.digest, second.digest]
@@ -217,19 +212,6 @@ def test_a_list_that_is_none_is_refused(web: Web, address: str) -> None:
     assert web.get(f"/reviews{address}").status_code == 400
 
 
-def test_hostile_words_are_shown_harmless(web: Web) -> None:
-    for number, text in enumerate(HOSTILE):
-        web.m.remember(f"Number {number} as it was", key=f"k{number}")
-        asks(web.m, "revise", f"k{number}", text, reason=text[:900])
-    page = web.page("/reviews")
-    assert is_harmless(page)
-    assert "\u202e" not in page.html
-    assert "\0" not in page.html
-    assert "\u200b" not in page.html
-    for review in web.m.reviews.waiting():
-        assert is_harmless(web.page(f"/reviews/{review.id}"))
-
-
 def test_no_review_of_another_user_is_shown_or_answered(web: Web) -> None:
     web.m.remember("Cleo's own", key="own", user="cleo")
     with Memory(web.m.folder, by="mcp:3f9a", trust="agent", user="cleo") as agent, pytest.raises(NeedsApproval):
@@ -240,31 +222,3 @@ def test_no_review_of_another_user_is_shown_or_answered(web: Web) -> None:
         assert web.get(f"/reviews/{review.id}").status_code == 404
         assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 404
         assert cleo.show("own").is_held
-
-
-def test_of_a_damaged_memory_what_waits_is_shown_and_nothing_can_be_answered(m: Memory) -> None:
-    m.remember("Ana prefers tea", key="drinks")
-    review = asks(m, "forget", "drinks")
-    m.remember("one more")
-    m.close()
-    wal = m.folder / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b'"one more"', b'"one less"'))
-    before = wal.read_bytes()
-    with Web(m) as web:
-        page = web.page("/reviews")
-        assert "Reviews cannot be answered now" in page.text
-        assert "Ana prefers tea" in page.text
-        assert not forms(page)
-        assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 503
-    assert wal.read_bytes() == before
-
-
-def test_what_may_only_be_read_offers_no_answer(m: Memory) -> None:
-    m.remember("Ana prefers tea", key="drinks")
-    review = asks(m, "forget", "drinks")
-    site = create_app(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
-    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
-        assert not forms(Page(client.get("/reviews").text))
-        answer = client.post(f"/reviews/{review.id}/reject", data={"csrf": CSRF, "digest": review.digest})
-        assert answer.status_code == 503
-    assert m.reviews.get(review.id).status == "waiting"

@@ -10,7 +10,9 @@ import pytest
 
 from tallystick import Memory
 from tests.surfaces.web.conftest import CSRF, Page, Web
-from tests.surfaces.web.test_home import HOSTILE, links
+from tests.surfaces.web.test_home import links
+
+HOSTILE = '<script>alert(1)</script><img src="https://evil.example/x.png">"></textarea>{{7*7}}\u202e'
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +65,9 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     assert "from Python" in page.text
     assert "you" in page.text
     assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(links(page))
-
-
-def test_what_nearly_fitted_stands_below_with_the_reason(asks: Web) -> None:
-    page = asks.page("/search?q=where+does+Ana+work")
-
-    told = asks.m.recall("where does Ana work", k=10, explain=True).nearly
-    assert told
-    assert f"Near misses ({len(told)})" in page.text
-    assert told[0].why in page.text
+    nearly = asks.m.recall("where does Ana work", k=10, explain=True).nearly
+    assert f"Near misses ({len(nearly)})" in page.text
+    assert nearly[0].why in page.text
 
 
 def test_an_episode_is_found_and_leads_to_itself(asks: Web) -> None:
@@ -217,24 +213,6 @@ def test_a_wrong_question_as_you_type_is_a_piece_too(asks: Web) -> None:
         assert piece.all("p", role="alert")
 
 
-def test_hostile_text_and_questions_are_shown_and_never_become_markup(asks: Web) -> None:
-    evil = '"><script>alert(1)</script>\u202e\x00'
-    for address in ("/search?q=zebra", "/search?q=zebra&frame=attention"):
-        page = asks.page(address, params={"q": f"zebra {evil}", "session": "", "tag": ""})
-        narrowed = asks.page("/search", params=dict.fromkeys(("q", "session", "agent", "kind", "tag"), evil[:30]))
-        for each in (page, narrowed):
-            assert [script["src"] for script in each.all("script")] == ["/static/tallystick.js", "/static/search.js"]
-            assert len(each.all("img")) == 1
-            assert not each.all("u")
-            assert not each.all("i")
-            assert not any(name.startswith("on") or name == "style" for _, seen in each.tags for name in seen)
-            assert all(link.startswith(("/", "#")) for link in links(each))
-    shown = asks.page("/search?q=zebra")
-    assert "<script>alert(1)</script>" in shown.text
-    assert "{{7*7}}" in shown.text
-    assert "\u202e" not in shown.html
-
-
 @pytest.mark.parametrize("question", ["", " ", "\x00", "🦓" * 500, "\u200b", "a" * 60_000, "%", "\ufffd", "' OR 1=1"])
 def test_no_question_is_wrong(asks: Web, question: str) -> None:
     assert asks.page("/search", params={"q": question}).all("input", name="q")
@@ -271,19 +249,3 @@ def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(ask
     assert len(page.all("input", name="csrf", value=CSRF)) == len(found(page)) + 1  # one logs out
     assert page.all("input", name="back", value="q=where+does+Ana+work&kind=fact")
     assert page.all("input", name="name", value=found(page)[0])
-
-
-def test_a_damaged_memory_answers_nothing_and_says_why_with_the_question_kept(tmp_path: Path) -> None:
-    with Memory(tmp_path / "memory") as m:
-        m.remember("Ana prefers tea")
-        m.remember("Bob prefers rum")
-    wal = tmp_path / "memory" / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b"Ana", b"Eva"))
-    with Memory(tmp_path / "memory") as m, Web(m) as web:
-        answer = web.get("/search?q=tea")
-
-        page = Page(answer.text)
-        assert answer.status_code == 503
-        assert "is damaged" in page.text
-        assert page.all("input", name="q", value="tea")
-        assert web.page("/search").all("input", name="q")

@@ -37,17 +37,6 @@ def test_a_page_that_is_not_there_says_so_kindly(web: Web) -> None:
     assert [each["src"] for each in page.all("script")] == ["/static/tallystick.js"]
 
 
-def test_a_page_and_its_piece_are_told_apart_by_whoever_keeps_copies(web: Web) -> None:
-    assert web.get("/").headers["vary"] == "X-Piece"
-
-
-def test_an_address_that_takes_no_form_says_so(web: Web) -> None:
-    answer = web.say("/search", q="tea")
-
-    assert answer.status_code == 405
-    assert "Use the form on its page" in Page(answer.text).text
-
-
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [

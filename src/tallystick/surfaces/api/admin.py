@@ -37,7 +37,6 @@ NDJSON = "application/x-ndjson"
 HEARTBEAT = 15  # seconds
 _PIECE = 1 << 16  # bytes of an export that are sent at once
 _BATCH = 200  # events of the stream that are read at once; others have their turn in between
-_REASON = "The reason."
 
 
 # -- reviews -----------------------------------------------------------------------------------------------------------
@@ -76,7 +75,7 @@ class Approve(Shape):
     """A person's approval."""
 
     model_config = shaped(reason="she said so", digest="")
-    reason: str = Field(default="", description=_REASON)
+    reason: str = ""
     digest: str = Field(default="", description="The digest of the review: approve exactly that.", max_length=64)
 
 
@@ -84,7 +83,7 @@ class Reject(Shape):
     """A rejection, or a withdrawal."""
 
     model_config = shaped(reason="not true")
-    reason: str = Field(default="", description=_REASON)
+    reason: str = ""
 
 
 @reviews.post("/v1/reviews/{id}/approve", models.Review, 403, 404, 409, summary="Approve")
@@ -111,7 +110,7 @@ def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
 @sources.get("/v1/sources", models.Sources, 304, summary="List the sources")
 def list_sources(memory: Memory) -> Any:
     """How much each stated, with which trust, and whether recall leaves it out."""
-    return {"sources": plains(memory.sources())}
+    return {"sources": [{"withheld": None, **plain(each)} for each in memory.sources()]}
 
 
 class Doubt(Shape):
@@ -120,7 +119,7 @@ class Doubt(Shape):
     model_config = shaped(source="mcp:3f9a", reason="it made things up")
     source: str = Field(description="mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web.")
     since: When | None = Field(default=None, description="Since when; left out: everything that it ever stated.")
-    reason: str = Field(default="", description=_REASON)
+    reason: str = ""
 
 
 @sources.post("/v1/distrust", models.Distrust, 403, summary="Distrust a source")
@@ -134,14 +133,14 @@ class RestoreTrust(Shape):
 
     model_config = shaped(source="mcp:3f9a", reason="it was fixed")
     source: str = Field(description="The name, as it was distrusted.")
-    reason: str = Field(default="", description=_REASON)
+    reason: str = ""
 
 
 @sources.post("/v1/restore-trust", models.Sources, 403, 404, summary="Trust a source again")
 def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
     """Recall serves it again, with what it stated in the meantime. Only a person may do this."""
     memory.restore_trust(body.source, reason=body.reason)
-    return {"sources": plains(memory.sources())}
+    return list_sources(memory)
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

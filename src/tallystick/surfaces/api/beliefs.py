@@ -21,32 +21,29 @@ if TYPE_CHECKING:
 api = Operations("saying", "Write to the memory.")
 Trust = Literal["human", "agent", "import", "tool", "web"]
 _TRUST = "The trust of the statement, if lower than the server's own."
-_KEEP_SECRETS = "Do not mask secrets in it; only with a person's trust."
-_PATH = "The branch of the conversation; empty: the main one."
-_REASON = "The reason."
 
 
 class Fields(Shape):
     """Fields of a belief."""
 
-    about: str | None = Field(default=None, description="The entity that it is about, and so its page: person-ana.")
-    kind: str | None = Field(default=None, description="fact, preference, instruction, decision, …", max_length=100)
-    confidence: float | None = Field(default=None, ge=0, le=1, description="From 0 to 1.")
-    source_type: str | None = Field(default=None, description="How it was learned: observed, inferred, …")
-    evidence: list[str] | None = Field(default=None, description="What supports it: a quotation, a file, a link.")
-    tags: list[str] | None = Field(default=None, description="Words to find it by.")
-    is_hypothesis: bool | None = Field(default=None, description="true for a guess.")
-    rests_on: list[str] | None = Field(default=None, description="Ids or keys of the beliefs that it depends on.")
-    triple: list[str] | None = Field(default=None, max_length=3, description="Empty, or subject, predicate, object.")
-    valid_from: str | None = Field(default=None, description="Since when it is true in the world: 2026-05-03.")
-    valid_to: str | None = Field(default=None, description="Until when it is true in the world.")
-    expires: str | None = Field(default=None, description="When recall stops serving it.")
-    always: bool | None = Field(default=None, description="Serve it in every frame whose filters it passes.")
-    data: Values | None = Field(default=None, description="Any JSON of yours.")
-    session: str | None = Field(default=None, description="The label of the conversation.")
-    agent: str | None = Field(default=None, description="The name of the agent that states it.")
-    path: str = Field(default="", description=_PATH)
-    keep_secrets: bool = Field(default=False, description=_KEEP_SECRETS)
+    about: str | None = None
+    kind: str | None = Field(default=None, max_length=100)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    source_type: str | None = None
+    evidence: list[str] | None = None
+    tags: list[str] | None = None
+    is_hypothesis: bool | None = None
+    rests_on: list[str] | None = None
+    triple: list[str] | None = Field(default=None, max_length=3)
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    always: bool | None = None
+    data: Values | None = None
+    session: str | None = None
+    agent: str | None = None
+    path: str = ""
+    keep_secrets: bool = False
 
     def given(self, *but: str) -> dict[str, Any]:
         """The fields of the request, without some."""
@@ -105,8 +102,8 @@ class Observe(Shape):
     id: str = Field(default="", description="Your own id for it, unique within a session and agent.")
     source_node: str = Field(default="", description="The graph node that it came from.")
     trust: Trust | None = Field(default=None, description=_TRUST)
-    path: str = Field(default="", description=_PATH)
-    keep_secrets: bool = Field(default=False, description=_KEEP_SECRETS)
+    path: str = ""
+    keep_secrets: bool = False
 
 
 @api.post(
@@ -160,8 +157,8 @@ class Forget(Shape):
 
     model_config = shaped(name="ana-drinks", reason="out of date")
     name: str = Field(description="The key or id of a belief, or the id of an episode.")
-    reason: str = Field(default="", description=_REASON)
-    path: str = Field(default="", description=_PATH)
+    reason: str = ""
+    path: str = ""
 
 
 @api.post("/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode")
@@ -179,7 +176,7 @@ class Invalidate(Shape):
     model_config = shaped(name="ana-drinks", reason="she never said so")
     name: str = Field(description="The key or id of a belief.")
     reason: str = Field(description="Why it is wrong.", min_length=1)
-    path: str = Field(default="", description=_PATH)
+    path: str = ""
 
 
 @api.post("/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong")
@@ -212,7 +209,7 @@ class Erase(Shape):
     model_config = shaped(names=["ana-drinks"], confirm=False)
     names: list[str] = Field(min_length=1, max_length=100, description="Beliefs or episodes.")
     confirm: bool = Field(default=False, description="true erases; without it, the answer is a preview.")
-    path: str = Field(default="", description=_PATH)
+    path: str = ""
 
 
 @api.post("/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes")
@@ -230,8 +227,8 @@ class Outcome(Shape):
     signal: float = Field(default=1.0, ge=0, le=1, description="1 if they helped, 0 if they misled.")
     weight: float = Field(default=1.0, gt=0, le=10, description="How many uses it counts as.")
     receipt: str = Field(default="", description="The receipt of the recall that served them.")
-    reason: str = Field(default="", description=_REASON)
-    path: str = Field(default="", description=_PATH)
+    reason: str = ""
+    path: str = ""
 
 
 @api.post("/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories")
@@ -247,7 +244,7 @@ class Relate(Shape):
     one: str = Field(min_length=1, description="The key or id of a belief or an episode.")
     other: str = Field(min_length=1, description="Another one.")
     relation: str = Field(max_length=200, description="In words, read from one to other; empty removes the relation.")
-    path: str = Field(default="", description=_PATH)
+    path: str = ""
 
 
 @api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories")
@@ -261,7 +258,7 @@ class Archive(Shape):
 
     model_config = shaped(names=["01M7GSWH27T4T6Q3EQ8CXHCZAF"], reason="small talk")
     names: list[str] = Field(min_length=1, max_length=500, description="Episodes.")
-    reason: str = Field(default="", description=_REASON)
+    reason: str = ""
 
 
 @api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes")

@@ -137,7 +137,7 @@ class Retract(Shape):
 
     model_config = shaped(names=["01M7GSWH27T4T6Q3EQ8CXHCZAF"], reason="a test", withdraw=False)
     names: list[str] = Field(min_length=1, max_length=500, description="Episodes.")
-    reason: str = Field(default="", description="The reason.")
+    reason: str = ""
     withdraw: bool = Field(default=False, description="Also forget the facts that depend on these alone.")
 
 

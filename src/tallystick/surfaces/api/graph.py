@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")
 rules = Operations("learning", "Rules that make facts of episodes.")
-_SESSION, _AGENT = "The label of the conversation.", "The name of the agent that states it."
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
@@ -78,8 +77,8 @@ class NewEntities(Shape):
 
     model_config = shaped(entities=[{"name": "Ana", "kind": "person", "observations": ["prefers tea"]}])
     entities: list[Named] = Field(min_length=1, max_length=200, description="With the observations about them.")
-    session: str = Field(default="", description=_SESSION)
-    agent: str = Field(default="", description=_AGENT)
+    session: str = ""
+    agent: str = ""
 
 
 @api.post("/v1/entities", models.CreatedEntities, 202, 403, 409, summary="Create entities")
@@ -95,8 +94,8 @@ class Observations(Shape):
     model_config = shaped(name="Ana", contents=["prefers tea"])
     name: str = Field(description="The name of an entity.")
     contents: list[str] = Field(min_length=1, max_length=200, description="One sentence each.")
-    session: str = Field(default="", description=_SESSION)
-    agent: str = Field(default="", description=_AGENT)
+    session: str = ""
+    agent: str = ""
 
 
 @api.post("/v1/entities/observations", models.NewObservations, *WRITE, summary="Add observations about an entity")
@@ -111,8 +110,8 @@ class NewRelations(Shape):
 
     model_config = shaped(relations=[{"source": "Ana", "kind": "works_at", "target": "Acme"}])
     relations: list[Relation] = Field(min_length=1, max_length=200, description="Both entities must exist.")
-    session: str = Field(default="", description=_SESSION)
-    agent: str = Field(default="", description=_AGENT)
+    session: str = ""
+    agent: str = ""
 
 
 @api.post("/v1/entities/relations", models.CreatedRelations, *WRITE, summary="Relate entities")
@@ -170,7 +169,7 @@ class Abandon(Shape):
     """Why a path is abandoned."""
 
     model_config = shaped(reason="plan A works")
-    reason: str = Field(description="The reason.", min_length=1)
+    reason: str = Field(min_length=1)
 
 
 @paths.post("/v1/paths/{name:path}/abandon", models.Path, *WRITE, summary="Abandon a branch")
@@ -196,7 +195,7 @@ class Reopen(Shape):
     """Why a path is reopened."""
 
     model_config = shaped(reason="plan A failed")
-    reason: str = Field(description="The reason.", min_length=1)
+    reason: str = Field(min_length=1)
 
 
 @paths.post("/v1/paths/{name:path}/reopen", models.Path, *WRITE, summary="Reopen a branch")

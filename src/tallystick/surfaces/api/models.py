@@ -36,6 +36,7 @@ from tallystick.records import (
     trust,
 )
 from tallystick.records.json import LEAST, MOST
+from tallystick.surfaces.server.fields import Described
 
 _REF = {"$ref": "#/components/schemas/Value"}
 VALUE: dict[str, Any] = {
@@ -50,7 +51,7 @@ VALUE: dict[str, Any] = {
 Values = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "additionalProperties": _REF})]
 
 
-class Shape(BaseModel):
+class Shape(Described):
     """Base of all models: no unknown field, no conversion."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

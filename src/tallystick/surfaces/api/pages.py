@@ -168,9 +168,9 @@ class NewEntry(Shape):
 
     model_config = shaped(text="Ana lives in Berlin.", tags=["home"])
     text: str = Field(description="One thing, in a sentence.")
-    tags: list[str] = Field(default=[], description="Words to find it by.")
+    tags: list[str] = Field(default=[])
     kind: str = Field(default="fact", description="fact, preference, …", max_length=100)
-    confidence: float = Field(default=0.7, ge=0, le=1, description="From 0 to 1.")
+    confidence: float = Field(default=0.7, ge=0, le=1)
 
 
 @api.post("/v1/pages/{name}/entries", models.Entry, *WRITE, status=201, summary="Add an entry to a page")
@@ -185,7 +185,7 @@ class Supersede(Shape):
 
     model_config = shaped(text="Ana lives in Munich.", reason="she moved")
     text: str = Field(description="The new words.")
-    reason: str = Field(default="", description="The reason.")
+    reason: str = ""
     tags: list[str] | None = Field(default=None, description="Left out: as before.")
 
 

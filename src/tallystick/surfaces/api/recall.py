@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query
@@ -83,42 +85,34 @@ def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")
-def recall_by_query(
-    memory: Memory,
-    *,
-    question: Annotated[str, Query(description="What you want to know.", examples=["what does Ana prefer?"])],
-    k: Annotated[int | None, Query(ge=1, le=500, description="How many hits at most.")] = None,
-    frame: Annotated[str | None, Query(description="Use the weights of that frame.")] = None,
-    session: Annotated[str | None, Query(description="Only from that session.")] = None,
-    agent: Annotated[str | None, Query(description="Only from that agent.")] = None,
-    path: Annotated[str, Query(description="As that branch sees it.")] = "",
-    believed_at: Annotated[str, Query(max_length=40, description="As it would have been recalled then.")] = "",
-    as_of: Annotated[str | None, Query(max_length=40, description="Only what was true in the world then.")] = None,
-    tags: Annotated[list[str], several("Only with such a tag; repeat for more.")],
-    kinds: Annotated[list[str], several("Only beliefs of these kinds.")],
-    about: Annotated[list[str], several("Only about these entities.")],
-    trust: Annotated[list[str], several("Only with such a trust.")],
-    what: Annotated[Literal["belief", "episode"] | None, Query(description="Only these.")] = None,
-    since: Annotated[str | None, Query(max_length=40, description="Only from then or later.")] = None,
-    until: Annotated[str | None, Query(max_length=40, description="Only from before that.")] = None,
-    without: Annotated[list[str], several("Not these memories, or none of an agent:NAME.")],
-    floor: Annotated[float | None, Query(ge=0, le=1, description="The score below which nothing is served.")] = None,
-    explain: Annotated[bool, Query(description="Also give the next candidates.")] = False,
-    words: Annotated[bool, Query(description="Compare words only.")] = False,
-    quarantined: Annotated[bool, Query(description=_QUARANTINED)] = False,
-    receipt: Annotated[bool | None, Query(description="Record a receipt, or not.")] = None,
-) -> dict[str, Any]:  # fmt: skip
+def _parameters() -> Iterator[Parameter]:
+    """The fields of a question and of its filters as parameters of a query; a list is a parameter that is repeated."""
+    fields = {**Recall.model_fields, **Filters.model_fields}
+    for name in _IN_QUERY.split():
+        field, default = fields[name], fields[name].get_default()
+        about, examples = str(field.description), ["what does Ana prefer?"] if field.is_required() else None
+        kind: Any = Annotated[field.annotation, *field.metadata, Query(description=about, examples=examples)]
+        if name in ("believed_at", "as_of", "since", "until"):
+            text, default = (str, "") if name == "believed_at" else (str | None, None)
+            kind = Annotated[text, Query(description=about, max_length=40)]
+        elif "list" in str(field.annotation):
+            kind, default = Annotated[list[str], several(about)], Parameter.empty
+        default = Parameter.empty if field.is_required() else default
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def recall_by_query(memory: Memory, **given: Any) -> dict[str, Any]:
     """The same as the POST, for a browser or a shell."""
-    narrow = {
-        "tags": tags, "kinds": kinds, "about": about, "trust": trust, "what": what, "since": since, "until": until
-    }  # fmt: skip
-    filters = {name: value for name, value in narrow.items() if value}
-    return _recall(memory, {
-        "question": question, "k": k, "frame": frame, "session": session, "agent": agent, "path": path,
-        "believed_at": moment(believed_at), "as_of": as_of, "filters": filters or None, "without": without,
-        "floor": floor, "explain": explain, "words": words, "quarantined": quarantined, "receipt": receipt,
-    })  # fmt: skip
+    filters = {name: value for name in Filters.model_fields if (value := given.pop(name))}
+    return _recall(memory, {**given, "believed_at": moment(given["believed_at"]), "filters": filters or None})
+
+
+_IN_QUERY = """
+    question k frame session agent path believed_at as_of tags kinds about trust what since until without floor explain
+    words quarantined receipt"""
+_first = Parameter("memory", Parameter.POSITIONAL_OR_KEYWORD)
+recall_by_query.__signature__ = Signature([_first, *_parameters()])  # type: ignore[attr-defined]
+api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")(recall_by_query)
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------

@@ -82,11 +82,11 @@ def mcp(
     where, chosen = _where(**http), tools(profiles)
     worker = holder(call, OWNER if user is None else user, trust, session, agent)
     if where is not None:
-        from tallystick.surfaces.mcp.http import serve as serve_http
+        from tallystick.surfaces.serve.app import serve_mcp
 
-        asyncio.run(serve_http(worker, chosen, where, note=call.note, renew=http["new_token"]))
+        asyncio.run(serve_mcp(worker, chosen, where, note=call.note, renew=http["new_token"]))
         return
-    from tallystick.surfaces.mcp.offers import Offers
+    from tallystick.surfaces.mcp.server import Offers
     from tallystick.surfaces.mcp.transport import serve
 
     call.note(f"tallystick: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")

@@ -16,13 +16,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
 from tallystick.surfaces.present.time import read_moment
+from tallystick.surfaces.server.fields import Described
 
 if TYPE_CHECKING:
     from tallystick.records.review import Applied
     from tallystick.surfaces.server.worker import CallContext
 
 
-class Args(BaseModel):
+class Args(Described):
     """Arguments of a tool. An unknown one is refused, and the refusal lists the known ones."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
@@ -121,7 +122,4 @@ Names = Annotated[list[str], BeforeValidator(_names)]
 Count = int  # pydantic takes "5" and 5.0 for it too
 When = Annotated[int | str, BeforeValidator(_number)]
 
-Session = Annotated[str, Field(description="Label of the conversation.")]
-Agent = Annotated[str, Field(description="Name of the agent that speaks.")]
-Path = Annotated[str, Field(description="Branch of the conversation; leave out for the main one.")]
 Name = Annotated[str, Field(description="A belief's id, its last six characters, or its key.")]

@@ -43,7 +43,7 @@ from starlette.responses import RedirectResponse
 from tallystick.records.errors import Refused
 from tallystick.records.json import DEPTH, is_deeper
 from tallystick.surfaces.server import guard
-from tallystick.surfaces.server.guard import LIMIT, NOT_OURS, TOO_LONG, Refusal, values
+from tallystick.surfaces.server.guard import NOT_OURS, TOO_LONG, Refusal, values
 from tallystick.surfaces.server.listen import ENDING, Begun
 from tallystick.surfaces.web.render import read_fields, render, unsaved
 
@@ -235,7 +235,7 @@ class AccessControl:
             or (ENDING if self.begun.is_ending else None)
             or (_FULL if is_stream and self._streams >= _STREAMS else None)
             or self._locked(place, scope)
-            or guard.too_long(scope["headers"], LIMIT)
+            or guard.too_long(scope["headers"])
         )
 
     def _locked(self, place: Place, scope: Scope) -> Refusal | None:
@@ -280,7 +280,7 @@ async def _read(receive: Receive) -> tuple[bytes, Receive] | Refusal:
     """The body, within its time and length, and the way to it for who reads it next."""
     try:
         async with timeout(_BODY):
-            return await guard.body_of(receive, LIMIT) or TOO_LONG
+            return await guard.body_of(receive) or TOO_LONG
     except TimeoutError:
         return _LATE
 
@@ -307,7 +307,7 @@ async def _keep_form(scope: Scope, receive: Receive) -> bool:
 
     False if it does not arrive in time.
     """
-    if guard.too_long(scope["headers"], LIMIT):
+    if guard.too_long(scope["headers"]):
         return True
     body = await _read(receive)
     if not isinstance(body, Refusal):

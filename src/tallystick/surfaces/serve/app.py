@@ -1,4 +1,5 @@
-"""`tallystick serve`: the web page, the API, MCP and the rule scheduler, in one process, for one user's memory.
+"""`tallystick serve`: the web page, the API, MCP and the rule scheduler, in one process, for one user's memory; and
+`tallystick mcp --http`: MCP alone.
 
 Each part opens the folder by itself, with a trust of its own: the page as the owner of the memory, the API and MCP as
 whoever was named when the server started, the rules like `tallystick consolidate --due`. `server/listen` has how the
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING
 
 from tallystick.memory.core.token import Token, new_token, token_of
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from tallystick.surfaces.mcp.tool import Tool
     from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
-_ENVELOPE = 4  # levels of JSON that a protocol adds around its content
+_MCP_DEPTH = DEPTH + 4  # levels of JSON, with those that the protocol adds around its content
 _NOTICES = 20  # that are kept
 _OPENING = 16  # events that are searched for what opening the memory did
 
@@ -63,16 +66,13 @@ async def serve(
     holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
     options: str = "", rate: float = RATE, renew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Answer until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
+    """Serve everything until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
 
     `notices` collects what the memory does by itself; `options` are those of a command that selects the same memory;
     `renew` makes a new token first.
     """
-    Names.at(where.host, 0, where.also)  # refuses an invalid name before anything is made
-    listening = bound(where)
-    try:
-        where = where._replace(port=listening.getsockname()[1])
-        status, token = await holds.page.run(lambda context: _open(context.memory, notices, renew=renew))
+    async with _listening(holds.page, where, holds.close, renew=renew) as (listening, where, status, token):
+        await holds.page.run(lambda context: notices.opened(context.memory))
         for worker in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
             worker.only(Path(status.folder), status.ledger)
         link_command = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
@@ -81,33 +81,62 @@ async def serve(
         def announce() -> None:
             base, folder = address(where.host, where.port), f"{status.folder}{' (new)' * (status.events == 1)}"
             link = f"{base}/login?code={served.sessions.code()}"
-            for line in (*_announced(folder, base, link, link_command, token), *warned(where.host)):
-                note(shown(line))
+            _print(
+                note, where,
+                f"serving {folder} at {base} until Ctrl-C",
+                f"open {link} (works once, for ten minutes; `{link_command}` makes another)",
+                f"programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; it is in {token.path}",
+            )  # fmt: skip
             if ready is not None:
                 ready(link)
 
         await served.begin()
         await Server(served.access, served.finish, announce).serve([listening])
+
+
+async def serve_mcp(
+    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
+) -> None:  # fmt: skip
+    """Serve MCP alone, as often as clients that have the token ask, until the program is told to end."""
+    async with _listening(hold, where, hold.close, renew=renew) as (listening, where, status, token):
+        mcp = App(hold, tools)
+        access = AccessControl(
+            (), Place("", mcp, Key.TOKEN, depth=_MCP_DEPTH), Names.at(*where), token, Sessions(token, where.port),
+            life=mcp, limits=Limits(0), metrics=Metrics(),
+        )  # fmt: skip
+        lines = (
+            f"serving {status.folder} at {address(where.host, where.port)}{PATH} until Ctrl-C",
+            f"clients send `Authorization: Bearer TOKEN`; the token is in {token.path}",
+        )
+        finish, announce = partial(_finish, access, mcp), partial(_print, note, where, *lines)
+        await Server(access, finish, announce).serve([listening])
+
+
+@asynccontextmanager
+async def _listening(
+    worker: MemoryWorker, where: Where, close: Callable[[], Awaitable[None]], *, renew: bool
+) -> AsyncIterator[tuple[socket, Where, Status, Token]]:  # fmt: skip
+    """A socket, its address, the status of the memory and its token. An invalid name is refused before all that."""
+    try:
+        Names.at(*where)
+        with bound(where) as listening:
+            where = where._replace(port=listening.getsockname()[1])
+            status, user = await worker.run(lambda context: (context.memory.status(), context.memory.user))
+            yield listening, where, status, (new_token if renew else token_of)(status.ledger, user)
     finally:
-        listening.close()
-        await holds.close()
+        await close()
 
 
-def _open(memory: Memory, notices: ServerNotices, *, renew: bool) -> tuple[Status, Token]:
-    """Open the memory, and collect what opening it did."""
-    status = memory.status()
-    notices.opened(memory)
-    return status, (new_token if renew else token_of)(status.ledger, memory.user)
+def _print(note: Callable[[str], None], where: Where, *lines: str) -> None:
+    """Print how to reach the server, for the person who started it. The token itself is never printed."""
+    for line in (*lines, *warned(where.host)):
+        note(shown(f"tallystick: {line}"))
 
 
-def _announced(folder: str, base: str, link: str, link_command: str, token: Token) -> Iterator[str]:
-    """The lines for the person who started the server. The token itself is never printed."""
-    yield f"tallystick: serving {folder} at {base} until Ctrl-C"
-    yield f"tallystick: open {link} (works once, for ten minutes; `{link_command}` makes another)"
-    yield (
-        f"tallystick: programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; "
-        f"it is in {token.path}"
-    )
+async def _finish(access: AccessControl, mcp: App, is_hurried: Hurried) -> None:
+    """Accept nothing new, and let running requests finish."""
+    access.begun.is_ending = True
+    await asyncio.gather(access.begun.finish(is_hurried), mcp.finish(is_hurried))
 
 
 class _Served:
@@ -121,7 +150,7 @@ class _Served:
         self.sessions = Sessions(token, where.port)
         self._feed = Feed(holds.page, hear=notices.hear)
         self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=notices)
-        self._mcp = App.of(holds.mcp, tools)
+        self._mcp = App(holds.mcp, tools)
         help_to_log_in = (link_command, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
         front = Front(holds.page, self._feed, self.sessions, limits, metrics, *help_to_log_in)
         site = create_app(holds.page, routes=front.for_people(), notices=notices.lines)
@@ -129,7 +158,7 @@ class _Served:
         self.access = AccessControl(
             (
                 Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
-                Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE),
+                Place(PATH, self._mcp, Key.TOKEN, depth=_MCP_DEPTH),
                 Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
                 Place("/static", programs, Key.NONE), Place("/login", site, Key.NONE, is_page=True),
             ),
@@ -142,11 +171,11 @@ class _Served:
         self._rules.start()
 
     async def finish(self, is_hurried: Hurried) -> None:
-        """Accept nothing new, end what only waits, and let running requests finish."""
+        """End what only waits, too."""
         self.access.begun.is_ending = True
         self._rules.stop()
         await self._feed.close()
-        await asyncio.gather(self.access.begun.finish(is_hurried), self._mcp.finish(is_hurried))
+        await _finish(self.access, self._mcp, is_hurried)
 
 
 class ServerNotices:

@@ -1,17 +1,8 @@
-"""Checks of an HTTP request before anything else sees it, also on this machine's own address.
+"""Checks of the head and the length of an HTTP request, which `serve/access_control` makes before anything else.
 
 Any page in a browser can send requests to this machine, and one whose name resolves to this machine's address (DNS
-rebinding) can read the answers. So, in this order:
-
-    421   `Host` is not a name of this server, is missing, or is given twice
-    403   `Origin` is given and is not ours; `null` is nobody's
-    414   the address is too long       431   the headers are
-    401   the token is missing or wrong
-    413   the body is too long; it is refused before it is read
-
-`Guard` checks all of that for every request; `serve/access_control`, which also protects the page, asks for a cookie
-instead of the token there. An answer is one short line of `application/problem+json`, the same for everyone, and
-repeats nothing of the request. A WebSocket is closed before it is open.
+rebinding) can read the answers; so `Host` and `Origin` are checked also on this machine's own address. A refusal is one
+short line of `application/problem+json`, the same for everyone, and repeats nothing of the request.
 """
 
 from __future__ import annotations
@@ -19,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +19,7 @@ import orjson
 from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
     from tallystick.memory.core.token import Token
 
@@ -37,13 +29,6 @@ ADDRESS, HEAD = 1 << 14, 1 << 16  # bytes of an address with its query, and of a
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ANY = ("0.0.0.0", "::")
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII)
-_TITLES = {
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    408: "Request Timeout", 413: "Content Too Large",
-    414: "URI Too Long", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
-    500: "Internal Server Error", 503: "Service Unavailable",
-}  # fmt: skip
-
 Header = tuple[bytes, bytes]
 
 
@@ -67,35 +52,6 @@ class Names:
         hosts |= {f"{name}:{port}" for name in others if name.rpartition("]")[2].count(":") != 1}  # without a port
         origins = {f"http://{name}" for name in hosts} | {f"https://{name}" for name in others}
         return cls(frozenset(map(str.encode, hosts)), frozenset(map(str.encode, origins)))
-
-
-class Guard:
-    """An application behind these checks."""
-
-    def __init__(self, app: ASGIApp, names: Names, token: Token, *, limit: int = LIMIT) -> None:
-        self._app, self._names, self._token, self._limit = app, names, token, limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-        elif refusal := self._refusal(scope):
-            await refusal.answer(send)
-        elif not values(scope["headers"], b"transfer-encoding"):
-            await self._app(scope, receive, send)
-        elif body := await body_of(receive, self._limit):  # its length was not declared
-            await self._app(scope, body[1], send)
-        else:
-            await TOO_LONG.answer(send)
-
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        return (
-            unknown(scope, self._names)
-            or too_wordy(scope)
-            or not_trusted(scope["headers"], self._token)
-            or too_long(scope["headers"], self._limit)
-        )
 
 
 def unknown(scope: Scope, names: Names) -> Refusal | None:
@@ -129,12 +85,12 @@ def not_trusted(headers: Iterable[Header], token: Token) -> Refusal | None:
     return None
 
 
-def too_long(headers: Iterable[Header], limit: int) -> Refusal | None:
+def too_long(headers: Iterable[Header]) -> Refusal | None:
     """The refusal of a body by its declared length."""
     for length in values(headers, b"content-length"):
         if not length.isdigit():
             return _NO_LENGTH
-        if len(length) > 18 or int(length) > limit:
+        if len(length) > 18 or int(length) > LIMIT:
             return TOO_LONG
     return None
 
@@ -149,7 +105,7 @@ class Refusal:
 
     @property
     def title(self) -> str:
-        return _TITLES[self.status]
+        return HTTPStatus(self.status).phrase
 
     async def answer(self, send: Send) -> None:
         problem = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
@@ -210,7 +166,7 @@ def values(headers: Iterable[Header], name: bytes) -> list[bytes]:
     return [value for key, value in headers if key == name]
 
 
-async def body_of(receive: Receive, limit: int) -> tuple[bytes, Receive] | None:
+async def body_of(receive: Receive) -> tuple[bytes, Receive] | None:
     """A body, and the way to it for who reads it next; None if it exceeds the limit."""
     body, more = bytearray(), True
     while more:
@@ -218,7 +174,7 @@ async def body_of(receive: Receive, limit: int) -> tuple[bytes, Receive] | None:
         if message["type"] != "http.request":
             return bytes(body), _again(message, receive)
         body += message.get("body", b"")
-        if len(body) > limit:
+        if len(body) > LIMIT:
             return None
         more = message.get("more_body", False)
     whole = bytes(body)

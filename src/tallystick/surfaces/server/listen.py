@@ -325,6 +325,6 @@ def warned(host: str) -> Iterator[str]:
     """A warning for the person who started it, if other machines can reach that address."""
     if not is_loopback(host):
         yield (
-            f"tallystick: other machines can reach {host}: whoever has the token can read and write this memory, and "
+            f"other machines can reach {host}: whoever has the token can read and write this memory, and "
             "the traffic is not encrypted; use a tunnel or a proxy with TLS"
         )

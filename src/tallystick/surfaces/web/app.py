@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from tallystick.records.errors import TallystickError
 from tallystick.surfaces.server.http_status import allowed
-from tallystick.surfaces.web import belief, episode, graph, home, integrity, pages, reviews, search, timeline
+from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
 from tallystick.surfaces.web.render import page_status, render, unsaved
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tallystick.surfaces.server.worker import MemoryWorker
 
-_PAGES = (home, search, pages, belief, episode, timeline, graph, reviews, integrity)
+_PAGES = (home, search, pages, belief, timeline, graph, reviews, integrity)
 
 
 def create_app(

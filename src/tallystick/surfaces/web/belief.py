@@ -1,7 +1,8 @@
-"""One belief: its text, reasons, dependents, versions and sources; and the forms that change it.
+"""One belief: its text, reasons, dependents, versions and sources; and the forms that change it. And one episode.
 
     GET  /beliefs/{name}    by key, by any of its ids, or by the end of one; `edit` shows the form
     POST /beliefs/{name}    `do` is change, forget, helped or misled
+    GET  /episodes/{name}   word for word, with what came before and after it, and what was learned from it
 
 Long lists are cut, and say so. A change becomes a version in place of the one that was read. If that one has been
 replaced, or the change is refused, nothing is changed: the form comes back with the reason and what was typed.
@@ -16,12 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute, Route
 
+from tallystick.records.episode import Episode
 from tallystick.records.errors import Busy, Moved, NotFound, Refused, TallystickError
-from tallystick.records.fact import steps_in
+from tallystick.records.fact import steps_in, text_of
+from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.review import Applied
 from tallystick.surfaces.present.beliefs import STANDING, STEPS
 from tallystick.surfaces.present.diff import Piece
-from tallystick.surfaces.web.filters import diff, segment
+from tallystick.surfaces.present.text import one_line
+from tallystick.surfaces.web.filters import diff, segment, visible_lines
 from tallystick.surfaces.web.markdown import html
 from tallystick.surfaces.web.render import page_of, page_status, read_form, redirect, render, with_memory
 
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
 
     from tallystick.memory.memory import Memory
     from tallystick.records.belief import Belief
-    from tallystick.records.episode import Episode
     from tallystick.records.history import Version, Why
 
 Change = Callable[["Memory", str, str, str], str]  # version, text, reason; returns the id of the current version
@@ -48,6 +51,8 @@ DONE = {
     "synced": "Synced. Edits in files are imported.",
     "counted": "Saved. Recall takes it into account.",
 }
+AROUND = 4  # episodes of its session before and after one
+_REACH = 300  # events on either side that are searched for them
 _LIMIT = 50  # items of each list
 _DEPTH = 8  # levels of reasons
 _COMPARED = (
@@ -234,7 +239,41 @@ def _address(version: str, page: str) -> str:
     return f"/pages/{segment(page)}" if page else f"/beliefs/{segment(version)}"
 
 
+# -- one episode -------------------------------------------------------------------------------------------------------
+
+
+async def _show_episode(request: Request) -> Response:
+    name = request.path_params["name"]
+    return render(request, "episode.html", turn=await with_memory(request, lambda memory: _episode(memory, name)))
+
+
+def _episode(memory: Memory, name: str) -> dict[str, Any]:
+    episode = memory.episodes.find(name)
+    if episode is None:
+        raise NotFound(f"no episode named {name[:80]!r}; see the timeline")
+    session = list(_session(memory, episode)) if episode.session else []
+    return {
+        "episode": episode,
+        "words": visible_lines(episode.content),
+        "before": [each for each in session if each.seq < episode.seq][-AROUND:],
+        "after": [each for each in session if each.seq > episode.seq][:AROUND],
+        "learned": [(fact, text_of(fact.payload)) for fact in memory.episodes.learned(episode.source)],
+        "metadata": [(one_line(str(key)), one_line(str(value))) for key, value in episode.metadata.items()],
+        "is_recalled": memory.is_shown(episode.source),
+    }
+
+
+def _session(memory: Memory, episode: Episode) -> Iterator[Episode]:
+    """Episodes of the same session, near this one in the ledger."""
+    for event in memory.log(max(0, episode.seq - _REACH), op=EPISODE_PUT):
+        if event.seq > episode.seq + _REACH:
+            return
+        if event.body is not None and (other := Episode.of(event)).session == episode.session:
+            yield other
+
+
 routes: list[BaseRoute] = [  # a key may contain a slash
+    Route("/episodes/{name:path}", _show_episode, methods=["GET"]),
     Route("/beliefs/{name:path}", _show, methods=["GET"]),
     Route("/beliefs/{name:path}", _act, methods=["POST"]),
 ]

@@ -54,18 +54,13 @@ async def _show(request: Request) -> Response:
     )  # fmt: skip
 
 
-async def _verify(request: Request) -> Response:
-    """Read every event and check that none was changed."""
+async def _look(request: Request) -> Response:
+    """Verify that no event was changed, or check for damage, also in derived files."""
     await read_form(request)
+    name = request.url.path.rpartition("/")[2]
+    look: Callable[..., Any] = verify_folder if name == "verify" else checks.check
     folder = await with_memory(request, lambda memory: memory.ledger.folder)
-    return await _start(request, "verify", lambda on_progress: verify_folder(folder, on_progress=on_progress), folder)
-
-
-async def _check(request: Request) -> Response:
-    """Look for damage, also in derived files."""
-    await read_form(request)
-    folder = await with_memory(request, lambda memory: memory.ledger.folder)
-    return await _start(request, "check", lambda on_progress: checks.check(folder, on_progress=on_progress), folder)
+    return await _start(request, name, lambda on_progress: look(folder, on_progress=on_progress), folder)
 
 
 async def _backup(request: Request) -> Response:
@@ -220,8 +215,8 @@ class Jobs:
 
 routes: list[BaseRoute] = [
     Route("/integrity", _show, methods=["GET"]),
-    Route("/integrity/verify", _verify, methods=["POST"]),
-    Route("/integrity/check", _check, methods=["POST"]),
+    Route("/integrity/verify", _look, methods=["POST"]),
+    Route("/integrity/check", _look, methods=["POST"]),
     Route("/integrity/backup", _backup, methods=["POST"]),
     Route("/integrity/checkpoint", _checkpoint, methods=["POST"]),
 ]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied, Review
-from tallystick.surfaces.mcp.tool import Answer, Args, Names, Path, Tool, aliases, maybe
+from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
 from tallystick.surfaces.mcp.wording import exactly
 from tallystick.surfaces.server.worker import CallContext
 
@@ -27,7 +27,7 @@ class ReviewArgs(Args):
     ids: Names | None = maybe("propose: the beliefs to act on.")
     text: str | None = maybe("propose revise: the new words.")
     reason: str = Field(default="", description="propose, withdraw: why.")
-    path: Path = ""
+    path: str = ""
 
 
 class Waiting(BaseModel):

@@ -22,14 +22,11 @@ from tallystick.records.operations import (
 )
 from tallystick.surfaces.mcp.format import Note, cut, of_belief, of_episode, of_hit
 from tallystick.surfaces.mcp.tool import (
-    Agent,
     Answer,
     Args,
     Count,
     Name,
     Names,
-    Path,
-    Session,
     Tool,
     When,
     aliases,
@@ -71,9 +68,9 @@ class RecallArgs(Args):
     what: Literal["belief", "episode"] | None = maybe("Only beliefs, or only episodes.")
     since: str | None = maybe("Only what happened or was recorded then or later: 2026-05-03.")
     until: str | None = maybe("Only what happened or was recorded before that.")
-    session: Session | None = None
-    agent: Agent | None = None
-    path: Path = ""
+    session: str | None = None
+    agent: str | None = None
+    path: str = ""
     believed_at: When | None = maybe("What the memory believed then: the number of an event, a date, or a time.")
     as_of: str | None = maybe("Only what was true in the world at that date.")
     explain: bool = Field(default=False, description="Also give the signals of each note, and the next candidates.")
@@ -171,7 +168,7 @@ Example: {"question": "what does Ana drink?", "k": 3}""",
 class GetArgs(Args):
     id: str = Field(description="A belief's id, its last six characters or its key; or an episode's id.")
     believed_at: When | None = maybe("As it was believed then: the number of an event, a date or a time.")
-    path: Path = ""
+    path: str = ""
 
 
 class Tie(BaseModel):
@@ -254,10 +251,10 @@ class TimelineArgs(Args):
     limit: Count = Field(default=20, ge=1, le=200, description="How many entries at most: the latest ones.")
     since: str | None = maybe("Only what was recorded then or later: 2026-05-03.")
     until: str | None = maybe("Only what was recorded before that.")
-    session: Session | None = None
-    agent: Agent | None = None
+    session: str | None = None
+    agent: str | None = None
     about: str | None = maybe("Only about this entity.")
-    path: Path = ""
+    path: str = ""
 
 
 class Entry(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from tallystick.records.errors import NotFound
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.surfaces.mcp.format import recorded_at
-from tallystick.surfaces.mcp.tool import Agent, Answer, Args, Name, Names, Path, Session, Texts, Tool, aliases, maybe
+from tallystick.surfaces.mcp.tool import Answer, Args, Name, Names, Texts, Tool, aliases, maybe
 from tallystick.surfaces.mcp.wording import exactly, fenced
 from tallystick.surfaces.server.worker import CallContext
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 class Fields(Args):
     """Fields of a belief."""
 
-    about: str | None = maybe("The entity that it is about, and so its page: person-ana, project-x.")
-    kind: str | None = maybe("fact, preference, instruction, decision, … fact if left out.")
-    tags: Names | None = maybe("Words to find it by.")
-    confidence: float | None = maybe("How sure it is, 0 to 1.", ge=0, le=1)
-    evidence: Texts | None = maybe("What supports it: a quotation, a file, a link.")
-    rests_on: Names | None = maybe("Ids of the beliefs that it depends on.")
-    is_hypothesis: bool | None = maybe("true for a guess.")
-    valid_from: str | None = maybe("Since when it is true in the world: 2026-05-03.")
-    valid_to: str | None = maybe("Until when it is true in the world.")
-    expires: str | None = maybe("When recall stops serving it.")
-    session: Session | None = None
-    agent: Agent | None = None
-    path: Path = ""
+    about: str | None = None
+    kind: str | None = None
+    tags: Names | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    evidence: Texts | None = None
+    rests_on: Names | None = None
+    is_hypothesis: bool | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    path: str = ""
 
     def given(self, *but: str) -> dict[str, Any]:
         """The fields of the call, without some."""
@@ -161,7 +161,7 @@ class ForgetArgs(Args):
     ids: Names = Field(min_length=1, max_length=50, description="Which beliefs or episodes, by id.")
     reason: str = Field(default="", description="Why it is no longer wanted.")
     confirm: bool = Field(default=False, description="true forgets; without it, the answer is a preview.")
-    path: Path = ""
+    path: str = ""
 
 
 class Going(BaseModel):
