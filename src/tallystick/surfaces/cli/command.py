@@ -49,6 +49,8 @@ class Call:
     json: bool = False  # for a program to read, in either form
     jsonl: bool = False  # a list as one object per line
     debug: bool = False
+    user: str | None = None  # whose memory; None: the owner's
+    trust: str | None = None  # who speaks; None: a person
     trouble: str = ""  # of the memory, once it was printed
 
     def locate(self) -> Path:
@@ -89,17 +91,20 @@ class Call:
             )  # fmt: skip
         return folder
 
-    def memory(
-        self, *, user: str | None = None, trust: str | None = None, create: bool = False, read_only: bool = False
-    ) -> Memory:
-        """The memory, open. Only `create` makes one that does not exist. Without `trust`, a person speaks."""
-        from tallystick.memory.memory import Memory
+    def owner(self) -> str:
+        """The user whose memory it is."""
         from tallystick.records.belief import OWNER
+
+        return OWNER if self.user is None else self.user
+
+    def memory(self, *, create: bool = False, read_only: bool = False) -> Memory:
+        """The memory, open. Only `create` makes one that does not exist."""
+        from tallystick.memory.memory import Memory
         from tallystick.surfaces.present.text import shown
 
         memory = Memory(
-            self.usable() if create else self.existing(), user=OWNER if user is None else user, by=BY,
-            trust=trust or "human", read_only=read_only, tell=self.warn,
+            self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
+            read_only=read_only, tell=self.warn,
         )  # fmt: skip
         if read_only and memory.trouble and not self.json:
             self.trouble = memory.trouble
@@ -107,7 +112,7 @@ class Call:
         return memory
 
     def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
-        """Print `value` as JSON if that was asked for, else the lines of `text`."""
+        """Print `value`, a record or plain data, as JSON if that was asked for; else the lines of `text`."""
         if self.json:
             self.print(value)
         else:
@@ -115,10 +120,13 @@ class Call:
 
     def print(self, value: Any) -> None:
         """Print `value` as JSON: one value or, with --jsonl, each item of a list on a line of its own."""
+        from tallystick.records.display import plain
+
+        data = plain(value)
         if not self.jsonl:
-            print_json(value)
+            print_json(data)
             return
-        for each in value if isinstance(value, list) else [value]:
+        for each in data if isinstance(data, list) else [data]:
             print_json(each, indent=None)
 
     def note(self, text: str) -> None:
@@ -289,7 +297,7 @@ def command(typed: str, **more: Any) -> Callable[[Callable[..., Any]], click.Com
 
 
 class Group(click.Group):
-    """Commands that are functions: of `module`, or each of a module of its own, loaded when it is called."""
+    """Commands that are functions: of `module`, or of the module that the map names, loaded when it is called."""
 
     def __init__(self, *args: Any, sections: Sections = (), module: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
@@ -308,7 +316,8 @@ class Group(click.Group):
         if name not in self.list_commands(ctx):
             return None
         function = name.replace("-", "_") + "_" * iskeyword(name)
-        found: click.Command = getattr(import_module(self.module or f"{PACKAGE}.{function}"), function)
+        module = self.module or next(entry.module for entry in self._entries() if entry.name == name) or function
+        found: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), function)
         return found
 
     def resolve_command(
@@ -337,7 +346,7 @@ class Group(click.Group):
 
 def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
     """Make a function the group of that name; its commands are functions of the same module."""
-    settings = {"sections": (("Commands", GROUPS[name]),), "module": f"{PACKAGE}.{name}", "help": entry_of(name).line}
+    settings = {"sections": (("Commands", GROUPS[name]),), "module": name, "help": entry_of(name).line}
     return click.group(name, cls=Group, **settings | more)
 
 

@@ -18,8 +18,8 @@ from click.shell_completion import CompletionItem
 from tallystick.memory import settings
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.mcp import need_the_package, profiles_option
 from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.serve import check_packages, profiles_option
 from tallystick.surfaces.connect import hooks, plan
 from tallystick.surfaces.connect.clients import (
     BY_NAME,
@@ -111,7 +111,7 @@ def connect(
         _disconnect(call, setup, yes=yes)
     else:
         if http is None:
-            need_the_package()
+            check_packages("the MCP server", ["mcp"])
         _connect(call, setup, yes=yes)
 
 

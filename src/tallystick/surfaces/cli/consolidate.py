@@ -56,7 +56,7 @@ tallystick consolidate --due""",
 @click.option("--findings", is_flag=True, help="List episodes that were skipped, and why.")
 @speaker
 @whose
-def consolidate(call: Call, /, file: str | None, trust: str | None, user: str | None, **options: Any) -> None:
+def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
     """Turn observations into facts, by rules
 
     FILE has a rule, or a list of them, as YAML or JSON:
@@ -80,21 +80,21 @@ def consolidate(call: Call, /, file: str | None, trust: str | None, user: str | 
     if mode and (options["again"] or options["dry_run"]):
         raise click.UsageError(f"--all and --dry-run need a FILE to run, and do not go with {_MODES[mode]}")
     read_only = mode in ("listed", "findings") or options["dry_run"]
-    with call.memory(user=user, trust=trust, read_only=read_only) as memory:
+    with call.memory(read_only=read_only) as memory:
         if mode is None:
             rules = _rules(call, memory, Path(file or ""))
             _run(call, memory, rules, options["again"], options["dry_run"], options["extractor"])
         elif mode == "keep":
             _save(call, memory, _rules(call, memory, Path(file or "")))
         elif mode == "due":
-            _run_due(call, memory, everyone=user is None, extractor=options["extractor"])
+            _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
             memory.rules.drop(options["drop"])
             call.answer({"dropped": options["drop"]}, lambda: [outcome("Dropped", options["drop"])])
         elif mode == "listed":
             saved = memory.rules.all()
             lines = _rule_table(saved) if saved else [dim("No saved rules.")]
-            call.answer([each.to_dict() for each in saved], lambda: lines)
+            call.answer(saved, lambda: lines)
         else:
             _list_findings(call, memory)
 
@@ -142,7 +142,7 @@ def _save(call: Call, memory: Memory, rules: list[ConsolidationRule]) -> None:
             memory.rules.put(rule)
     on_demand = dim("  (without a cadence, it runs only on demand)")
     lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-    call.answer([rule.to_dict() for rule in rules], lambda: lines)
+    call.answer(rules, lambda: lines)
 
 
 def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | None) -> None:

@@ -51,7 +51,7 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     with progress("Verifying", size) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
         report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
-    call.answer(report.to_dict(), lambda: _verified(report))
+    call.answer(report, lambda: _verified(report))
     return 0 if report.ok else 4
 
 

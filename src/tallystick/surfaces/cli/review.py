@@ -1,4 +1,4 @@
-"""`tallystick review`."""
+"""`tallystick review` and `tallystick trust`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
 from tallystick.records.policy import BELIEF, SAME, Policy, Rule
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.completion import complete_entity, complete_review
-from tallystick.surfaces.cli.options import whose
+from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
 from tallystick.surfaces.present.reviews import answered, granted, page, table
-from tallystick.surfaces.present.terminal import bold, dim, row
-from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.present.time import count, counts
+from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
+from tallystick.surfaces.present.text import cells, short, shown
+from tallystick.surfaces.present.time import count, counts, read_moment, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.belief import Belief
     from tallystick.records.review import Review
+    from tallystick.records.trust import SourceStatus
+
+
+# -- review ------------------------------------------------------------------------------------------------------------
+
 
 _WORDS = ("approve", "reject", "policy")
 _SHOWN = 20  # of a source's statements, before it is approved
@@ -62,7 +66,6 @@ def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
     kind: str, trust: str | None, about: str, source: str, yes: bool, matrix: bool, tested: str,
     fields: tuple[str, ...],
-    user: str | None,
 ) -> None:  # fmt: skip
     """Approve or reject pending changes
 
@@ -82,17 +85,17 @@ def review(
     """
     word = names[0] if names and names[0] in _WORDS else ""
     if word == "policy":
-        _policy(call, names[1:], matrix, tested, trust, about, fields, user)
+        _policy(call, names[1:], matrix, tested, trust, about, fields)
         return
     approve, reject, names = approve or word == "approve", reject or word == "reject", names[bool(word) :]
     options = {"kind": kind, "trust": trust or "", "about": about, "source": source}
     selection = {name: value for name, value in options.items() if value}
     _check_usage(names, approve, reject, grant, reason, everything, selection, matrix or tested or fields)
     if not (approve or reject):
-        with call.memory(user=user, read_only=True) as memory:
+        with call.memory(read_only=True) as memory:
             _look(call, memory, names, everything, selection)
         return
-    with call.memory(user=user) as memory:
+    with call.memory() as memory:
         if approve and not grant and selection.keys() == {"source"}:
             _approve_source(call, memory, source, reason, yes=yes)
             return
@@ -129,12 +132,12 @@ def _check_usage(
 def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, selection: dict[str, str]) -> None:
     if names:
         found = memory.reviews.get(names[0])
-        call.answer(found.to_dict(), lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
+        call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
         return
     if everything and selection:
         raise click.UsageError("--all lists everything; leave --kind, --trust, --about and --source out, or --all")
     reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
-    call.answer([each.to_dict() for each in reviews], lambda: _table(memory, reviews))
+    call.answer(reviews, lambda: _table(memory, reviews))
 
 
 def _table(memory: Memory, reviews: Sequence[Review]) -> list[str]:
@@ -194,16 +197,15 @@ def _check_failures(number: int) -> None:
 
 
 def _policy(
-    call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str,
-    fields: Sequence[str], user: str | None,
-) -> None:  # fmt: skip
+    call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str, fields: Sequence[str]
+) -> None:
     if rest:
         raise click.UsageError("`review policy` takes no ID")
     if (trust and not tested) or ((about or fields) and not (tested or matrix)):
         raise click.UsageError("name an action: tallystick review policy --test ACTION, or --matrix")
     if tested and matrix:
         raise click.UsageError("choose one of --test and --matrix")
-    with call.memory(user=user, read_only=True) as memory:
+    with call.memory(read_only=True) as memory:
         if matrix:
             rows = memory.matrix(**_fields(fields, about))
             call.answer(rows, lambda: _matrix_page(rows))
@@ -211,7 +213,7 @@ def _policy(
             _test(call, memory, tested, trust or "agent", _fields(fields, about))
         else:
             policy = memory.policy
-            call.answer(policy.to_dict(), lambda: _policy_page(policy))
+            call.answer(policy, lambda: _policy_page(policy))
 
 
 def _test(call: Call, memory: Memory, action: str, trust: str, fields: dict[str, Any]) -> None:
@@ -299,3 +301,70 @@ def _span(span: timedelta) -> str:
         if span >= unit and not span % unit:
             return count(span // unit, name)
     return f"{span // timedelta(minutes=1)} minutes"
+
+
+# -- trust -------------------------------------------------------------------------------------------------------------
+
+
+@command(
+    "trust",
+    example="""
+tallystick trust
+tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"
+tallystick trust --usual mcp:3f9a""",
+)
+@click.option("none", "--none", metavar="SOURCE", help="Exclude what it said from recall.")
+@click.option("usual", "--usual", metavar="SOURCE", help="Include it in recall again.")
+@click.option("--since", metavar="MOMENT", help="With --none: only what it said from then on.")
+@click.option("--reason", metavar="TEXT", default="", help="Why.")
+@whose
+def trust(call: Call, none: str | None, usual: str | None, since: str | None, reason: str) -> None:
+    """List sources, and exclude some from recall
+
+    Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
+    said, and its status.
+
+    SOURCE is such a name (mcp:3f9a), a whole kind of client (mcp:*), or agent:NAME, session:NAME, trust:web. One event
+    excludes everything it said from recall and brings back what it replaced; one event undoes that. Nothing is deleted.
+    """
+    if none is not None and usual is not None:
+        raise click.UsageError("choose one of --none and --usual")
+    if none is None and (since is not None or (reason and usual is None)):
+        raise click.UsageError("name a source: tallystick trust --none SOURCE")
+    if none is not None:
+        with call.memory() as memory:
+            found = memory.distrust(none, since=None if since is None else read_moment(since), reason=reason)
+            excluded = (each for each in memory.sources() if each.withheld == found)
+            affected = next((each for each in excluded if each.source == found.source), None)
+        much = dim(f", which said {_amount(affected)}")
+        call.answer(found, lambda: [outcome("Excluded", found.source) + much])
+    elif usual is not None:
+        with call.memory() as memory:
+            memory.restore_trust(usual, reason=reason)
+        call.answer({"source": usual, "trust": "usual"}, lambda: [outcome("Trusted again:", usual)])
+    else:
+        with call.memory(read_only=True) as memory:
+            sources = memory.sources()
+        call.answer(sources, lambda: _sources(sources))
+
+
+def _amount(each: SourceStatus | None) -> str:
+    found = counts({"beliefs": each.beliefs, "episodes": each.episodes}) if each else "nothing"
+    return "nothing current" if found == "nothing" else found
+
+
+def _sources(sources: Sequence[SourceStatus]) -> Iterator[str]:
+    if not sources:
+        yield dim("No sources.")
+    names = [short(each.source, 32) for each in sources]
+    name_width = max(map(cells, names), default=0)
+    for name, each in zip(names, sources, strict=True):
+        pad = " " * (name_width - cells(name))
+        pending = f", {each.waiting} pending" if each.waiting else ""
+        last = f", last {when(each.last)}" if each.last else ""
+        line = f"{bold(name)}{pad}  {dim(each.trust.ljust(6))}  {_amount(each)}{pending}{dim(last)}"
+        if each.withheld:
+            since = f" since {each.withheld.since}" if each.withheld.since else ""
+            why = f": {each.withheld.reason}" if each.withheld.reason else ""
+            line += f"  {warn('excluded')}{dim(shown(since + why))}"
+        yield line

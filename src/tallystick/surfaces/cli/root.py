@@ -107,7 +107,7 @@ def tallystick(ctx: click.Context) -> None:
         return
     call = ctx.ensure_object(Call)
     if call.json or call.folder or (on_a_terminal() and has_ledger(call.locate())):
-        from tallystick.surfaces.cli.status import status
+        from tallystick.surfaces.cli.look import status
 
         with status.make_context("status", [], parent=ctx) as inner:
             status.invoke(inner)

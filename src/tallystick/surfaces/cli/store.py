@@ -272,7 +272,7 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer([finding.to_dict() for finding in findings], lambda: findings_page(report))
+    call.answer(findings, lambda: findings_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 
@@ -302,7 +302,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
     if path is not None:
         seen = runtime.replay(path)
         refused = refused_in(runtime.log, seen.refused)
-        answer = {"path": path, **seen.to_dict(), "refused": [each.to_dict() for each in refused]}
+        answer = {"path": path, **seen.to_dict(), "refused": refused}
         call.answer(answer, lambda: (*_visible(seen, path), *_refused(refused)))
         return 4 if refused else 0
     with waiting("Replaying …"):
@@ -312,7 +312,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         "same": found.is_same, "events": found.snapshot.events, "digest": found.snapshot.digest, "alike": found.alike,
         "differences": [asdict(each) for each in found.differences],
         "skipped": [asdict(each) for each in found.snapshot.skipped], "written": write and not found.is_same,
-        "refused": [each.to_dict() for each in refused], **_rebuilt(call, runtime),
+        "refused": refused, **_rebuilt(call, runtime),
     }  # fmt: skip
     call.answer(answer, lambda: (*_compared(found, write), *_refused(refused)))
     return 4 if refused or not (found.is_same or write) else 0

@@ -1,4 +1,4 @@
-"""`tallystick sync`.
+"""`tallystick sync` and `tallystick rebuild-index`.
 
 With --watch the system watches the files; every few seconds it is checked whether another program wrote to the ledger,
 or `memory/` was removed and is another folder now. A change is given a moment to be complete: an editor that saves by
@@ -23,7 +23,7 @@ from tallystick.records.errors import Busy
 from tallystick.records.page import Synced
 from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import whose
-from tallystick.surfaces.cli.progress import waiting
+from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.page_names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown
@@ -31,6 +31,8 @@ from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
+    from tallystick.records.page import Synced
+
 
 LOOK = 2.0  # seconds between checks of the ledger
 QUIET = 0.2  # seconds without a change: then it is complete
@@ -45,7 +47,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 )
 @click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
 @whose
-def sync(call: Call, watch: bool, user: str | None) -> int:
+def sync(call: Call, watch: bool) -> int:
     """Import edits made on pages, and update the pages
 
     Prints the imported edits, with file and line, and the pages that were written. What is not understood is reported
@@ -56,27 +58,21 @@ def sync(call: Call, watch: bool, user: str | None) -> int:
 
     With --watch and --json, prints an object per line.
     """
-    with call.memory(create=has_pages(call.locate()), user=user) as memory:
+    with call.memory(create=has_pages(call.locate())) as memory:
         if watch:
             for done in watching(memory, call.note):
-                _print_run(call, done)
+                print_problems(call, done)
+                if call.json:
+                    print_json(done.to_dict(), indent=None)
+                else:
+                    click.echo("".join(f"{line}\n" for line in sync_lines(done)), nl=False)
             return 0
         with waiting("Reading the pages …"):
             done = memory.pages.sync()
     nothing = dim(f"{count(done.seen, 'page')}, nothing new")
-    call.answer(done.to_dict(), lambda: list(sync_lines(done)) or [nothing])
+    call.answer(done, lambda: list(sync_lines(done)) or [nothing])
     print_problems(call, done)
     return 1 if done.problems else 0
-
-
-def _print_run(call: Call, done: Synced) -> None:
-    """Print one of many runs: nothing, if nothing happened."""
-    print_problems(call, done)
-    if call.json:
-        print_json(done.to_dict(), indent=None)
-        return
-    for line in sync_lines(done):
-        click.echo(line)
 
 
 def sync_lines(done: Synced) -> Iterator[str]:
@@ -202,3 +198,65 @@ def _until_signal() -> Iterator[threading.Event]:
     finally:
         for sign, handler in before.items():
             signal.signal(sign, handler)
+
+
+# -- rebuild-index -----------------------------------------------------------------------------------------------------
+
+
+@command(
+    "rebuild-index",
+    example="""
+tallystick rebuild-index
+tallystick rebuild-index --vectors""",
+    exits={
+        0: "done, and every page was understood",
+        1: "refused, or something on a page was not understood: it is printed",
+        4: "the ledger is damaged, or segments that are needed are not in the folder",
+    },
+)
+@click.option("--vectors", is_flag=True, help="Only add the missing vectors.")
+@whose
+def rebuild_index(call: Call, vectors: bool) -> int:
+    """Rebuild the index and the tables of the pages
+
+    First, every page is read, edits are imported as `tallystick sync` does, and the tables `files`, `entries` and
+    `entries_fts` are rebuilt; a page that is not understood is reported and does not stop the others. The tables of the
+    graph are rebuilt, if there are any. Then a new index is built from the ledger; the old one is used until the new
+    one replaces it. Last, missing vectors are added. Prints what it found, from how many events the index was built,
+    and how many texts got vectors. Doing it again changes nothing.
+
+    You hardly ever need it: what is missing, damaged or behind is rebuilt by itself. Use it for the vectors of a slow
+    embedder, or of another one that was set in tallystick.toml. Others can read and write meanwhile.
+    """
+    create = not vectors and has_pages(call.locate())
+    found, events = None, None
+    with call.memory(create=create) as memory:
+        if not vectors:
+            with waiting("Reading the pages …"):
+                found = memory.pages.rebuild()
+            with progress("Reading the ledger", memory.ledger.size) as on_progress:
+                events = memory.rebuild_index(pages=False, on_progress=on_progress)
+        missing = memory.missing_vectors()
+        with progress("Adding vectors", missing) as on_progress:
+            memory.embed(on_progress=on_progress)
+        added, embedder = missing - memory.missing_vectors(), memory.embedder
+    made = {} if found is None else {"pages": found.to_dict(), "events": events}
+    call.answer(made | {"vectors": added, "embedder": embedder}, lambda: _rebuilt(found, events, added, embedder))
+    if found is None:
+        return 0
+    print_problems(call, found)
+    return 1 if found.problems else 0
+
+
+def _rebuilt(found: Synced | None, events: int | None, added: int, embedder: str) -> Iterator[str]:
+    if found is not None:
+        yield from sync_lines(found)
+        yield f"read {count(found.seen, 'page')}"
+    if events is not None:
+        yield f"rebuilt from {count(events, 'event')}"
+    if not embedder:
+        yield dim("no vectors: there is no embedder, and recall uses words only; tallystick.toml names one")
+    elif added:
+        yield f"added vectors for {count(added, 'text')} {dim(f'({shown(embedder)})')}"
+    else:
+        yield dim("every text has its vector")

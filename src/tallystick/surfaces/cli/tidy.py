@@ -56,7 +56,6 @@ tallystick tidy --compact""",
 @whose
 def tidy(
     call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, is_compact: bool, rewrite: str,
-    trust: str | None, user: str | None,
 ) -> None:  # fmt: skip
     """Propose what to forget or merge; applies nothing by itself
 
@@ -74,7 +73,7 @@ def tidy(
         raise click.UsageError("--reason goes with --apply")
     if rewrite and not is_compact:
         raise click.UsageError("--rewrite needs --compact: tallystick tidy --compact --rewrite FILE --apply NAME")
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         if rewrite:
             _rewrite(call, memory, chosen, rewrite, reason)
         elif is_compact:
@@ -102,7 +101,7 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
         found = list(enumerate(memory.tidy.proposals(limit=limit), 1))
     if not chosen:
         flagged = [page.path for page in memory.pages.list(True, True) if page.needs_compact]
-        call.answer([each.to_dict() for _, each in found], lambda: _overview(found, flagged))
+        call.answer([each for _, each in found], lambda: _overview(found, flagged))
         return
     nothing = "no proposal {}; run `tallystick tidy` to list them"
     picked = found if "all" in chosen else _picked(found, chosen, lambda each: [each.id], nothing)
@@ -115,7 +114,7 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
         return proposal
 
     done = call.one_by_one([each for _, each in picked], carry_out)
-    call.answer([each.to_dict() for each in done], lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
+    call.answer(done, lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
     if failed := len(picked) - len(done):
         raise Refused(
             f"{count(failed, 'proposal')} could not be applied; run `tallystick tidy` to list them", "incomplete"
@@ -159,7 +158,7 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
     with waiting("Looking through the pages …"):
         found = list(enumerate(memory.pages.compactions(), 1))
     if not chosen:
-        call.answer([each.to_dict() for _, each in found], lambda: _compactions(found, ends=True))
+        call.answer([each for _, each in found], lambda: _compactions(found, ends=True))
         return
     if "all" in chosen:
         picked: Numbered[Compaction] = [pair for pair in found if pair[1].is_any and pair[1].is_acceptable]
@@ -170,7 +169,7 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         unattended = "see what changes with `tallystick tidy --compact`, confirm with --yes"
         call.confirm(f"Compact {count(len(picked), 'page')}?", lambda: _compactions(picked), unattended=unattended)
     done = call.one_by_one([each for _, each in picked], lambda each: memory.pages.compact(each, reason=reason))
-    call.answer([each.to_dict() for each in done], lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
+    call.answer(done, lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
     if failed := len(picked) - len(done):
         raise Refused(
             f"{count(failed, 'page')} could not be compacted; `tallystick tidy --compact` says why", "incomplete"

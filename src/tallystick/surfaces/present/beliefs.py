@@ -10,7 +10,7 @@ from tallystick.records.belief import OWNER, Belief, RememberResult
 from tallystick.records.fact_view import steps_in
 from tallystick.records.history import Version
 from tallystick.surfaces.present.names import handle, short_id, short_path
-from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn, width
+from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
 
@@ -107,13 +107,6 @@ def history(versions: list[Version]) -> Iterator[str]:
         yield dim(left) + step + short(belief.text, width() - indent)
         if belief.reason:
             yield " " * indent + dim(short(f"because {belief.reason}", width() - indent))
-
-
-def changed(verb: str, belief: Belief, before: Belief | None) -> str:
-    """The line for a belief that was changed, or not. `before` is the version until now."""
-    if before is not None:
-        verb = "Nothing to change in" if before.seq == belief.seq else "Revised"
-    return outcome(verb, handle(belief.key), belief.text)
 
 
 def remembered(verb: str, what: str, folder: Path, *, is_new: bool, page: str = "", more: Iterable[str] = ()) -> str:

@@ -25,18 +25,23 @@ _JOINERS = "\u200c\u200d"
 _STYLES = "\ufe0e\ufe0f"  # a character as text, as a picture
 _JOINED = ("L", "M", "S")
 _BLANKS = re.compile(r"[ \t\r\n]+")
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def shown(text: str) -> str:
     """`text` with everything that a terminal would obey made visible."""
-    return text if text.isascii() and text.isprintable() else re.sub(_OBEYED, _escaped(_python), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_OBEYED, _escaped(lambda char: char.encode("unicode_escape").decode()), text)
 
 
 def shown_in_json(text: str) -> str:
     """Equivalent JSON, with such characters as JSON writes them in ASCII."""
+
+    def escape(char: str) -> str:
+        return re.sub("....", r"\\u\g<0>", char.encode("utf-16-be", "surrogatepass").hex())
+
     lines = text.split("\n")  # between values
-    return "\n".join(re.sub(_OBEYED, _escaped(_json), line) for line in lines)
+    return "\n".join(re.sub(_OBEYED, _escaped(escape), line) for line in lines)
 
 
 def short(text: str, room: int) -> str:
@@ -115,18 +120,6 @@ def _belongs(text: str, at: int) -> bool:
 def _kind(char: str) -> str:
     """The Unicode class: letter, mark or symbol; empty for ASCII, where nothing combines."""
     return "" if not char or char.isascii() else unicodedata.category(char)[0]
-
-
-def _python(char: str) -> str:
-    number = ord(char)
-    if char in _NAMED:
-        return _NAMED[char]
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-def _json(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _cut(text: str, room: int) -> str:
