@@ -60,7 +60,7 @@ def test_a_name_that_names_nothing_or_too_much_is_an_error_with_the_way_out(tall
 
     nobody, several = tallystick("graph", "show", "nobody"), tallystick("graph", "show", "bob")
     assert (nobody.status, several.status) == (1, 1)
-    assert "there is no node 'nobody'" in nobody.err
+    assert "no node named 'nobody'" in nobody.err
     assert "names 2 nodes (person-bob, org-bob); use one of these ids" in several.err
 
 
@@ -131,7 +131,7 @@ def test_a_profile_is_taken_in_by_itself(tallystick, told, home):
     (home / "work/p.json").write_text('{"id": "me", "label": "Mine"}')
     assert tallystick("graph", "import", "p.json", "--profile").out.splitlines()[0] == "Imported 1 profile"
     assert json.loads(tallystick("graph", "export").out)["profile"] == {"id": "me", "kind": "profile", "label": "Mine"}
-    for wrong, says in ((b"[]", "no profile"), (b"{", "not a profile"), (b"{}", "id")):
+    for wrong, says in ((b"[]", "not a profile"), (b"{", "not a profile"), (b"{}", "id")):
         done = tallystick("graph", "import", "-", "--profile", stdin=wrong)
         assert (done.status, says in done.err) == (1, True)
 

@@ -148,7 +148,7 @@ def test_migrate_into_a_folder_of_chronomemory_counts_its_notes_apart(tallystick
     done = tallystick("migrate")
 
     assert "Imported 0 requirements and 1 test case\n1 item unchanged\n3 items not imported:\n" in done.out
-    assert "'O-3': its status 'own 3' is none of ours" in done.out
+    assert "'O-3': its status 'own 3' is unknown: it is kept" in done.out
     assert len(tallystick("migrate", "--json").json["reasons"]) == 3
 
 
@@ -194,7 +194,7 @@ def test_verify_says_whole_and_that_nobody_outside_vouches_for_the_end(tallystic
 
     assert done.status == 0
     assert done.out.startswith("Intact: ")
-    assert "nobody outside this folder has seen it" in done.out
+    assert "no witness outside this folder" in done.out
     assert tallystick("ledger", "verify", "--processes", "2", "--json").json["ok"] is True
 
 
@@ -254,7 +254,7 @@ def test_a_checkpoint_is_printed_pinned_and_vouches_for_the_end(tallystick, home
     assert "\n— " in done.out
     assert f"pinned at {home}" in done.err
     assert "none outside the folder" not in tallystick("status").out
-    assert "nobody outside this folder" not in tallystick("ledger", "verify").out
+    assert "no witness outside this folder" not in tallystick("ledger", "verify").out
 
 
 def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(tallystick):

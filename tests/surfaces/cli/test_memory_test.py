@@ -89,9 +89,9 @@ def test_a_user_may_be_named_and_a_question_may_name_another(story, home):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("- ask: [", "q.yaml, line 1: this is not YAML"), ("- ask: tea\n  wants: x\n", "line 2: unknown key 'wants'"),
+        ("- ask: [", "q.yaml, line 1: not YAML"), ("- ask: tea\n  wants: x\n", "line 2: unknown key 'wants'"),
         ("- !!python/name:os.system x", "tags"), ("- &a [*a]", "anchors"), ("- ask: \x1b[31m\n", "not YAML"),
-        ("- ask: tea\n  \u202efind: x", "unknown key"), ("x" * 10_000_000, "more than 262,144 bytes"),
+        ("- ask: tea\n  \u202efind: x", "unknown key"), ("x" * 10_000_000, "larger than 262,144 bytes"),
     ],
     ids=["not YAML", "unknown key", "tag", "anchor", "escape", "hidden", "large"],
 )  # fmt: skip

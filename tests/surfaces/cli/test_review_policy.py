@@ -112,7 +112,7 @@ def test_an_action_that_nobody_knows_is_refused(tallystick, policy):
     done = tallystick("review", "policy", "--test", "bless")
 
     assert (done.status, done.out) == (1, "")
-    assert "action 'bless' is not known" in done.err
+    assert all(each in done.err for each in ("action must be one of remember, revise", "not 'bless'"))
 
 
 def test_a_policy_with_a_slip_is_one_line_and_reading_goes_on(tallystick, folder):
@@ -123,7 +123,7 @@ def test_a_policy_with_a_slip_is_one_line_and_reading_goes_on(tallystick, folder
         done = tallystick(*args)
         assert (done.status, done.out) == (1, "")
         assert done.err.count("\n") == 1
-        assert "tallystick.toml: policy.rules[1].who is not known; it is one of action, trust," in done.err
+        assert all(each in done.err for each in ("tallystick.toml: ", "policy.rules[1].who"))
     assert tallystick("show", "k").status == tallystick("recall", "tea").status == tallystick("review").status == 0
 
 

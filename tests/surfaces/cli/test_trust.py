@@ -55,7 +55,7 @@ def test_since_a_moment(said):
         (["--none", "mcp:x", "--usual", "mcp:x"], "choose one of", 2),
         (["--since", "3"], "name a source", 2),
         (["--reason", "x"], "name a source", 2),
-        (["--none", "mcp:x", "--since", "2099-01-01"], "has not come yet", 1),
+        (["--none", "mcp:x", "--since", "2099-01-01"], "is in the future", 1),
     ],
 )
 def test_a_call_that_makes_no_sense_says_what_to_do_and_changes_nothing(said, options, says, status):

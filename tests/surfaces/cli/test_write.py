@@ -251,7 +251,7 @@ def test_a_mebibyte_is_remembered_whole_or_refused_whole(tallystick, folder):
     for text in (too_much, far_too_much):
         done = tallystick("remember", "--key", "more", stdin=text)
         assert (done.status, done.out) == (1, "")
-        assert "say it in parts" in done.err
+        assert "write it in parts" in done.err
     assert tallystick("show", "more").status == 1
 
 

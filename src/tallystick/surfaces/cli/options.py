@@ -217,7 +217,7 @@ def from_standard_input(limit: int = LIMIT) -> str:
 def decoded(data: bytes, name: str, limit: int = LIMIT) -> str:
     """The text of a file or stream, refused if it is too long or not UTF-8."""
     if len(data) > limit:
-        raise Refused(f"{name} has more than {limit:,} bytes; say it in parts", "size")
+        raise Refused(f"{name} has more than {limit:,} bytes; write it in parts", "size")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
