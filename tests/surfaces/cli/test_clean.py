@@ -85,13 +85,6 @@ def test_another_users_stays(tallystick, full, folder):
     assert (folder / "memory/@zoe/person-zoe.md").is_file()
 
 
-def test_only_a_person_cleans(tallystick, full):
-    done = tallystick("clean", "memory", "--yes", "--trust", "agent")
-
-    assert (done.status, done.out) == (1, "")
-    assert status(tallystick, "tea") == "active"
-
-
 @pytest.mark.parametrize("args", [[], ["everything"], ["memory", "all"]])
 def test_what_is_to_go_is_said(tallystick, full, args):
     assert tallystick("clean", *args, "--yes").status == 2

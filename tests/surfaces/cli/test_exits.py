@@ -139,13 +139,6 @@ def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
     assert (home / "file").read_text() == "mine"
 
 
-def test_a_folder_under_a_file_is_refused(tallystick, home):
-    (home / "file").write_text("mine")
-    done = tallystick("-C", str(home / "file/below"), "remember", "x")
-
-    assert (done.status, done.err.count("\n")) == (1, 1)
-
-
 UNPRIVILEGED = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 

@@ -64,12 +64,6 @@ def test_a_name_that_names_nothing_or_too_much_is_an_error_with_the_way_out(tall
     assert "names 2 nodes (person-bob, org-bob); use one of these ids" in several.err
 
 
-def test_looking_at_the_graph_of_no_memory_makes_none(tallystick, folder):
-    assert tallystick("graph", "show", "Ana").status == 1
-    assert tallystick("graph", "export").status == 1
-    assert not folder.exists()
-
-
 def test_an_export_imported_into_another_memory_exports_the_same_bytes(tallystick, told, home):
     told("import", "-")
     tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
@@ -178,10 +172,3 @@ def test_the_log_tells_what_was_done_in_the_graph(tallystick, told):
         "person-bobby is not person-bob", "person-bobby is person-bob from now on", "person-bobby stands alone again",
     ):  # fmt: skip
         assert said in lines
-
-
-def test_a_check_finds_nothing_wrong_in_a_folder_with_a_graph(tallystick, told, folder):
-    told("import", "-")
-    assert (folder / "graph.db").exists()
-
-    assert tallystick("check").status == 0

@@ -43,7 +43,7 @@ def test_what_did_not_come_in_is_told_with_the_reason_and_nothing_that_a_termina
     assert len(done.json["skipped"]) == 15
 
     told = tallystick("import", ".").out
-    assert told.startswith("Nothing new: 1 already known\n15 skipped:\n  \\x1b[31mred.jsonl, line 2: not valid JSON, or cut off")
+    assert told.startswith("Nothing new: 1 already known\n15 skipped:\n  \\x1b[31mred.jsonl, line 2: not valid JSON")
     assert told.endswith("  and 5 more; --json lists them\n")
 
 

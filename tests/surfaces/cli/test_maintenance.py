@@ -47,14 +47,6 @@ def test_a_copy_is_put_into_an_empty_place(tallystick, home):
     assert tallystick("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
 
 
-def test_what_is_no_copy_is_not_gone_back_to(tallystick, home):
-    tallystick("remember", "Ana prefers tea", "--key", "k")
-    done = tallystick("restore", str(home))
-
-    assert (done.status, done.out) == (1, "")
-    assert tallystick("show", "k").status == 0
-
-
 def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallystick, home):
     done = tallystick("init", "--here")
     made = home / "work/.tallystick"
@@ -208,22 +200,6 @@ def test_verify_names_the_file_line_and_byte_of_damage(tallystick, folder):
     assert done.out.startswith("Not intact\n")
     assert "events.wal, line 2, byte " in done.out
     assert tallystick("ledger", "verify", "--json").json["ok"] is False
-
-
-def test_check_finds_nothing_in_a_healthy_folder_and_damage_in_a_damaged_one(tallystick, folder):
-    tallystick("remember", "Ana prefers tea")
-    tallystick("remember", "another")
-    healthy = tallystick("check")
-    spoil(folder)
-    before = (folder / "events.wal").read_bytes()
-    damaged, raw = tallystick("check"), tallystick("check", "--json").json
-
-    assert (healthy.status, healthy.out) == (0, "No problems found.\n")
-    assert damaged.status == 4
-    assert "line-damaged" in damaged.out
-    assert "way out" in damaged.out
-    assert raw[0]["severity"] == "error"
-    assert (folder / "events.wal").read_bytes() == before
 
 
 def test_repair_asks_and_is_refused_where_nobody_can_be_asked(tallystick, folder):

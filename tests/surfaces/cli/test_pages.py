@@ -237,16 +237,3 @@ def test_options_that_do_not_go_together_are_told(tallystick, people, args):
 
     assert (done.status, done.out) == (2, "")
     assert done.err.endswith("(see `tallystick pages --help`)\n")
-
-
-def test_a_tool_does_not_put_pages_away(tallystick, people):
-    done = tallystick("pages", "person-bob", "--archive", "--trust", "tool")
-
-    assert (done.status, done.out) == (1, "")
-    assert "person-bob" in tallystick("pages").out
-
-
-def test_the_tab_key_offers_pages(tallystick, people, process):
-    done = process(_TALLYSTICK_COMPLETE="bash_complete", COMP_WORDS="tallystick pages person-b", COMP_CWORD="2")
-
-    assert done.out.splitlines() == ["plain,person-bob"]

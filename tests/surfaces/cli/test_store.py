@@ -156,7 +156,8 @@ def test_two_files_that_say_two_things_of_one_event_are_refused_together(store, 
     (home / "work/other.jsonl").write_text(json.dumps({**BRANCH, "path_id": "another"}))
     before = content(notes)
 
-    is_refused(store("import", "notes", "talk.jsonl", "other.jsonl"), "other.jsonl: another file has event 'b' with other content")
+    done = store("import", "notes", "talk.jsonl", "other.jsonl")
+    is_refused(done, "other.jsonl: another file has event 'b' with other content")
 
     assert content(notes) == before
 
@@ -438,7 +439,8 @@ def test_nobody_says_yes_to_what_they_ask_for_however_they_write_their_name(stor
         ("[]", "{}", "an action is an object"), ("{", "{}", "not JSON"), ('{"kind":"erase"}', "{}", "not an action"),
         ('{"kind":"archive","subject_ids":["gone"],"by":"bot"}', None, "needs a person's yes"),
         ('{"kind":"activate","subject_ids":["gone"],"by":"bot"}', None, "no edge 'gone'"),
-        (json.dumps(ARCHIVE), "[]", "an approval is an object"), (json.dumps(ARCHIVE), '{"by":"ana"}', "not an approval"),
+        (json.dumps(ARCHIVE), "[]", "an approval is an object"),
+        (json.dumps(ARCHIVE), '{"by":"ana"}', "not an approval"),
         (json.dumps(ARCHIVE), '{"seen":[]}', "seen is an object"),
         (json.dumps({**ARCHIVE, "more": 1}), None, "not an action"),
     ],
