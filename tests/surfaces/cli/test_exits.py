@@ -14,9 +14,8 @@ import pytest
 
 from tallystick.records import errors
 from tallystick.surfaces.cli.command import Call
-from tallystick.surfaces.cli.exits import run_to_end
 from tallystick.surfaces.cli.map import OTHER_WORDS
-from tallystick.surfaces.cli.root import tallystick as root
+from tallystick.surfaces.cli.root import run_to_end, tallystick as root
 
 
 def fail(error: BaseException):

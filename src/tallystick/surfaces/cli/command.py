@@ -29,6 +29,7 @@ Done = TypeVar("Done")
 
 PACKAGE = "tallystick.surfaces.cli"
 BY = "cli:local"
+_PLAIN_GROUPS = ("ledger", "graph", "store")  # which do nothing by themselves
 EXITS = {
     0: "done",
     1: "refused or not found: change the request",
@@ -315,6 +316,8 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
+        if name in _PLAIN_GROUPS and not self.module:
+            return group(name)(lambda: None)
         function = name.replace("-", "_") + "_" * iskeyword(name)
         module = self.module or next(entry.module for entry in self._entries() if entry.name == name) or function
         found: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), function)

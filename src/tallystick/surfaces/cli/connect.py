@@ -130,18 +130,14 @@ def _setup(
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []
     check_writable(words)
-    entry = client.starts(words) if http is None else _remote(client, http)
-    return Setup(client, project, program, folder, entry, capture)
-
-
-def _remote(client: Client, url: str) -> Entry:
-    if not url.startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise Refused(f"not a server address: {url!r}; write it like http://127.0.0.1:8722/mcp", "name")
+    if http is None:
+        return Setup(client, project, program, folder, client.starts(words), capture)
+    if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
+        raise Refused(f"not a server address: {http!r}; write it like http://127.0.0.1:8722/mcp", "name")
     if client.remote is None:
-        raise Refused(
-            f"{client.title} cannot read the server's token from a variable; leave --http out", "unsupported"
-        )
-    return client.remote(url)
+        why = f"{client.title} cannot read the server's token from a variable; leave --http out"
+        raise Refused(why, "unsupported")
+    return Setup(client, project, program, folder, client.remote(http), capture)
 
 
 # -- the list of clients -----------------------------------------------------------------------------------------------
@@ -218,9 +214,12 @@ def _write(
         return
     if not yes and not click.confirm("\nWrite this?"):
         raise Refused("nothing was changed", "unconfirmed")
+    page = []
     for change in changes:
         change.carry_out()
-    call.answer(_answer(setup.client, changes, written=True), lambda: [*_written(changes), done])
+        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
+        page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
+    call.answer(_answer(setup.client, changes, written=True), lambda: [*page, done])
 
 
 def _remarks(setup: Setup) -> list[str]:
@@ -237,13 +236,6 @@ def _remarks(setup: Setup) -> list[str]:
     if setup.project is None and not setup.folder and Path.home() / settings.NAME != settings.locate():
         found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")
     return found
-
-
-def _written(changes: Sequence[Change]) -> Iterator[str]:
-    for change in changes:
-        done = "Removed" if change.after is None else "Wrote"
-        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
-        yield f"{dim(done)} {shown(str(change.path))}{kept}"
 
 
 def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict[str, Any]:
@@ -301,8 +293,11 @@ def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
     old, new = before.split("\n"), after.split("\n")
     start, end = common_ends(old, new)
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
-    if len(gone) == len(come) == 1:
-        yield from _within(gone[0], come[0])
+    if len(gone) == len(come) == 1:  # perhaps the whole file: only the part in which they differ
+        start, end = common_ends(gone[0], come[0])
+        for mark, line in (("-", gone[0]), ("+", come[0])):
+            if part := line[start : len(line) - end].strip():
+                yield mark, part
     elif max(len(gone), len(come)) > _COMPARED:
         yield from _marked(_only_in(gone, come), _only_in(come, gone))
     else:
@@ -331,11 +326,3 @@ def _marked(gone: Sequence[str], come: Sequence[str]) -> Iterator[tuple[str, str
 
 def _no_comma(line: str) -> str:
     return line.rstrip("\r").removesuffix(",")
-
-
-def _within(gone: str, come: str) -> Iterator[tuple[str, str]]:
-    """The part in which two long lines differ."""
-    start, end = common_ends(gone, come)
-    for mark, line in (("-", gone), ("+", come)):
-        if part := line[start : len(line) - end].strip():
-            yield mark, part

@@ -85,7 +85,13 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
             rules = _rules(call, memory, Path(file or ""))
             _run(call, memory, rules, options["again"], options["dry_run"], options["extractor"])
         elif mode == "keep":
-            _save(call, memory, _rules(call, memory, Path(file or "")))
+            rules = _rules(call, memory, Path(file or ""))
+            with memory.batch():
+                for rule in rules:
+                    memory.rules.put(rule)
+            on_demand = dim("  (without a cadence, it runs only on demand)")
+            saved_lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
+            call.answer(rules, lambda: saved_lines)
         elif mode == "due":
             _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
@@ -96,7 +102,12 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
             lines = _rule_table(saved) if saved else [dim("No saved rules.")]
             call.answer(saved, lambda: lines)
         else:
-            _list_findings(call, memory)
+            found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
+            names = ((each, episode.id if episode else each.source) for each, episode in found)
+            value = [
+                {"rule": each.rule, "episode": name, "reason": each.reason, "seq": each.seq} for each, name in names
+            ]
+            call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:
@@ -136,15 +147,6 @@ def _run(
         call.print(found)
 
 
-def _save(call: Call, memory: Memory, rules: list[ConsolidationRule]) -> None:
-    with memory.batch():
-        for rule in rules:
-            memory.rules.put(rule)
-    on_demand = dim("  (without a cadence, it runs only on demand)")
-    lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-    call.answer(rules, lambda: lines)
-
-
 def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | None) -> None:
     """Run what is due, and print what ran, also if another rule went wrong.
 
@@ -166,15 +168,6 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
             call.print(value)
         elif made:
             click.echo("\n".join(map(_due_line, made)))
-
-
-def _list_findings(call: Call, memory: Memory) -> None:
-    found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
-    value = [
-        {"rule": each.rule, "episode": episode.id if episode else each.source, "reason": each.reason, "seq": each.seq}
-        for each, episode in found
-    ]
-    call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 # -- what was made -----------------------------------------------------------------------------------------------------
@@ -232,21 +225,18 @@ def _of_fact(fact: Fact) -> Line:
 
 
 def _of_delta(memory: Memory, delta: Delta) -> Line:
+    def named(name: str) -> str:
+        """The words of a fact, or a phrase for whatever comes from an episode."""
+        belief = memory.get(name)
+        return (" → ".join(belief.triple) or belief.text) if belief else f"what comes from {handle(name)}"
+
     if delta.kind == "delete":
-        words = ", ".join(_named(memory, name) for name in delta.replaces)
+        words = ", ".join(map(named, delta.replaces))
     elif delta.kind == "noop":
-        words = ", ".join(_named(memory, name) for name in delta.corroborates)
+        words = ", ".join(map(named, delta.corroborates))
     else:
         words = _words(delta.fact_payload)
     return Line(delta.kind, words, delta.confidence, delta.source_episode_ids)
-
-
-def _named(memory: Memory, name: str) -> str:
-    """The words of a fact, or a phrase for whatever comes from an episode."""
-    belief = memory.get(name)
-    if belief is not None:
-        return " → ".join(belief.triple) or belief.text
-    return f"what comes from {handle(name)}"
 
 
 def _words(payload: dict[str, Any]) -> str:

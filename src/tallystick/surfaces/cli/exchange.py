@@ -31,9 +31,6 @@ _FORMATS = ("ndjson", "markdown", "graph")
 _PLURALS = {"trust": "trust settings", "graph": "graph records", "pages": "pages", "episodes": "episodes"}
 
 
-# -- import ------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "import",
     example="""
@@ -106,31 +103,27 @@ def _imported(done: Imported) -> Iterator[str]:
         talks = f" of {count(done.conversations, 'conversation')}" if done.conversations else ""
         files = f"{count(done.files, 'file')} ({', '.join(done.formats)})"
         yield f"{dim(verb)} {what}{dim(f'{talks}, from {files}')}"
-        yield from _details(done)
+        if done.paths:
+            one = len(done.paths) == 1
+            paths = "1 branch is a path of its own" if one else f"{len(done.paths):,} branches are paths of their own"
+            yield dim(f"  {paths}; `tallystick paths` shows {'it' if one else 'them'}")
+        if done.quarantined:
+            yield dim(f"  {done.quarantined:,} of it quarantined; `tallystick recall --quarantined` includes it")
+        for source in done.sources:
+            yield warn(f"  it comes from another memory, {source}; if you trust it, approve it:")
+            yield dim(f"    tallystick review approve --all --source {source}")
+        if done.known:
+            yield dim(f"  {done.known:,} already known")
+        if done.masked:
+            from tallystick.records.secret_count import told
+
+            kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
+            yield warn(f"  masked {told(kinds)}")
     if skipped := len(done.skipped) + done.more_skipped:
         yield warn(f"{skipped:,} skipped:")
         yield from (f"  {short(str(each), width() - 2)}" for each in done.skipped[:_REASONS])
         if skipped > _REASONS:
             yield dim(f"  and {skipped - _REASONS:,} more; --json lists them")
-
-
-def _details(done: Imported) -> Iterator[str]:
-    if done.paths:
-        one = len(done.paths) == 1
-        branches = "1 branch is a path of its own" if one else f"{len(done.paths):,} branches are paths of their own"
-        yield dim(f"  {branches}; `tallystick paths` shows {'it' if one else 'them'}")
-    if done.quarantined:
-        yield dim(f"  {done.quarantined:,} of it quarantined; `tallystick recall --quarantined` includes it")
-    for source in done.sources:
-        yield warn(f"  it comes from another memory, {source}; if you trust it, approve it:")
-        yield dim(f"    tallystick review approve --all --source {source}")
-    if done.known:
-        yield dim(f"  {done.known:,} already known")
-    if done.masked:
-        from tallystick.records.secret_count import told
-
-        kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
-        yield warn(f"  masked {told(kinds)}")
 
 
 # -- for a client's hook -----------------------------------------------------------------------------------------------
@@ -190,9 +183,6 @@ def _import_session(call: Call, path: str) -> str:
     return "nothing new in this session" if done.is_nothing else new
 
 
-# -- export ------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "export",
     example="""
@@ -228,9 +218,6 @@ def export(call: Call, format: str, to: str | None, no_history: bool, force: boo
             done = memory.export(to, format=format, history=not no_history, replace=force)
     written = counts({_PLURALS.get(kind, f"{kind}s"): number for kind, number in done.counts.items()})
     call.answer(done, lambda: [f"{dim('Wrote')} {bold(written)} {dim('to')} {shown(done.place)}"])
-
-
-# -- migrate -----------------------------------------------------------------------------------------------------------
 
 
 @command(

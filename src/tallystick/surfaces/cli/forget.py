@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from tallystick.records.status import Erasure
 
 
-# -- forget ------------------------------------------------------------------------------------------------------------
-
-
 @command("forget", example='tallystick forget ana-tea --reason "she moved away"')
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--reason", metavar="TEXT", default="", help="Why it is no longer wanted.")
@@ -78,9 +75,6 @@ def _retracted(retraction: Retraction) -> Iterator[str]:
         for fact in facts:
             words = " → ".join(fact.triple) or str(fact.payload.get("text") or fact.payload.get("content") or "")
             yield f"  {dim(short(handle(fact.id), 24))}  {short(words, 60)}  {dim(how)}"
-
-
-# -- erase -------------------------------------------------------------------------------------------------------------
 
 
 @command("erase", example="tallystick erase ana-tea --yes", exits={1: "refused, not found or declined"})
@@ -143,9 +137,6 @@ def _elsewhere(erasure: Erasure, how: str) -> Iterator[str]:
         yield from (f"    {shown(place)}" for place in erasure.elsewhere)
 
 
-# -- clean -------------------------------------------------------------------------------------------------------------
-
-
 @command("clean", example="tallystick clean memory --yes", exits={1: "refused or declined"})
 @click.argument("what", type=click.Choice(("memory", "all")), metavar="WHAT")
 @yes_option
@@ -166,17 +157,14 @@ def clean(call: Call, what: str, yes: bool, reason: str) -> None:
             hidden |= {"episodes": memory.episodes.health().fragment_count or 0, "rules": len(list(memory.rules))}
         if not yes and memory.trust == "human":  # anyone else is refused
             unattended = f"this would hide {counts(hidden)}; confirm with --yes"
-            call.confirm("Hide all of it?", lambda: _cleaning(what, hidden), unattended=unattended)
+            plan = [bold("This would be hidden:")]
+            plan += [f"  {count(number, noun.removesuffix('s'))}" for noun, number in hidden.items()]
+            if what == "memory":
+                plan.append(dim("  observations stay; `tallystick clean all` includes them"))
+            plan.append(dim("  everything stays in history; `tallystick erase` destroys"))
+            call.confirm("Hide all of it?", lambda: plan, unattended=unattended)
         with waiting("Cleaning …"):
             gone = memory.pages.clean(everything=what == "all", reason=reason)
     memories = bold(f"{gone:,} {'memory' if gone == 1 else 'memories'}")
     line = f"{dim('Cleaned')} {memories}{dim(',')} {count(pages, 'page')}"
     call.answer({"what": what, "gone": gone, "pages": pages}, lambda: [line])
-
-
-def _cleaning(what: str, hidden: dict[str, int]) -> Iterator[str]:
-    yield bold("This would be hidden:")
-    yield from (f"  {count(number, noun.removesuffix('s'))}" for noun, number in hidden.items())
-    if what == "memory":
-        yield dim("  observations stay; `tallystick clean all` includes them")
-    yield dim("  everything stays in history; `tallystick erase` destroys")

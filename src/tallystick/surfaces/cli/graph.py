@@ -12,15 +12,15 @@ from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
-from tallystick.surfaces.cli.command import Call, command, group, print_bytes
+from tallystick.surfaces.cli.command import Call, command, print_bytes
 from tallystick.surfaces.cli.options import complete_entity, read_input, speaker, whose
 from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bold, dim, warn, width
+from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import ago, counts
 
 if TYPE_CHECKING:
-    from tallystick.stores.phase.graph.merge import Likeness, Outcome
+    from tallystick.stores.phase.graph.merge import Likeness
     from tallystick.stores.phase.graph.traverse import Expansion
 
 _PARTS = ("nodes", "edges", "paths", "events")
@@ -29,11 +29,6 @@ _VERDICTS = {
 }  # fmt: skip
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
-
-
-@group("graph")
-def graph() -> None:
-    """See map.py."""
 
 
 # -- show --------------------------------------------------------------------------------------------------------------
@@ -91,7 +86,9 @@ def _branches(
     pending: list[tuple[MemoryNode, str, str, str]] = [(start, "", "", "")]
     while pending:
         node, lead, branch, edge = pending.pop()
-        yield f"{dim(lead + branch)}{edge}{_title(node)}"
+        label = f"  {short(node.label, _NAME)}" if node.label and node.label != node.id else ""
+        ended = dim(f"  (until {shown(node.valid_to)})") if node.valid_to else ""
+        yield f"{dim(lead + branch)}{edge}{bold(short(node.id, _NAME))}{label}  {dim(short(node.kind, _NAME))}{ended}"
         if node.id in drawn:
             continue
         drawn.add(node.id)
@@ -107,12 +104,6 @@ def _arrow(edge: MemoryEdge, near: str) -> str:
     """`lives_in -> `, or `<- knows ` in the other direction; and when it ended."""
     kind, ended = short(edge.kind, _NAME), dim(f"(until {shown(edge.valid_to)}) ") if edge.valid_to else ""
     return f"{kind} {dim('->')} {ended}" if edge.source == near else f"{dim('<-')} {kind} {ended}"
-
-
-def _title(node: MemoryNode) -> str:
-    label = f"  {short(node.label, _NAME)}" if node.label and node.label != node.id else ""
-    ended = dim(f"  (until {shown(node.valid_to)})") if node.valid_to else ""
-    return f"{bold(short(node.id, _NAME))}{label}  {dim(short(node.kind, _NAME))}{ended}"
 
 
 def _properties(node: MemoryNode) -> Iterator[str]:
@@ -181,28 +172,23 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
     """
     with waiting("Reading …"):
         data = read_input(file)[1]
-        envelope = _profile(data) if is_profile else GraphEnvelope.from_bytes(data)
+        if is_profile:
+            try:
+                envelope = GraphEnvelope(profile=MemoryProfile.from_dict(loads(data)))
+            except ValueError as error:
+                raise Refused(f"not a profile: {error}", "file") from None
+        else:
+            envelope = GraphEnvelope.from_bytes(data)
     with call.memory(create=not dry_run) as memory, waiting("Importing …"):
         found = memory.graph.would_import(envelope)
         if not dry_run:
             memory.graph.import_envelope(envelope)
-    call.answer({"records": found, "dry_run": dry_run}, lambda: _imported(found, dry_run))
-
-
-def _profile(data: bytes) -> GraphEnvelope:
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise Refused(f"not a profile: {error}", "file") from None
-    return GraphEnvelope(profile=MemoryProfile.from_dict(value))
-
-
-def _imported(found: dict[str, dict[str, int]], dry_run: bool) -> Iterator[str]:
     new = {part: sum(numbers.get(each, 0) for each in ("new", "changed")) for part, numbers in found.items()}
-    yield f"{dim('Would import' if dry_run else 'Imported')} {bold(counts(new))}"
+    page = [outcome("Would import" if dry_run else "Imported", counts(new))]
     for part, numbers in found.items():
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
-        yield f"  {dim(part.ljust(9))} {', '.join(details)}"
+        page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
+    call.answer({"records": found, "dry_run": dry_run}, lambda: page)
 
 
 # -- same, merge, unmerge ----------------------------------------------------------------------------------------------
@@ -272,19 +258,15 @@ def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
             memory.graph.dismiss(node, into)
             call.answer({"node": node, "into": into, "done": "dismissed"}, lambda: [dim("Kept as two nodes.")])
             return
-        outcome = memory.graph.merge(node, into, sure=sure)
-    done = "merged" if outcome.is_done else "proposed"
-    call.answer({**_likeness(outcome.likeness), "done": done}, lambda: _merged(outcome))
-
-
-def _merged(outcome: Outcome) -> Iterator[str]:
-    alike = outcome.likeness
+        merge = memory.graph.merge(node, into, sure=sure)
+    alike = merge.likeness
     names = f"{bold(short(alike.gone, _NAME))} {dim('into')} {bold(short(alike.keep, _NAME))}"
-    done = dim("Merged") if outcome.is_done else warn("Proposed to merge")
-    yield f"{done} {names}  {dim(f'{alike.score:.0%}')}"
-    yield from (f"    {short(reason, _VALUE)}" for reason in alike.reasons)
-    if not outcome.is_done:
-        yield dim("not certain that they are the same; if you know it, add --sure")
+    done = dim("Merged") if merge.is_done else warn("Proposed to merge")
+    page = [f"{done} {names}  {dim(f'{alike.score:.0%}')}"]
+    page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
+    if not merge.is_done:
+        page.append(dim("not certain that they are the same; if you know it, add --sure"))
+    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, lambda: page)
 
 
 @command("graph unmerge", example="tallystick graph unmerge person-anna")

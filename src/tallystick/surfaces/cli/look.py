@@ -34,9 +34,6 @@ Listed = Event | AuditLine
 _AT_ONCE = 200  # lines of the log that are printed together
 
 
-# -- status ------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "status",
     example="tallystick status",
@@ -63,7 +60,10 @@ def _status_page(found: Status) -> Iterator[str]:
     yield from _counts(found)
     yield ""
     yield from row("review", list(_reviews(found)))
-    yield from row("chain", _chain(found))
+    chain = f"{good('intact')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
+    if found.trouble:
+        chain = bad("not intact") + dim(f", {count(found.events, 'event')} can be read; run `tallystick check`")
+    yield from row("chain", chain)
     yield from row("witness", _witness(found))
     by = found.by and f", {DOORS.get(found.by.partition(':')[0]) or shown(found.by)}"
     yield from row("last write", f"{ago(found.last)}{by} {dim(f'({when(found.last)})')}")
@@ -103,12 +103,6 @@ def _reviews(found: Status) -> Iterator[str]:
         yield dim(f"and {found.waiting - len(found.reviews):,} more")
 
 
-def _chain(found: Status) -> str:
-    if found.trouble:
-        return bad("not intact") + dim(f", {count(found.events, 'event')} can be read; run `tallystick check`")
-    return f"{good('intact')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
-
-
 def _witness(found: Status) -> str:
     if found.checkpoint is None:
         return f"none outside the folder {dim('(`tallystick ledger checkpoint` makes one)')}"
@@ -116,9 +110,6 @@ def _witness(found: Status) -> str:
         return warn(f"outside the folder, for {count(found.checkpoint, 'event')}, which is more than there are")
     much = "all" if found.checkpoint == found.events else f"{found.checkpoint:,}"
     return f"outside the folder, for {much} of {count(found.events, 'event')}{dim(f', {ago(found.checkpoint_at)}')}"
-
-
-# -- show --------------------------------------------------------------------------------------------------------------
 
 
 @command(
@@ -185,9 +176,6 @@ def _belief(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[s
     yield from row("related", neighbours(near))
     if belief.is_held and (why := memory.withheld(belief.id)):
         yield from row("hidden", shown(why.why))
-
-
-# -- log ---------------------------------------------------------------------------------------------------------------
 
 
 @command(

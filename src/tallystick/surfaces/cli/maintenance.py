@@ -26,9 +26,6 @@ _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`
 _LIMIT = 20  # steps of a repair of one kind that are printed
 
 
-# -- init --------------------------------------------------------------------------------------------------------------
-
-
 @command("init", example="tallystick init --here")
 @click.option("--here", is_flag=True, help="In `.tallystick/` of this folder: a project's own memory.")
 @click.argument("path", required=False, type=click.Path(file_okay=False))
@@ -50,8 +47,17 @@ def init(call: Call, here: bool, path: str | None) -> None:
     if done and done.problems:
         problem = done.problems[0]
         raise Unfinished(f"the memory is created, at {folder}; only {problem.path} is not: {problem.what}")
-    answer = {"folder": str(folder), "new": new, "settings": str(toml), "found": settings.locate() == folder}
-    call.answer(answer, lambda: _created(folder, new))
+    first = settings.locate()
+    page = [outcome("Created" if new else "Already there:", str(folder))]
+    if first != folder:
+        way = "use --folder or set TALLYSTICK_HOME to use this one"
+        page.append(warn(f"commands here use {shown(str(first))}; {way}"))
+    elif folder.name == settings.NAME:
+        page.append(dim(f"found from {shown(str(folder.parent))} and every folder below it"))
+    if (folder.parent / ".git").exists():
+        page.append(dim(f"git will see it: add {settings.NAME}/ to .gitignore unless you mean to share it"))
+    answer = {"folder": str(folder), "new": new, "settings": str(toml), "found": first == folder}
+    call.answer(answer, lambda: page)
 
 
 def _write_once(path: Path, text: str) -> None:
@@ -66,20 +72,6 @@ def _write_once(path: Path, text: str) -> None:
         path.unlink()
         why = f"{path} could not be written ({error.strerror}), and the defaults apply"
         raise Unfinished(f"the memory is created, at {path.parent}; only {why}") from error
-
-
-def _created(folder: Path, new: bool) -> Iterator[str]:
-    yield outcome("Created" if new else "Already there:", str(folder))
-    first = settings.locate()
-    if first != folder:
-        yield warn(f"commands here use {shown(str(first))}; use --folder or set TALLYSTICK_HOME to use this one")
-    elif folder.name == settings.NAME:
-        yield dim(f"found from {shown(str(folder.parent))} and every folder below it")
-    if (folder.parent / ".git").exists():
-        yield dim(f"git will see it: add {settings.NAME}/ to .gitignore unless you mean to share it")
-
-
-# -- check -------------------------------------------------------------------------------------------------------------
 
 
 @command(
@@ -111,9 +103,6 @@ def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     if "error" in worst:
         return _LOST
     return _ACT_SOON if strict and "warning" in worst else 0
-
-
-# -- repair ------------------------------------------------------------------------------------------------------------
 
 
 @command("repair", example="tallystick repair torn-end --yes", exits={1: "refused, cannot be fixed, or declined"})
@@ -158,9 +147,6 @@ def _steps(steps: list[checks.Step], title: str) -> Iterator[str]:
         yield warn(f"{line} (cannot be fixed)") if step.refused else line
 
 
-# -- backup ------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "backup",
     example="""
@@ -179,9 +165,6 @@ def backup(call: Call, to: str | None) -> None:
     with call.memory() as memory, waiting("Copying, then reading the copy back …"):
         place = memory.backup(to)
     call.answer({"backup": str(place)}, lambda: [outcome("Copied to", str(place))])
-
-
-# -- restore -----------------------------------------------------------------------------------------------------------
 
 
 def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -91,7 +91,7 @@ def _reviews(memory: Memory, incomplete: str) -> Names:
 
 
 def _pages(memory: Memory, _: str) -> Names:
-    from tallystick.surfaces.present.page_names import called
+    from tallystick.surfaces.present.names import called
 
     return ((called(info), info.description) for info in memory.pages.list())
 

@@ -16,7 +16,7 @@ import click
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command, has_ledger
 from tallystick.surfaces.cli.options import complete_page, given, speaker, whose
-from tallystick.surfaces.present.page_names import called, has_pages, meant, page_name
+from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
@@ -83,9 +83,16 @@ def pages(call: Call, /, name: str | None, **options: Any) -> None:
         raise NotFound(f"{folder / 'memory'} has pages, but no ledger yet; run `tallystick sync` to import them")
     with call.memory() as memory:
         if "search" in used:
-            _search(call, memory, used)
+            within = [resolved(memory, each) for each in used["within"]] if "within" in used else None
+            entries = memory.pages.search(
+                used["search"], within, used.get("since"), used.get("until"), used.get("limit", LIMIT),
+                "history" in used, tags=used.get("tags", ()),
+            )  # fmt: skip
+            call.answer(entries, lambda: _entry_lines(entries, is_search=True))
         elif name is None:
-            _list(call, memory, is_all="everything" in used)
+            every = memory.pages.list(include_dormant=True, include_archived=True)
+            found = [info for info in every if "everything" in used or info.status == "active"]
+            call.answer(found, lambda: _table(found, hidden=len(every) - len(found)))
         else:
             _one(call, memory, page_name(memory, name), used)
 
@@ -109,12 +116,6 @@ def _check_usage(name: str | None, used: dict[str, Any]) -> None:
 # -- many --------------------------------------------------------------------------------------------------------------
 
 
-def _list(call: Call, memory: Memory, *, is_all: bool) -> None:
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    found = [info for info in every if is_all or info.status == "active"]
-    call.answer(found, lambda: _table(found, hidden=len(every) - len(found)))
-
-
 def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
     """A line for each page: name, number of entries, last change, unusual status, description."""
     if not infos and not hidden:
@@ -122,7 +123,12 @@ def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
         return
     name_width = min(40, width() // 3)
     columns = [
-        (short(called(info), name_width), _entries(info), ago(info.updated).removeprefix("on ")) for info in infos
+        (
+            short(called(info), name_width),
+            f"{info.entry_count:,} {'entry  ' if info.entry_count == 1 else 'entries'}",
+            ago(info.updated).removeprefix("on "),
+        )
+        for info in infos
     ]
     widths = [max((cells(row[at]) for row in columns), default=0) for at in range(3)]
     for info, (name, number, age) in zip(infos, columns, strict=True):
@@ -135,21 +141,9 @@ def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
         yield dim(f"and {count(hidden, 'dormant or archived page')}: --all")
 
 
-def _entries(info: PageInfo) -> str:
-    return f"{info.entry_count:,} {'entry  ' if info.entry_count == 1 else 'entries'}"
-
-
 def _state(info: PageInfo) -> str:
     parts = ("" if info.status == "active" else info.status, "to be compacted" if info.needs_compact else "")
     return ", ".join(filter(None, parts))
-
-
-def _search(call: Call, memory: Memory, used: dict[str, Any]) -> None:
-    found = memory.pages.search(
-        used["search"], [meant(memory, each) for each in used["within"]] if "within" in used else None,
-        used.get("since"), used.get("until"), used.get("limit", LIMIT), "history" in used, tags=used.get("tags", ()),
-    )  # fmt: skip
-    call.answer(found, lambda: _entry_lines(found, is_search=True))
 
 
 # -- one ---------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from tallystick.surfaces.present.time import ago, count, lately, read_date, read
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.evaluation import Verdict, Verdicts
+    from tallystick.records.evaluation import Verdicts
     from tallystick.records.filled_frame import FilledFrame
     from tallystick.records.hit import Hit
     from tallystick.records.recall import RecallResult, Replayed
@@ -129,14 +129,23 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
     if replay is not None:
         if request:
             raise click.UsageError("--replay asks the question as it was asked; leave the other options out")
-        with call.memory() as memory:
-            return _replay(call, memory, replay, words or "")
+        with call.memory() as memory, waiting("Looking …"):
+            replayed = memory.replay(replay, question=words or "")
+        call.answer(replayed, lambda: _replayed(replayed))
+        if not replayed.question:
+            raise Refused("the receipt has no question, so it was not asked again; write it as QUESTION", "state")
+        return 0 if replayed.is_the_same else 1
     if words is None and not is_frame:
         words = None if sys.stdin.isatty() else from_standard_input()
     if not words and not question and not is_frame:
         raise click.UsageError('say what to look for as QUESTION: tallystick recall "what does Ana prefer?"')
     if request.pop("hook", False):
-        return _print_for_hook(call, words or "", request)
+        if has_ledger(call.locate()):  # a client takes silence for nothing, and an error for a fault
+            with call.memory() as memory:
+                filled = _fill(memory, words or "", request)
+            if filled.text:
+                click.echo("\n".join((AS_DATA, *lines(filled.text.rstrip("\n")))))
+        return 0
     with call.memory() as memory:
         (_frame if is_frame else _recall)(call, memory, words or "", request)
         if "words" not in request and not call.json and (missing := memory.missing_vectors()):
@@ -189,28 +198,6 @@ def _frame(call: Call, memory: Memory, question: str, request: dict[str, Any]) -
         click.echo("\n".join(lines(filled.text.rstrip("\n"))))
     for line in _frame_notes(filled, explain="explain" in request, receipt="receipt" in request):
         call.note(line)
-
-
-def _print_for_hook(call: Call, question: str, request: dict[str, Any]) -> int:
-    """Print the frame for a client that puts it before its model. Without a memory or a text, print nothing.
-
-    A client takes silence for nothing, and an error for a fault.
-    """
-    if has_ledger(call.locate()):
-        with call.memory() as memory:
-            filled = _fill(memory, question, request)
-        if filled.text:
-            click.echo("\n".join((AS_DATA, *lines(filled.text.rstrip("\n")))))
-    return 0
-
-
-def _replay(call: Call, memory: Memory, receipt: str, question: str) -> int:
-    with waiting("Looking …"):
-        found = memory.replay(receipt, question=question)
-    call.answer(found, lambda: _replayed(found))
-    if not found.question:
-        raise Refused("the receipt has no question, so it was not asked again; write it as QUESTION", "state")
-    return 0 if found.is_the_same else 1
 
 
 # -- hits --------------------------------------------------------------------------------------------------------------
@@ -334,9 +321,6 @@ def _short_list(hits: Iterable[Hit | str]) -> Iterator[str]:
         yield dim("  nothing")
 
 
-# -- test --------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "test",
     example="tallystick test questions.yaml",
@@ -374,7 +358,12 @@ def test(call: Call, file: str) -> int:
 
 def _verdicts(verdicts: Verdicts) -> Iterator[str]:
     for verdict in verdicts:
-        yield _verdict(verdict)
+        question = short(verdict.asked.ask or f"the frame {verdict.asked.options['frame']}", width() - 20)
+        places = ", ".join(str(place) for place in verdict.places.values())
+        if verdict.passed:
+            yield f"{good('✓')} {question}" + dim(f"  at {short(places, 12)}" if places else "")
+        else:
+            yield f"{bad('✗')} {question}" + dim(f"  line {verdict.asked.line}")
         yield from (f"    {short(line, _WIDTH)}" for line in verdict.wrong)
     yield ""
     parts = [f"{verdicts.passed:,} of {count(len(verdicts), 'question')} passed"]
@@ -383,11 +372,3 @@ def _verdicts(verdicts: Verdicts) -> Iterator[str]:
     if verdicts.mean_place is not None:
         parts.append(f"mean place {verdicts.mean_place:.1f}")
     yield bold("; ".join(parts))
-
-
-def _verdict(verdict: Verdict) -> str:
-    question = short(verdict.asked.ask or f"the frame {verdict.asked.options['frame']}", width() - 20)
-    if verdict.passed:
-        places = ", ".join(str(place) for place in verdict.places.values())
-        return f"{good('✓')} {question}" + dim(f"  at {short(places, 12)}" if places else "")
-    return f"{bad('✗')} {question}" + dim(f"  line {verdict.asked.line}")

@@ -13,7 +13,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.policy import BELIEF, SAME, Policy, Rule
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
-from tallystick.surfaces.present.reviews import answered, granted, page, table
+from tallystick.surfaces.present.reviews import page, table
 from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
 from tallystick.surfaces.present.text import cells, short, shown
 from tallystick.surfaces.present.time import count, counts, read_moment, when
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from tallystick.records.review import Review
     from tallystick.records.trust import SourceStatus
 
-
-# -- review ------------------------------------------------------------------------------------------------------------
-
-
 _WORDS = ("approve", "reject", "policy")
-_SHOWN = 20  # of a source's statements, before it is approved
+_LIMIT = 20  # of a source's statements that are printed before it is approved
 _FIELDS = ("source", "user", "session", "agent", "path", "kind", "tag", "confidence", "stated")
-_UNITS = (("week", timedelta(weeks=1)), ("day", timedelta(days=1)), ("hour", timedelta(hours=1)))
+_UNITS = tuple((name, timedelta(**{f"{name}s": 1})) for name in ("week", "day", "hour", "minute", "second"))
 
 
 @command(
@@ -93,7 +89,12 @@ def review(
     _check_usage(names, approve, reject, grant, reason, everything, selection, matrix or tested or fields)
     if not (approve or reject):
         with call.memory(read_only=True) as memory:
-            _look(call, memory, names, everything, selection)
+            if names:
+                found = memory.reviews.get(names[0])
+                call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
+            else:
+                reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
+                call.answer(reviews, lambda: _table(memory, reviews))
         return
     with call.memory() as memory:
         if approve and not grant and selection.keys() == {"source"}:
@@ -127,17 +128,8 @@ def _check_usage(
         raise click.UsageError("--matrix, --test and --with go with `tallystick review policy`")
     if len(names) > 1 and not (approve or reject):
         raise click.UsageError("one review is shown at a time; `review approve` and `review reject` take several")
-
-
-def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, selection: dict[str, str]) -> None:
-    if names:
-        found = memory.reviews.get(names[0])
-        call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
-        return
-    if everything and selection:
+    if everything and selection and not (approve or reject):
         raise click.UsageError("--all lists everything; leave --kind, --trust, --about and --source out, or --all")
-    reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
-    call.answer(reviews, lambda: _table(memory, reviews))
 
 
 def _table(memory: Memory, reviews: Sequence[Review]) -> list[str]:
@@ -158,7 +150,7 @@ def _approve_source(call: Call, memory: Memory, source: str, reason: str, *, yes
     if not yes and (pending or episodes):
         unattended = f"list them with `tallystick review --source {shown(source)}`, confirm with --yes"
         question = f"Approve {what} of {shown(source)}?"
-        call.confirm(question, lambda: _table(memory, pending[:_SHOWN]), unattended=unattended)
+        call.confirm(question, lambda: _table(memory, pending[:_LIMIT]), unattended=unattended)
     done = memory.reviews.approve_all(reason=reason, source=source)
     failed = sum(bool(each.error) for each in done)
     value = {"source": source, "approved": len(done) - failed, "episodes": len(episodes), "failed": failed}
@@ -175,12 +167,14 @@ def _decide(
     def decide(each: Review) -> tuple[dict[str, Any], str]:
         if grant:
             approval = memory.reviews.grant(each.id, digest=each.digest)
-            return approval.to_dict(), granted(approval, memory.reviews.get(each.id))
+            use = dim(f"{shown(memory.reviews.get(each.id).action.label)}, once, until {when(approval.expires)}")
+            return approval.to_dict(), f"{outcome('Granted', each.id[-6:])}{dim(':')} {approval.marker}  {use}"
         if approve:
             each = memory.reviews.approve(each.id, reason=reason, digest=each.digest)
         else:
             each = memory.reviews.reject(each.id, reason=reason)
-        return each.to_dict(), answered(each)
+        done = outcome(each.status.capitalize(), each.id[-6:])
+        return each.to_dict(), f"{done}{dim(':')} {shown(each.action.label)}"
 
     done = call.one_by_one(chosen, decide)
     found = [value for value, _ in done]
@@ -210,20 +204,16 @@ def _policy(
             rows = memory.matrix(**_fields(fields, about))
             call.answer(rows, lambda: _matrix_page(rows))
         elif tested:
-            _test(call, memory, tested, trust or "agent", _fields(fields, about))
+            trust, more = trust or "agent", _fields(fields, about)
+            verdict = memory.check_policy(tested, trust=trust, **more)
+            value = {"action": tested, "trust": trust, "then": verdict.kind, "rule": verdict.rule, "why": verdict.why}
+            by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
+            who = f"{trust} ({shown(more['source'])})" if more.get("source") else trust
+            lines = [f"{bold(verdict.kind)}{dim(':')} {shown(tested)} by {who}{dim(', ')}{by}"]
+            call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
         else:
             policy = memory.policy
             call.answer(policy, lambda: _policy_page(policy))
-
-
-def _test(call: Call, memory: Memory, action: str, trust: str, fields: dict[str, Any]) -> None:
-    """Print the verdict for an action, and the rule behind it."""
-    verdict = memory.check_policy(action, trust=trust, **fields)
-    value = {"action": action, "trust": trust, "then": verdict.kind, "rule": verdict.rule, "why": verdict.why}
-    by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
-    who = f"{trust} ({shown(fields['source'])})" if fields.get("source") else trust
-    lines = [f"{bold(verdict.kind)}{dim(':')} {shown(action)} by {who}{dim(', ')}{by}"]
-    call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
 
 
 def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
@@ -235,21 +225,16 @@ def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
         if name == "tag":
             found["tags"] = (*found.get("tags", ()), value)
         elif name == "confidence":
-            found[name] = _confidence(value)
+            try:
+                found[name] = float(value)
+            except ValueError:
+                found[name] = -1.0
+            if not 0 <= found[name] <= 1:
+                raise click.UsageError(f"confidence must be a number from 0 to 1, not {value!r}")
         elif name == "stated" and value not in TRUST:
-            raise click.UsageError(f"stated is one of {', '.join(TRUST)}, not {value!r}")
+            raise click.UsageError(f"stated must be one of {', '.join(TRUST)}, not {value!r}")
         else:
             found[name] = value
-    return found
-
-
-def _confidence(value: str) -> float:
-    try:
-        found = float(value)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise click.UsageError(f"confidence is a number from 0 to 1, not {value!r}")
     return found
 
 
@@ -280,7 +265,8 @@ def _policy_page(policy: Policy) -> Iterator[str]:
     yield ""
     named = [shown(pattern) for pattern in policy.approvers] or ["anyone with the trust of a person"]
     yield from row("approvers", ", ".join(named))
-    yield from row("expires", f"an unused approval after {_span(policy.expires)}")
+    names = (count(policy.expires // unit, name) for name, unit in _UNITS if not policy.expires % unit)
+    yield from row("expires", f"an unused approval after {next(names, policy.expires)}")
     yield ""
     yield dim("  review-above: needs approval for what is trusted more than the asker; else allowed")
     yield dim("  refuse-above: refused for what is trusted more than the asker; else allowed")
@@ -294,16 +280,6 @@ def _conditions(rule: Rule) -> str:
         conditions["confidence"] = [f"{low:g} to {high:g}"]
     parts = (f"{name} {shown(' or '.join(value) or '(none)')}" for name, value in conditions.items())
     return "; ".join(parts) or "everything"
-
-
-def _span(span: timedelta) -> str:
-    for name, unit in _UNITS:
-        if span >= unit and not span % unit:
-            return count(span // unit, name)
-    return f"{span // timedelta(minutes=1)} minutes"
-
-
-# -- trust -------------------------------------------------------------------------------------------------------------
 
 
 @command(

@@ -168,9 +168,6 @@ def source_of(agent: str) -> str:
     return sha256(agent.encode()).hexdigest()[:8] if agent else "local"
 
 
-# -- serve -------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "serve",
     example="""

@@ -24,20 +24,17 @@ from tallystick.records.page import Synced
 from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import whose
 from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.page_names import has_pages
+from tallystick.surfaces.present.names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.page import Synced
-
 
 LOOK = 2.0  # seconds between checks of the ledger
 QUIET = 0.2  # seconds without a change: then it is complete
 _LIMIT = 2.0  # seconds that a change may take
-_ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 @command(
@@ -136,7 +133,9 @@ def _changes(folder: Path, ended: threading.Event) -> Iterator[bool]:
         yield True
         with _kept_open(folder) as is_same:
             if not is_same():
-                _wait(ended, folder.is_dir)
+                until = time.monotonic() + LOOK
+                while not ended.wait(QUIET) and not folder.is_dir() and time.monotonic() < until:
+                    pass
                 continue
             for number, changed in enumerate(_watched(folder, ended)):
                 yield bool(changed) or number == 0  # what happened before anybody watched
@@ -182,25 +181,16 @@ def _kept_open(folder: Path) -> Iterator[Callable[[], bool]]:
         os.close(fd)
 
 
-def _wait(ended: threading.Event, is_there: Callable[[], bool]) -> None:
-    until = time.monotonic() + LOOK
-    while not ended.wait(QUIET) and not is_there() and time.monotonic() < until:
-        pass
-
-
 @contextmanager
 def _until_signal() -> Iterator[threading.Event]:
     """An event that is set when the program is told to end. Nothing is interrupted by it."""
     ended = threading.Event()
-    before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in _ENDS}
+    before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield ended
     finally:
         for sign, handler in before.items():
             signal.signal(sign, handler)
-
-
-# -- rebuild-index -----------------------------------------------------------------------------------------------------
 
 
 @command(

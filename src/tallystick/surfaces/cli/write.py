@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from tallystick.records.belief import Belief
 
 
-# -- remember ----------------------------------------------------------------------------------------------------------
-
-
 @command(
     "remember",
     example="""
@@ -87,9 +84,6 @@ def _is_quarantined(memory: Memory, belief: Belief) -> bool:
     return belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief)
 
 
-# -- observe -----------------------------------------------------------------------------------------------------------
-
-
 @command(
     "observe",
     example="""
@@ -119,7 +113,9 @@ def observe(
     words = text_or_input(text, "observe", 'say what happened: tallystick observe "The build broke"', by_line=by_line)
     if by_line and name:
         raise click.UsageError("--id names one episode; leave it out with --lines")
-    fields |= {"id": name, "path": path or "", "metadata": dict(_pair(each) for each in meta)}
+    if wrong := [each for each in meta if each.find("=") < 1]:
+        raise click.UsageError(f"--meta must be KEY=VALUE, not {wrong[0]!r}")
+    fields |= {"id": name, "path": path or "", "metadata": dict(each.split("=", 1) for each in meta)}
     is_new = not has_ledger(call.locate())
     with call.memory(create=True) as memory:
         found = []
@@ -132,16 +128,6 @@ def observe(
         call.answer(found, lambda: [remembered("Observed", number, memory.folder, is_new=is_new)])
     else:
         call.answer(found[0], lambda: [outcome("Observed", short_id(episode.id), episode.content)])
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise click.UsageError(f"--meta is KEY=VALUE, not {text!r}")
-    return key, value
-
-
-# -- revise ------------------------------------------------------------------------------------------------------------
 
 
 @command(
@@ -182,9 +168,6 @@ def revise(
     verb = "Nothing to change in" if before and before.seq == belief.seq else "Revised"
     line = outcome(verb, handle(belief.key), belief.text)
     call.answer({**belief.to_dict(), "masked": masked}, lambda: [line])
-
-
-# -- relate ------------------------------------------------------------------------------------------------------------
 
 
 @command(

@@ -51,10 +51,6 @@ def audit_line(act: AuditLine, seq_width: int = 4) -> str:
     verb, outcome = f"{short(act.action, 40):<{_ACT_WIDTH}}  ", f"{act.outcome:<{_OUTCOME_WIDTH}}  "
     room = max(width() - cells(left) - cells(verb) - cells(outcome), 20)
     paint = dim if act.outcome == APPLIED else bold
-    return dim(left) + verb + paint(outcome) + dim(short(_subject(act), room))
-
-
-def _subject(act: AuditLine) -> str:
     names = [handle(name) for name in act.subject[:_FEW]]
     if len(act.subject) > _FEW:
         names.append(f"and {len(act.subject) - _FEW} more")
@@ -63,7 +59,8 @@ def _subject(act: AuditLine) -> str:
         by = f" by {act.approval['by']}" if act.approval.get("by") else ""
         approval = f"approved{by} in {act.approval['review'][-6:]}"
     asker = f"said by {act.trust}" if act.trust not in ("", "human") else ""
-    return ", ".join(filter(None, (" ".join(names), approval, asker)))
+    subject = ", ".join(filter(None, (" ".join(names), approval, asker)))
+    return dim(left) + verb + paint(outcome) + dim(short(subject, room))
 
 
 def event_summary(event: Event, find: Find, room: int) -> EventSummary:
