@@ -251,13 +251,9 @@ class Command(click.Command):
     """A command with an example, its exit statuses, and the common options."""
 
     def __init__(
-        self,
-        *args: Any,
-        example: str = "",
-        exits: dict[int, str] | None = None,
-        without: Sequence[str] = (),
+        self, *args: Any, example: str = "", exits: dict[int, str] | None = None, without: Sequence[str] = (),
         **rest: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(*args, **rest)
         self.example, self.exits = example, {**EXITS, **(exits or {})}
         self.common = common_options(without)
@@ -323,9 +319,7 @@ class Group(click.Group):
         found: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), function)
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
             near = suggestion(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
             ctx.fail(f"there is no command {args[0]!r}{near}")

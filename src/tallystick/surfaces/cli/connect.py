@@ -20,17 +20,8 @@ from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import yes as yes_option
 from tallystick.surfaces.cli.serve import check_packages, profiles_option
-from tallystick.surfaces.connect import hooks, plan
-from tallystick.surfaces.connect.clients import (
-    BY_NAME,
-    CLIENTS,
-    GENERIC,
-    Client,
-    Entry,
-    check_writable,
-    is_in_cache,
-    this_program,
-)
+from tallystick.surfaces.connect import clients, hooks, plan
+from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
 from tallystick.surfaces.present.diff import common_ends
 from tallystick.surfaces.present.names import short_path
@@ -107,12 +98,10 @@ def connect(
     setup = _setup(call, known, Path.cwd() if project else None, client, capture, http, profiles)
     if known is GENERIC or print_only:
         _print_manual(call, setup, client)
-    elif remove:
-        _disconnect(call, setup, yes=yes)
     else:
-        if http is None:
+        if http is None and not remove:
             check_packages("the MCP server", ["mcp"])
-        _connect(call, setup, yes=yes)
+        _change(call, setup, remove=remove, yes=yes)
 
 
 def _setup(
@@ -129,7 +118,7 @@ def _setup(
         folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []
-    check_writable(words)
+    clients.check_writable(words)
     if http is None:
         return Setup(client, project, program, folder, client.starts(words), capture)
     if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
@@ -173,35 +162,27 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _connect(call: Call, setup: Setup, *, yes: bool) -> None:
-    client = setup.client
-    try:
-        changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
-    except Puzzled as error:
-        _print_manual(call, setup, client.name)
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, add it by hand", "file"
-        ) from None
-    done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
-    _write(call, setup, changes, _remarks(setup), done, f"{client.title} is already connected", yes=yes)
-
-
-def _disconnect(call: Call, setup: Setup, *, yes: bool) -> None:
-    try:
-        changes = plan.to_disconnect(setup.client, project=setup.project, hooks_alone=setup.capture)
-    except Puzzled as error:
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand", "file"
-        ) from None
-    done = good("No longer captures.") if setup.capture else f"{good('Disconnected.')} The memory stays where it is."
-    nothing = f"{setup.client.title} {'captures nothing' if setup.capture else 'is not connected'}"
-    _write(call, setup, changes, [], done, nothing, yes=yes)
-
-
-def _write(
-    call: Call, setup: Setup, changes: Sequence[Change], remarks: Sequence[str], done: str, nothing: str, *, yes: bool
-) -> None:
+def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
     """Show the changes, ask, and write them. Where nobody can be asked, say how to have them written."""
+    client, remarks = setup.client, [] if remove else _remarks(setup)
+    try:
+        if remove:
+            changes = plan.to_disconnect(client, project=setup.project, hooks_alone=setup.capture)
+        else:
+            changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
+    except Puzzled as error:
+        if not remove:
+            _print_manual(call, setup, client.name)
+        way = f"nothing was changed, {'edit' if remove else 'add'} it by hand"
+        raise Refused(f"{error.path} is not understood: {error.why}; {way}", "file") from None
+    if not remove:
+        done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
+        nothing = f"{client.title} is already connected"
+    elif setup.capture:
+        done, nothing = good("No longer captures."), f"{client.title} captures nothing"
+    else:
+        done = f"{good('Disconnected.')} The memory stays where it is."
+        nothing = f"{client.title} is not connected"
     if not changes:
         path = shown(str(setup.client.path(project=setup.project)))
         call.answer(_answer(setup.client, [], written=False), lambda: [f"{nothing}: {dim(path)}"])
@@ -229,7 +210,7 @@ def _remarks(setup: Setup) -> list[str]:
         found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
     if setup.project is not None:
         found.append("whoever gets this folder gets the file: it names a program on this machine")
-    if is_in_cache(setup.program):
+    if clients.is_in_cache(setup.program):
         found.append(
             "this tallystick lies in a cache that may be emptied; install it: uv tool install '.[serve]' in a checkout"
         )

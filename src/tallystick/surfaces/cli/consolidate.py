@@ -269,22 +269,20 @@ def _skipped(found: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _rule_table(rules: Sequence[RuleStatus]) -> Iterator[str]:
     """A line for each saved rule."""
-    rows = [(short(each.rule.id, _NAME_WIDTH), _cadence(each.rule.cadence), each) for each in rules]
-    names = max(cells(name) for name, *_ in rows)
-    cadences = max(cells(cadence) for _, cadence, _ in rows)
-    for name, cadence, each in rows:
-        pads = " " * (names - cells(name)), " " * (cadences - cells(cadence))
+    rows: list[tuple[str, str, RuleStatus]] = []
+    for each in rules:
+        cadence, when_due = each.rule.cadence, "on demand"
+        if "every" in cadence:
+            when_due = f"every {count(cadence['every'], 'episode')}"
+        elif "cron" in cadence:
+            when_due = short(f"cron {cadence['cron']} {cadence.get('zone', 'UTC')}", 60)
+        rows.append((short(each.rule.id, _NAME_WIDTH), when_due, each))
+    names, cadences = max(cells(name) for name, *_ in rows), max(cells(due) for _, due, _ in rows)
+    for name, when_due, each in rows:
+        pads = " " * (names - cells(name)), " " * (cadences - cells(when_due))
         last = f"last ran {ago(each.last)}" if each.last else "never ran"
         then = "  " + warn("due now") if each.is_due else dim(f"  next {when(each.next)}") if each.next else ""
-        yield f"{bold(name)}{pads[0]}  {cadence}{pads[1]}  {each.waiting:>5,} waiting  {dim(last)}{then}"
-
-
-def _cadence(cadence: dict[str, Any]) -> str:
-    if "every" in cadence:
-        return f"every {count(cadence['every'], 'episode')}"
-    if "cron" in cadence:
-        return short(f"cron {cadence['cron']} {cadence.get('zone', 'UTC')}", 60)
-    return "on demand"
+        yield f"{bold(name)}{pads[0]}  {when_due}{pads[1]}  {each.waiting:>5,} waiting  {dim(last)}{then}"
 
 
 def _finding_table(found: Sequence[tuple[Finding, Episode | None]]) -> Iterator[str]:

@@ -49,10 +49,8 @@ def forget(call: Call, names: tuple[str, ...], reason: str, withdraw: bool, path
             if episodes:
                 retraction = memory.episodes.retract(*episodes.values(), reason=reason, withdraw=withdraw)
     found = [belief.to_dict() for belief, _ in beliefs]
-    call.answer(
-        found if retraction is None else {"beliefs": found, **retraction.to_dict()},
-        lambda: [*(line for _, line in beliefs), *(_retracted(retraction) if retraction else ())],
-    )
+    value = found if retraction is None else {"beliefs": found, **retraction.to_dict()}
+    call.answer(value, lambda: [*(line for _, line in beliefs), *(_retracted(retraction) if retraction else ())])
 
 
 def _forget(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, str]:

@@ -96,14 +96,11 @@ def _branches(
         edges = below.get(node.id, [])
         yield from (f"{dim(inner)}{dim('│   ' if edges else '    ')}{line}" for line in _properties(node))
         for number, each in enumerate(reversed(edges)):
-            other = nodes[each.target if each.source == node.id else each.source]
-            pending.append((other, inner, "├── " if number else "└── ", _arrow(each, node.id)))
-
-
-def _arrow(edge: MemoryEdge, near: str) -> str:
-    """`lives_in -> `, or `<- knows ` in the other direction; and when it ended."""
-    kind, ended = short(edge.kind, _NAME), dim(f"(until {shown(edge.valid_to)}) ") if edge.valid_to else ""
-    return f"{kind} {dim('->')} {ended}" if edge.source == near else f"{dim('<-')} {kind} {ended}"
+            kind, ended = short(each.kind, _NAME), dim(f"(until {shown(each.valid_to)}) ") if each.valid_to else ""
+            is_from = each.source == node.id
+            arrow = f"{kind} {dim('->')} {ended}" if is_from else f"{dim('<-')} {kind} {ended}"
+            other = nodes[each.target if is_from else each.source]
+            pending.append((other, inner, "├── " if number else "└── ", arrow))
 
 
 def _properties(node: MemoryNode) -> Iterator[str]:

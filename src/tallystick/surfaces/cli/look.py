@@ -59,7 +59,13 @@ def _status_page(found: Status) -> Iterator[str]:
     yield ""
     yield from _counts(found)
     yield ""
-    yield from row("review", list(_reviews(found)))
+    pending = warn(f"{found.waiting:,} pending") + dim(": `tallystick review`")
+    reviews = [pending if found.waiting else dim("none pending")]
+    for each in found.reviews:
+        reviews.append(f"{bold(shown(each.id[-6:]))}  {short(each.asks, 48)}  {dim(shown(each.trust))}")
+    if found.waiting > len(found.reviews):
+        reviews.append(dim(f"and {found.waiting - len(found.reviews):,} more"))
+    yield from row("review", reviews)
     chain = f"{good('intact')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
     if found.trouble:
         chain = bad("not intact") + dim(f", {count(found.events, 'event')} can be read; run `tallystick check`")
@@ -89,18 +95,6 @@ def _counts(found: Status) -> Iterator[str]:
         more = dim(", ").join(filter(None, parts)) if name == "beliefs" else ""
         if number or name == "beliefs":
             yield from row(name, f"{bold(f'{number:>{room},}')}  {more}".rstrip())
-
-
-def _reviews(found: Status) -> Iterator[str]:
-    """The number of pending reviews, the first few, and the command for them."""
-    if not found.waiting:
-        yield dim("none pending")
-        return
-    yield warn(f"{found.waiting:,} pending") + dim(": `tallystick review`")
-    for each in found.reviews:
-        yield f"{bold(shown(each.id[-6:]))}  {short(each.asks, 48)}  {dim(shown(each.trust))}"
-    if found.waiting > len(found.reviews):
-        yield dim(f"and {found.waiting - len(found.reviews):,} more")
 
 
 def _witness(found: Status) -> str:
@@ -211,8 +205,9 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
                 between = ",\n"
             click.echo("[]" if between == "[" else "]")
         else:
+            room = max(len(str(memory.ledger.size)), 4)
             while some := list(islice(events, 1 if follow else _AT_ONCE)):
-                click.echo("\n".join(_lines(memory, some)))
+                click.echo("\n".join(_line(memory, event, room) for event in some))
 
 
 def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Listed]:
@@ -232,10 +227,7 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
         yield from listed(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
 
 
-def _lines(memory: Memory, events: list[Listed]) -> Iterator[str]:
-    room = max(len(str(memory.ledger.size)), 4)
-    for event in events:
-        if isinstance(event, AuditLine):
-            yield audit_line(event, room)
-        else:
-            yield event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
+def _line(memory: Memory, event: Listed, room: int) -> str:
+    if isinstance(event, AuditLine):
+        return audit_line(event, room)
+    return event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))

@@ -163,7 +163,10 @@ def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
         include_superseded="history" in used,
     )  # fmt: skip
     if any(each in used for each in ("tail", *_OF_ENTRIES)):
-        call.answer(page, lambda: [*_front(page.info), *_entry_lines(page.entries)])
+        state, description = _state(page.info), page.info.description
+        front = [bold(short(page.info.title, width())) + (warn(f"  {state}") if state else "")]
+        front += [dim(short(description, width()))] if description else []
+        call.answer(page, lambda: [*front, "", *_entry_lines(page.entries)])
     else:
         written = page.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
         call.answer(page, lambda: _painted(written) if sys.stdout.isatty() else map(_keeping_tabs, written))
@@ -204,15 +207,6 @@ def _painted(written: Iterable[str]) -> Iterator[str]:
             yield bold(heading[1]) + dim((heading[2] or "") + heading[3])
         else:
             yield dim(text) if struck else text
-
-
-def _front(info: PageInfo) -> Iterator[str]:
-    """Title, state and description of a page, above some of its entries."""
-    state = _state(info)
-    yield bold(short(info.title, width())) + (warn(f"  {state}") if state else "")
-    if info.description:
-        yield dim(short(info.description, width()))
-    yield ""
 
 
 def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> Iterator[str]:

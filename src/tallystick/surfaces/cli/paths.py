@@ -19,7 +19,7 @@ from tallystick.surfaces.present.text import cells, short, shown
 from tallystick.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from tallystick.records.path import Merged, Tree
+    from tallystick.records.path import Tree
 
 HELP = f"""{entry_of('paths').line}
 
@@ -125,21 +125,16 @@ def merge(
     """
     with call.memory(read_only=dry_run) as memory:
         done = memory.paths.preview(name, into) if dry_run else memory.paths.merge(name, into, conflicts=conflicts)
-    call.answer(done, lambda: _merged(done, into=name_of(done.into), is_done=not dry_run))
-
-
-def _merged(done: Merged, *, into: str, is_done: bool) -> Iterator[str]:
-    """The merged beliefs, and where the two sides disagree."""
-    verb = "Merged" if is_done else "Would merge"
-    yield f"{dim(verb)} {count(len(done.brought), 'belief')} {dim(f'from {shown(done.path)} into {shown(into)}')}"
-    yield from map(_belief_line, done.brought)
+    verb, into = "Would merge" if dry_run else "Merged", name_of(done.into)
+    route = dim(f"from {shown(done.path)} into {shown(into)}")
+    page = [f"{dim(verb)} {count(len(done.brought), 'belief')} {route}", *map(_belief_line, done.brought)]
     for conflict in done.conflicts:
-        yield f"  {warn('conflict')}  {short(handle(conflict.key), 24)}{dim(f': {conflict.why}')}"
+        page.append(f"  {warn('conflict')}  {short(handle(conflict.key), 24)}{dim(f': {conflict.why}')}")
         for where, belief in ((into, conflict.ours), (done.path, conflict.theirs)):
             words = belief.text if belief.is_held else f"{belief.status}: {belief.text}"
-            yield f"    {dim(short(where, 24))}  {short(words, width() - 30)}"
-    for review in done.reviews:
-        yield f"  {dim('pending:')} `tallystick review {review[-6:]}`"
+            page.append(f"    {dim(short(where, 24))}  {short(words, width() - 30)}")
+    page += [f"  {dim('pending:')} `tallystick review {review[-6:]}`" for review in done.reviews]
+    call.answer(done, lambda: page)
 
 
 @command(

@@ -16,16 +16,9 @@ import click
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
 from tallystick.records.policy import DEFAULT
+from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, has_ledger
-from tallystick.surfaces.cli.options import (
-    complete_entity,
-    complete_frame,
-    complete_path,
-    from_standard_input,
-    given,
-    text_from,
-    whose,
-)
+from tallystick.surfaces.cli.options import from_standard_input, given, text_from, whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import short_id
 from tallystick.surfaces.present.terminal import bad, bold, dim, good, warn, width
@@ -76,10 +69,11 @@ tallystick recall tea --json""",
 @click.option("--session", metavar="NAME", help="Only what was learned in that session.")
 @click.option("--agent", metavar="NAME", help="Only what that agent learned.")
 @click.option(
-    "--path", metavar="PATH", shell_complete=complete_path, help="As seen from that path of the conversation.  [main]"
-)
+    "--path", metavar="PATH", shell_complete=shared.complete_path,
+    help="As seen from that path of the conversation.  [main]",
+)  # fmt: skip
 @click.option(
-    "--about", multiple=True, metavar="NAME", shell_complete=complete_entity,
+    "--about", multiple=True, metavar="NAME", shell_complete=shared.complete_entity,
     help="Only what is about that. Repeat for more.",
 )  # fmt: skip
 @click.option(
@@ -95,7 +89,7 @@ tallystick recall tea --json""",
 @click.option("--words", is_flag=True, help="By words alone, not by meaning.")
 @click.option("--floor", type=click.FloatRange(0, 1), metavar="0..1", help="The lowest score that counts.")
 @click.option(
-    "--frame", metavar="NAME", shell_complete=complete_frame,
+    "--frame", metavar="NAME", shell_complete=shared.complete_frame,
     help="Print what an agent needs for a purpose, as text for its prompt.",
 )  # fmt: skip
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="With --frame: at most so many tokens.")
@@ -147,7 +141,15 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
                 click.echo("\n".join((AS_DATA, *lines(filled.text.rstrip("\n")))))
         return 0
     with call.memory() as memory:
-        (_frame if is_frame else _recall)(call, memory, words or "", request)
+        if is_frame:
+            _frame(call, memory, words or "", request)
+        else:
+            with waiting("Looking …"):
+                found = memory.recall(words or "", **request)
+            explain, receipt = "explain" in request, "receipt" in request
+            who = "" if memory.user == OWNER else memory.user
+            value = found if explain or receipt else list(found)
+            call.answer(value, lambda: _page(found, who, explain=explain, receipt=receipt or explain))
         if "words" not in request and not call.json and (missing := memory.missing_vectors()):
             have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
             text = f"{count(missing, 'text')} {have} found by words alone; run `tallystick rebuild-index` to add them"
@@ -172,15 +174,6 @@ def _request(options: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(f"{dashes}{stray} {way}")
     filters = {name: used.pop(name) for name in _FILTERS if name in used}
     return used | ({"filters": filters} if filters else {})
-
-
-def _recall(call: Call, memory: Memory, question: str, request: dict[str, Any]) -> None:
-    with waiting("Looking …"):
-        found = memory.recall(question, **request)
-    explain, receipt = "explain" in request, "receipt" in request
-    user = "" if memory.user == OWNER else memory.user
-    value = found if explain or receipt else list(found)
-    call.answer(value, lambda: _page(found, user, explain=explain, receipt=receipt or explain))
 
 
 def _fill(memory: Memory, question: str, request: dict[str, Any]) -> FilledFrame:

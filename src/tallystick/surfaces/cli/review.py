@@ -10,7 +10,7 @@ import click
 
 from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
-from tallystick.records.policy import BELIEF, SAME, Policy, Rule
+from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
 from tallystick.surfaces.present.reviews import page, table
@@ -254,7 +254,12 @@ def _policy_page(policy: Policy) -> Iterator[str]:
     if not policy.rules:
         yield dim("  none; tallystick.toml can have some under [[policy.rules]]")
     for number, rule in enumerate(policy.rules, 1):
-        yield f"  {number:>2}  {rule.then:<10}  {_conditions(rule)}"
+        conditions = {name: value for name, value in rule.to_dict().items() if name != "then"}
+        if "confidence" in conditions:
+            low, high = conditions.pop("confidence")
+            conditions["confidence"] = [f"{low:g} to {high:g}"]
+        parts = (f"{name} {shown(' or '.join(value) or '(none)')}" for name, value in conditions.items())
+        yield f"  {number:>2}  {rule.then:<10}  {'; '.join(parts) or 'everything'}"
     yield ""
     yield bold("Otherwise")
     yield dim(f"  {'':<22}" + "".join(f"{trust:<14}" for trust in TRUST))
@@ -271,15 +276,6 @@ def _policy_page(policy: Policy) -> Iterator[str]:
     yield dim("  review-above: needs approval for what is trusted more than the asker; else allowed")
     yield dim("  refuse-above: refused for what is trusted more than the asker; else allowed")
     yield dim("  No rule can allow what is refused here")
-
-
-def _conditions(rule: Rule) -> str:
-    conditions = {name: value for name, value in rule.to_dict().items() if name != "then"}
-    if "confidence" in conditions:
-        low, high = conditions.pop("confidence")
-        conditions["confidence"] = [f"{low:g} to {high:g}"]
-    parts = (f"{name} {shown(' or '.join(value) or '(none)')}" for name, value in conditions.items())
-    return "; ".join(parts) or "everything"
 
 
 @command(

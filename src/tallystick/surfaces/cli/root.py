@@ -21,15 +21,8 @@ from typing import Any, NoReturn
 
 import click
 
-from tallystick.surfaces.cli.command import (
-    Call,
-    Group,
-    common_options,
-    has_ledger,
-    on_a_terminal,
-    write_block,
-    write_sections,
-)
+from tallystick.surfaces.cli import command
+from tallystick.surfaces.cli.command import Call, Group, has_ledger, write_block, write_sections
 from tallystick.surfaces.cli.map import FIRST_PAGE, GROUPS, SECOND_PAGE
 
 BUG, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
@@ -112,7 +105,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.group(
     "tallystick", cls=Root, sections=(*FIRST_PAGE, *SECOND_PAGE), invoke_without_command=True,
-    params=[*common_options()],
+    params=[*command.common_options()],
 )  # fmt: skip
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
@@ -127,7 +120,7 @@ def tallystick(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     call = ctx.ensure_object(Call)
-    if call.json or call.folder or (on_a_terminal() and has_ledger(call.locate())):
+    if call.json or call.folder or (command.on_a_terminal() and has_ledger(call.locate())):
         from tallystick.surfaces.cli.look import status
 
         with status.make_context("status", [], parent=ctx) as inner:

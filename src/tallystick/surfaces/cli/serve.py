@@ -79,7 +79,14 @@ def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agen
     import asyncio
 
     log_to_standard_error()
-    where, chosen = _where(**http), tools(profiles)
+    chosen, where = tools(profiles), None
+    if http.pop("http"):
+        from tallystick.surfaces.server.listen import HOST, PORT, Where
+
+        port = PORT if http["port"] is None else http["port"]
+        where = Where(http["host"] or HOST, port, http["allow"])
+    elif stray := next((name for name, value in http.items() if value not in (None, ()) and value is not False), ""):
+        raise click.UsageError(f"--{stray.replace('_', '-')} needs --http")
     worker = holder(call, trust, session, agent)
     if where is not None:
         from tallystick.surfaces.mcp.http import serve as serve_http
@@ -94,18 +101,6 @@ def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agen
         call.note("tallystick: this is for programs; `tallystick connect` sets one up. Ctrl-C ends it")
     handlers: dict[str, Any] = Offers(worker).handlers
     asyncio.run(serve(worker, chosen, **handlers))
-
-
-def _where(http: bool, host: str | None, port: int | None, allow: tuple[str, ...], new_token: bool) -> Where | None:
-    """The address to serve over HTTP; None without --http."""
-    given = {"--host": host, "--port": port, "--allow": allow or None, "--new-token": new_token or None}
-    if not http:
-        if stray := next((name for name, value in given.items() if value is not None), ""):
-            raise click.UsageError(f"{stray} needs --http")
-        return None
-    from tallystick.surfaces.server.listen import HOST, PORT, Where
-
-    return Where(host or HOST, PORT if port is None else port, allow)
 
 
 def check_packages(what: str, names: Sequence[str]) -> None:

@@ -13,16 +13,10 @@ import click
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Refused
 from tallystick.records.path import ABANDONED, MERGED, MemoryPath
+from tallystick.stores.phase import workspace
 from tallystick.stores.phase.findings import refused_in
 from tallystick.stores.phase.input_files import action_in, approval_in, events_in, given_in, joined
-from tallystick.stores.phase.workspace import (
-    LAST,
-    create as create_workspace,
-    inspected,
-    open_workspace,
-    unread,
-    write_file,
-)
+from tallystick.stores.phase.workspace import LAST, open_workspace
 from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, read_input
@@ -69,7 +63,7 @@ def create(call: Call, folder: str) -> None:
     DIR is created if it does not exist. A folder with other files is refused; an existing workspace stays as it is.
     Prints where it is.
     """
-    made = create_workspace(folder)
+    made = workspace.create(folder)
     line = outcome("Created an empty workspace at" if made else "Nothing to do: there is a workspace at", folder)
     call.answer({"folder": str(Path(folder).absolute()), "made": made}, lambda: [line])
 
@@ -149,7 +143,7 @@ def inspect(call: Call, folder: str, last: int) -> None:
     events. With --json, all of it as one object.
     """
     runtime = open_workspace(folder)
-    found = inspected(runtime, last)
+    found = workspace.inspected(runtime, last)
     findings = runtime.diagnostics()
     paths = runtime.store.list_paths()
     answer = {"folder": str(getattr(runtime.store, "root", folder)), **found, "findings": len(findings)}
@@ -222,7 +216,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
     """
     runtime = open_workspace(folder)
     with waiting("Writing …"):
-        envelope, lost = runtime.export(), unread(runtime)
+        envelope, lost = runtime.export(), workspace.unread(runtime)
         data = envelope.to_bytes()
     if lost:
         call.warn(f"incomplete: {count(lost, 'place')} could not be read; see `tallystick store diagnose`")
@@ -231,7 +225,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
     else:
         if Path(file).exists() and not force:
             raise Refused(f"{file} exists already; choose another name, or replace it with --force", "exists")
-        write_file(Path(file), data)
+        workspace.write_file(Path(file), data)
         numbers = envelope_counts(envelope)
         line = f"{dim('Wrote')} {bold(counts(numbers))} {dim('to')} {shown(file)}"
         call.answer({"file": file, "bytes": len(data), **numbers}, lambda: [line])

@@ -146,18 +146,17 @@ def _changes(folder: Path, ended: threading.Event) -> Iterator[bool]:
 def _watched(folder: Path, ended: threading.Event) -> Iterator[set[Any]]:
     import watchfiles
 
+    def is_page(_: Any, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return name.endswith(".md") and not name.startswith(".")
+
     try:
         yield from watchfiles.watch(
-            folder, watch_filter=_is_page, debounce=int(_LIMIT * 1000), step=int(QUIET * 1000), stop_event=ended,
+            folder, watch_filter=is_page, debounce=int(_LIMIT * 1000), step=int(QUIET * 1000), stop_event=ended,
             rust_timeout=int(LOOK * 1000), yield_on_timeout=True, raise_interrupt=False,
         )  # fmt: skip
     except FileNotFoundError:  # removed between two checks
         return
-
-
-def _is_page(_: Any, path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.endswith(".md") and not name.startswith(".")
 
 
 @contextmanager
@@ -231,22 +230,16 @@ def rebuild_index(call: Call, vectors: bool) -> int:
             memory.embed(on_progress=on_progress)
         added, embedder = missing - memory.missing_vectors(), memory.embedder
     made = {} if found is None else {"pages": found.to_dict(), "events": events}
-    call.answer(made | {"vectors": added, "embedder": embedder}, lambda: _rebuilt(found, events, added, embedder))
+    page = [*sync_lines(found), f"read {count(found.seen, 'page')}"] if found else []
+    page += [] if events is None else [f"rebuilt from {count(events, 'event')}"]
+    if not embedder:
+        page.append(dim("no vectors: there is no embedder, and recall uses words only; tallystick.toml names one"))
+    elif added:
+        page.append(f"added vectors for {count(added, 'text')} {dim(f'({shown(embedder)})')}")
+    else:
+        page.append(dim("every text has its vector"))
+    call.answer(made | {"vectors": added, "embedder": embedder}, lambda: page)
     if found is None:
         return 0
     print_problems(call, found)
     return 1 if found.problems else 0
-
-
-def _rebuilt(found: Synced | None, events: int | None, added: int, embedder: str) -> Iterator[str]:
-    if found is not None:
-        yield from sync_lines(found)
-        yield f"read {count(found.seen, 'page')}"
-    if events is not None:
-        yield f"rebuilt from {count(events, 'event')}"
-    if not embedder:
-        yield dim("no vectors: there is no embedder, and recall uses words only; tallystick.toml names one")
-    elif added:
-        yield f"added vectors for {count(added, 'text')} {dim(f'({shown(embedder)})')}"
-    else:
-        yield dim("every text has its vector")

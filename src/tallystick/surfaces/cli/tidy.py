@@ -128,10 +128,9 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
 
     done = call.one_by_one([each for _, each in picked], carry_out)
     call.answer(done, lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
-    if failed := len(picked) - len(done):
-        raise Refused(
-            f"{count(failed, 'proposal')} could not be applied; run `tallystick tidy` to list them", "incomplete"
-        )
+    if len(picked) > len(done):
+        failed = count(len(picked) - len(done), "proposal")
+        raise Refused(f"{failed} could not be applied; run `tallystick tidy` to list them", "incomplete")
 
 
 def _proposals(found: Numbered[Proposal]) -> Iterator[str]:
@@ -174,10 +173,9 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         call.confirm(f"Compact {count(len(picked), 'page')}?", lambda: _compactions(picked), unattended=unattended)
     done = call.one_by_one([each for _, each in picked], lambda each: memory.pages.compact(each, reason=reason))
     call.answer(done, lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
-    if failed := len(picked) - len(done):
-        raise Refused(
-            f"{count(failed, 'page')} could not be compacted; `tallystick tidy --compact` says why", "incomplete"
-        )
+    if len(picked) > len(done):
+        failed = count(len(picked) - len(done), "page")
+        raise Refused(f"{failed} could not be compacted; `tallystick tidy --compact` says why", "incomplete")
 
 
 def _called(compaction: Compaction) -> str:

@@ -69,8 +69,11 @@ def event_summary(event: Event, find: Find, room: int) -> EventSummary:
         return EventSummary("", "(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
-    if event.op == "episode.put/1" and isinstance(event.body.get("episode"), dict):
-        return _of_episode(event.id, event.body["episode"], room)
+    if event.op == "episode.put/1" and isinstance(said := event.body.get("episode"), dict):
+        name = short(short_id(str(said.get("id") or event.id)), _NAME_WIDTH)  # that `show` and `forget` take
+        room -= cells(name) + 2
+        who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
+        return EventSummary(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
     try:
         words = _WORDS.get(event.op, _plain)(event.body)
     except (LookupError, TypeError, ValueError):  # not as this program writes it
@@ -89,14 +92,6 @@ def _of_belief(body: Body, find: Find, room: int) -> EventSummary:
     name = short(handle(str(name)), _NAME_WIDTH)
     words = " ".join(filter(None, (str(text), f"({reason})" if reason else "")))
     return EventSummary(name, short(words, room - cells(name) - 2), is_said=True)
-
-
-def _of_episode(event_id: str, said: Body, room: int) -> EventSummary:
-    """The name that `show` and `forget` take, who said it, and the words."""
-    name = short(short_id(str(said.get("id") or event_id)), _NAME_WIDTH)
-    room -= cells(name) + 2
-    who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
-    return EventSummary(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
 
 
 # -- the words of each kind --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 
 _OBEYED = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -80,21 +80,12 @@ def _broken(line: str, room: int) -> Iterator[str]:
             begun = ""
         begun = f"{begun} {word}" if begun else word
         while cells(begun) > room:
-            fits = max(_fitting(begun, room), 1)
+            widths = accumulate(map(cells, begun))
+            fits = max(sum(1 for _ in takewhile(lambda used: used <= room, widths)), 1)
             yield begun[:fits]
             begun = begun[fits:]
     if begun:
         yield begun
-
-
-def _fitting(text: str, room: int) -> int:
-    """The number of characters that fit."""
-    used = 0
-    for at, char in enumerate(text):
-        used += cells(char)
-        if used > room:
-            return at
-    return len(text)
 
 
 def lines(text: str, indent: str = "") -> list[str]:
