@@ -61,25 +61,18 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallysti
     assert not (home / ".tallystick").exists()
 
 
-def test_init_leaves_what_is_there_as_it_is(tallystick, home):
+def test_init_leaves_what_is_there_as_it_is_pages_too(tallystick, home):
     tallystick("init", "--here")
     (home / "work/.tallystick/tallystick.toml").write_text("# mine\n")
     tallystick("remember", "kept", "--key", "k")
-
-    assert tallystick("init", "--here").out.startswith("Already there:")
-    assert (home / "work/.tallystick/tallystick.toml").read_text() == "# mine\n"
-    assert tallystick("show", "k").status == 0
-
-
-def test_init_takes_nothing_in_and_writes_no_page_where_pages_are(tallystick, home):
-    tallystick("init", "--here")
     page = home / "work/.tallystick/memory/user-profile.md"
     page.write_text(page.read_text() + "\n## #name\nThe user is Ana.\n")
     (home / "work/.tallystick/memory/user-preferences.md").unlink()
 
-    assert tallystick("init", "--here").status == 0
+    assert tallystick("init", "--here").out.startswith("Already there:")
 
-    assert [path.name for path in page.parent.iterdir()] == ["user-profile.md"]
+    assert (home / "work/.tallystick/tallystick.toml").read_text() == "# mine\n"
+    assert "user-preferences.md" not in [path.name for path in page.parent.iterdir()]
     assert "The user is Ana." not in tallystick("show").out
 
 
@@ -288,24 +281,15 @@ class Screen:
         """There is nothing to wait for."""
 
 
-def test_a_bar_appears_only_if_it_takes_a_while(monkeypatch):
-    for wait, is_drawn in ((3600.0, False), (0.0, True)):
-        screen = Screen()
-        monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "DELAY", wait)
-        with progress.progress("Verifying", 100) as tick:
-            tick(10)
-            time.sleep(0.12)
-            tick(40)
-        assert ("Verifying" in screen.drawn) is is_drawn
-        assert ("50%" in screen.drawn) is is_drawn
-
-
-def test_a_sign_of_life_appears_only_if_it_takes_a_while(monkeypatch):
-    for wait, is_drawn in ((3600.0, False), (0.0, True)):
-        screen = Screen()
-        monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "DELAY", wait)
-        with progress.waiting("Copying …"):
-            time.sleep(0.3 if is_drawn else 0)
-        assert ("Copying …" in screen.drawn) is is_drawn
+@pytest.mark.parametrize(("wait", "is_drawn"), [(3600.0, False), (0.0, True)])
+def test_a_bar_or_a_spinner_appears_only_if_it_takes_a_while(monkeypatch, wait, is_drawn):
+    screen = Screen()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr(progress, "DELAY", wait)
+    with progress.progress("Verifying", 100) as on_progress:
+        on_progress(10)
+        time.sleep(0.12)
+        on_progress(40)
+    with progress.waiting("Copying …"):
+        time.sleep(0.3 if is_drawn else 0)
+    assert [text in screen.drawn for text in ("Verifying", "50%", "Copying …")] == [is_drawn] * 3

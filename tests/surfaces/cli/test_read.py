@@ -158,7 +158,8 @@ VIEWS = [
     ["show"], ["show", "k"], ["show", "k", "--history"], ["show", "k", "--why"], ["log"], ["status"],
     ["erase", "--dry-run", "k"], ["forget", "k"], ["revise", "k", HOSTILE + "2"], ["show", HOSTILE],
     ["show", "k", "--at", HOSTILE], ["-C", HOSTILE, "status"], ["restore", HOSTILE], [HOSTILE],
-    ["show", f"--{HOSTILE}"], ["log", HOSTILE],
+    ["show", f"--{HOSTILE}"], ["log", HOSTILE], ["tidy"], ["paths"], ["review"], ["recall", "red"],
+    ["recall", HOSTILE, "--explain", "--session", HOSTILE],
 ]  # fmt: skip
 
 
@@ -169,6 +170,8 @@ def test_hostile_text_never_reaches_a_terminal_raw(tallystick, args, form):
     fields = ("--about", "--tag", "--evidence", "--kind", "--source-type", "--session", "--agent")
     tallystick("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
     tallystick("remember", "another", "--key", HOSTILE, "--rests-on", "k")
+    tallystick("remember", HOSTILE, "--expires", "2020-05-01", "--path", "a\x1b[31mb")
+    tallystick("forget", "k", "--trust", "agent", "--reason", HOSTILE)
     tallystick("revise", "k", HOSTILE + "!", "--reason", HOSTILE)
 
     done = tallystick(*args, *form)

@@ -184,19 +184,6 @@ def test_at_a_moment_it_finds_what_would_have_been_found_then(story):
 # -- words that mean harm ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [[], ["--explain"], ["--json"]])
-def test_hostile_text_never_reaches_a_terminal_raw(tallystick, form):
-    fields = ("--about", "--tag", "--evidence", "--kind", "--source-type", "--session", "--agent")
-    tallystick("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
-    found = tallystick("recall", "tea", *form)
-    asked = tallystick("recall", HOSTILE, "--session", HOSTILE, "--agent", HOSTILE, *form)
-
-    for done in (found, asked):
-        assert (done.status, done.err) == (0, "")
-        assert not set(done.out) & RAW
-        assert "tea" in done.out
-
-
 @pytest.mark.parametrize(
     "question",
     ['tea"', "tea'; DROP TABLE blocks; --", "content : tea", "tea AND (", "NEAR(tea coffee)", "te*", "^tea", "-tea",

@@ -137,14 +137,6 @@ def test_a_reason_without_an_answer_is_wrong_usage(tallystick, untidy):
     assert tallystick("tidy", "--limit", "0").status == 2
 
 
-def test_words_that_a_terminal_would_obey_are_shown(tallystick):
-    tallystick("remember", "a\x1b[31mred\u202e", "--expires", "2020-05-01")
-    done = tallystick("tidy")
-
-    assert "\x1b" not in done.out
-    assert r"a\x1b[31mred\u202e" in done.out
-
-
 # -- the events of use, in the log -------------------------------------------------------------------------------------
 
 
