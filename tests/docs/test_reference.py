@@ -359,7 +359,8 @@ def test_the_tree_of_errors_is_the_one_in_the_program():
 
     assert tree in text
     assert [name for name in kinds if name not in tree or f"| `{name}` |" not in text] == []
-    assert [code for code in get_args(errors.Code) if f"| `{code}` |" not in text] == []
+    words = get_args(errors.Code) + get_args(errors.Why)
+    assert [word for word in words if f"| `{word}` |" not in text] == []
 
 
 def test_every_setting_and_every_environment_variable_is_in_the_reference():

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.subjects import subject_of
 from tallystick.records.belief import OWNER
-from tallystick.records.errors import NeedsApproval, NotApproved, Refused
+from tallystick.records.errors import NeedsApproval, NotApproved, Refused, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ASK, REVIEW_REFUSE
 from tallystick.records.policy import ALLOW, BELIEF, Policy
@@ -25,7 +25,7 @@ from tallystick.state.state import State
 MOST = 500  # refusals of one source that are recorded within an hour
 _VERSIONS = 50  # that one of them names
 
-REASONS = {
+REASONS: dict[Why, str] = {
     "refused": "the policy does not allow to {label}",
     "stale": "{label} is not what was approved any more: it has changed since; ask again",
     "other": "this approval is for another action than {label}; check it",
@@ -74,7 +74,7 @@ def question(known: State, action: Action, why: str, draw: Draw) -> Draft:
 # -- refusing ----------------------------------------------------------------------------------------------------------
 
 
-def refuse(known: State, action: Action, why: str, review: str = "", message: str = "") -> NoReturn:
+def refuse(known: State, action: Action, why: Why, review: str = "", message: str = "") -> NoReturn:
     """Refuse an action, with the body to record."""
     versions = [name for name in action.target[:_VERSIONS] if known.owner(name) == action.user]
     body: dict[str, object] = {

@@ -19,7 +19,7 @@ from tallystick.decide.gate import gate, refuse_claims
 from tallystick.decide.review_request import ask, quarantine, question, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
-from tallystick.records.errors import Moved, Refused
+from tallystick.records.errors import Moved, Refused, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ANSWER, REVIEW_GRANT
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
@@ -118,8 +118,8 @@ def apply(
     return _allowed(known, policy, review, draw, marker=approval.marker, several=several)
 
 
-def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> str:
-    """The code of the reason why an approval is not valid for an action; empty, if it is. Only the ledger counts."""
+def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> Why | None:
+    """The code of the reason why an approval is not valid for an action; None, if it is. Only the ledger counts."""
     if not approval.covers(action) or review.digest != action.digest:
         return "other"
     if not approval.marker or approval.marker != review.marker:
@@ -132,7 +132,7 @@ def why_not(policy: Policy, review: Review, action: Action, approval: Approval, 
         return "closed"
     if not policy.names(review.granted_by):
         return "stranger"
-    return "expired" if not review.is_unfinished and review.has_ended(now) else ""
+    return "expired" if not review.is_unfinished and review.has_ended(now) else None
 
 
 def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:

@@ -329,7 +329,8 @@ class Ledger(LedgerReader):
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
         if not self._gate.is_mine():
-            raise Closed(f"{self.folder.root} was opened before a fork; only the parent process can finish this write")
+            parent = "only the parent process can finish this write"
+            raise Closed(f"{self.folder.root} was opened before a fork; {parent}", "forked")
         seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
         batch, lines, slices, events = seq + 1, [], [], []
         for group in groups:

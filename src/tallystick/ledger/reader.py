@@ -59,7 +59,7 @@ class Gate:
 
     def enter(self) -> None:
         if os.getpid() != self._pid:
-            raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process")
+            raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process", "forked")
         self._thread.acquire()
         if self._owner.dead:
             self._thread.release()

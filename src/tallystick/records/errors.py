@@ -36,6 +36,7 @@ Code = Literal[
     "exists",  # the name, key or file is taken
     "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
+    "forked",  # the process forked after opening it
     "incomplete",  # some of what was asked for could not be done; the rest was
     "json",  # not JSON, or a value that JSON cannot hold
     "mismatch",  # it belongs to another user, ledger, store or version
@@ -55,6 +56,21 @@ Code = Literal[
     "unconfirmed",  # nobody confirmed it
     "unsupported",  # not offered for this
     "value",  # any other value that is not of the type, range or list that is taken
+]
+
+Why = Literal[
+    "approver",  # the policy does not let this person approve
+    "closed",  # its review is closed
+    "early",  # the approval is dated in the future
+    "expired",  # the approval has expired
+    "forged",  # no such approval is recorded
+    "name",  # requested for somebody else, or with more trust than the program has
+    "none",  # nobody has approved it
+    "other",  # the approval is of another action
+    "refused",  # the policy refuses it
+    "stale",  # the approved content has changed since
+    "stranger",  # the approval is by somebody who may not approve
+    "used",  # the approval was used already
 ]
 
 
@@ -91,13 +107,13 @@ class KeyReused(Refused):
 
 
 class NeedsApproval(Refused):
-    """A person must approve it first. Nothing was changed; `review` is the pending review."""
+    """A person must approve it first. Nothing was changed; `review` is the pending review, `why` a code."""
 
     code = "permission"
 
-    def __init__(self, message: str, review: str = "") -> None:
+    def __init__(self, message: str, review: str = "", why: Why = "none") -> None:
         super().__init__(message)
-        self.review = review
+        self.review, self.why = review, why
 
 
 class NotApproved(Refused):
@@ -108,7 +124,7 @@ class NotApproved(Refused):
 
     code = "permission"
 
-    def __init__(self, message: str, why: str = "", attempt: dict[str, object] | None = None) -> None:
+    def __init__(self, message: str, why: Why = "refused", attempt: dict[str, object] | None = None) -> None:
         super().__init__(message)
         self.why, self.attempt = why, attempt or {}
 

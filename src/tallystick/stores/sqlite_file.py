@@ -183,7 +183,7 @@ class SQLiteFile:
         if not self._end.alive:
             raise self._closed()
         if os.getpid() != self._pid:
-            raise Closed(f"{self.path}: the store was opened before the process forked; open it again")
+            raise Closed(f"{self.path}: the store was opened before the process forked; open it again", "forked")
 
     def _closed(self) -> Closed:
         return Closed(f"{self.path}: the store is closed; open it again")
