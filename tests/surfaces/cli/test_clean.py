@@ -42,16 +42,6 @@ def test_all_takes_along_what_was_observed(tallystick, full):
     assert episodes(tallystick) == []
 
 
-def test_it_begins_anew_after_that(tallystick, full, folder):
-    tallystick("clean", "all", "--yes")
-    tallystick("remember", "Ana is back", "--about", "person-ana")
-
-    page = (folder / "memory/person-ana.md").read_text()
-    assert "Ana is back" in page
-    assert "tea" not in page
-    assert tallystick("clean", "memory", "--yes").out.startswith("Cleaned 1 memory, ")
-
-
 def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
     done = tallystick("clean", "all")
 

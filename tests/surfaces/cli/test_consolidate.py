@@ -30,15 +30,6 @@ def test_it_prints_what_was_made_how_sure_it_is_and_from_which_episode(told):
     )
 
 
-def test_each_episode_is_considered_once_and_doing_all_of_it_again_changes_nothing(told):
-    told("consolidate", "people.yaml")
-    held = told("show", "--json").json
-
-    assert told("consolidate", "people.yaml").out == "people: nothing new of 0 episodes\n"
-    assert told("consolidate", "people.yaml", "--all").out == "people: nothing new of 3 episodes\n"
-    assert told("show", "--json").json == held
-
-
 def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     before = (folder / "events.wal").read_bytes()
     done = told("consolidate", "people.yaml", "--dry-run")

@@ -143,19 +143,6 @@ def test_what_came_nearest_is_named_with_its_score_and_marked_as_no_answer(story
     assert re.fullmatch(r"0\.\d\d  \S.+   \w{6} · you · just now", explained[1])
 
 
-def test_what_is_no_longer_held_is_not_found(story, folder):
-    story("forget", "ana-drinks")
-    assert texts(story("recall", "5432 tea", "--words", "--json")) == []
-
-    story("remember", "Ana prefers tea over coffee", "--key", "ana-drinks")
-    assert texts(story("recall", "tea", "--json")) == ["Ana prefers tea over coffee"]
-
-    story("erase", "ana-drinks", "--yes")
-    assert texts(story("recall", "tea coffee", "--words", "--json")) == []
-    assert texts(story("recall", "tea coffee", "--words", "--json", "--at", "1")) == []
-    assert not any(b"coffee" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
 def test_what_a_web_page_said_is_kept_back_until_it_is_asked_for_and_then_it_is_labelled(story):
     story("remember", "Tea cures everything", "--key", "cure", "--trust", "web")
 
@@ -182,21 +169,6 @@ def test_at_a_moment_it_finds_what_would_have_been_found_then(story):
 
 
 # -- words that mean harm ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "question",
-    ['tea"', "tea'; DROP TABLE blocks; --", "content : tea", "tea AND (", "NEAR(tea coffee)", "te*", "^tea", "-tea",
-     "{tea}", "tea\x00", "tea OR NOT", "texts MATCH tea"],
-)  # fmt: skip
-def test_no_question_is_taken_for_an_order(tallystick, question):
-    """The words of it are looked for, and nothing else happens."""
-    tallystick("remember", "Ana prefers tea")
-    done = tallystick("recall", "--json", "--", question)
-
-    assert (done.status, done.err) == (0, "")
-    assert texts(done) in ([], ["Ana prefers tea"])
-    assert tallystick("check").out == "No problems found.\n"
 
 
 @pytest.mark.parametrize("where", [[], ["tea", "--session"], ["tea", "--agent"], ["tea", "--user"]], ids=" ".join)
@@ -283,11 +255,3 @@ def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, fo
     again = story("rebuild-index", "--json").json
     assert again.pop("pages") == {"seen": 5, "adopted": [], "written": [], "problems": [], "reviews": []}
     assert again | {"embedder": ""} == {"events": 5, "vectors": 0, "embedder": ""}
-
-
-def test_nothing_is_left_beside_the_index(story, folder):
-    story("recall", "tea")
-    story("rebuild-index")
-
-    left = {path.name for path in folder.iterdir()} - {"audit.jsonl", "memory", "pages.db", "pages.lock"}
-    assert left == {"events.wal", "index.db", "lock", "vectors"}

@@ -39,13 +39,6 @@ def test_a_held_action_is_one_line_with_the_way_out_and_changes_nothing(tallysti
     assert len(tallystick("review", "--json").json) == 1
 
 
-def test_nothing_waits_in_a_new_memory(tallystick):
-    tallystick("remember", "tea")
-
-    assert tallystick("review").out == "No pending reviews.\n"
-    assert tallystick("review", "--json").json == []
-
-
 def test_what_waits_is_a_line_each(tallystick, asked):
     tallystick("remember", "Buy rum", "--key", "rum", "--trust", "web")
     done = tallystick("review")
@@ -96,13 +89,6 @@ def test_a_yes_does_it_and_an_answered_review_still_tells_what_it_was(tallystick
     assert "approved" in tallystick("review", "--all").out
 
 
-def test_a_no_does_nothing(tallystick, asked):
-    done = tallystick("review", asked, "--reject", "--json")
-
-    assert done.json["status"] == "rejected"
-    assert tallystick("show", "ana-tea", "--json").json["text"] == "Ana prefers tea"
-
-
 def test_an_answer_is_used_once(tallystick, asked):
     tallystick("review", asked, "--approve")
 
@@ -110,16 +96,6 @@ def test_an_answer_is_used_once(tallystick, asked):
         done = tallystick("review", asked, answer)
         assert (done.status, done.out) == (1, "")
         assert "is approved already" in done.err
-
-
-def test_a_stale_review_is_closed_and_says_so(tallystick, asked):
-    tallystick("revise", "ana-tea", "Ana prefers milk")
-    done = tallystick("review", asked, "--approve")
-
-    assert (done.status, done.out) == (1, "")
-    assert "stale and closed" in done.err
-    assert tallystick("show", "ana-tea", "--json").json["text"] == "Ana prefers milk"
-    assert tallystick("review", asked, "--json").json["status"] == "stale"
 
 
 def test_an_unknown_review_and_another_users_are_not_found(tallystick, asked):

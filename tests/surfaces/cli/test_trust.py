@@ -40,13 +40,6 @@ def test_one_command_takes_a_source_out_of_recall_and_one_brings_it_back(said):
     assert "agent:Bob is trusted again" in said("log").out
 
 
-def test_since_a_moment(said):
-    said("remember", "Tea is red", "--trust", "agent", "--agent", "Bob")
-    said("trust", "--none", "agent:Bob", "--since", "3")
-    out = said("recall", "tea").out
-    assert ("blue" in out, "red" in out) == (True, False)
-
-
 @pytest.mark.parametrize(
     ("options", "says", "status"),
     [
