@@ -243,8 +243,8 @@ def _print_manual(call: Call, setup: Setup, name: str) -> None:
 def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
     if unknown:
         near = get_close_matches(unknown.lower().replace(" ", "-"), BY_NAME, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        yield dim(f"{shown(unknown)} is not a known client{meant}")
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield dim(f"{shown(unknown)} is not a known client{hint}")
         yield dim("Most understand this; their documentation says where, such as mcp.json or settings.json:")
     for place, text in parts:
         if place:

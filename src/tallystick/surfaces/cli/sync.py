@@ -182,7 +182,7 @@ def _kept_open(folder: Path) -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def _until_signal() -> Iterator[threading.Event]:
-    """An event that is set when the program is told to end. Nothing is interrupted by it."""
+    """An event that is set by SIGINT and SIGTERM. Nothing is interrupted by it."""
     ended = threading.Event()
     before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -69,11 +69,12 @@ def event_summary(event: Event, find: Find, room: int) -> EventSummary:
         return EventSummary("", "(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
-    if event.op == "episode.put/1" and isinstance(said := event.body.get("episode"), dict):
-        name = short(short_id(str(said.get("id") or event.id)), _NAME_WIDTH)  # that `show` and `forget` take
+    if event.op == "episode.put/1" and isinstance(episode := event.body.get("episode"), dict):
+        name = short(short_id(str(episode.get("id") or event.id)), _NAME_WIDTH)  # that `show` and `forget` take
         room -= cells(name) + 2
-        who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
-        return EventSummary(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
+        who = short("/".join(str(episode[part]) for part in ("session", "agent") if episode.get(part)), room // 2)
+        room -= cells(who) + 2 if who else 0
+        return EventSummary(name, short(str(episode.get("content", "")), room), who=who)
     try:
         words = _WORDS.get(event.op, _plain)(event.body)
     except (LookupError, TypeError, ValueError):  # not as this program writes it
@@ -82,9 +83,9 @@ def event_summary(event: Event, find: Find, room: int) -> EventSummary:
 
 
 def _of_belief(body: Body, find: Find, room: int) -> EventSummary:
-    said = body.get("belief")
-    if isinstance(said, dict):
-        name, text, reason = said.get("key", ""), said.get("text", ""), said.get("reason", "")
+    stated = body.get("belief")
+    if isinstance(stated, dict):
+        name, text, reason = stated.get("key", ""), stated.get("text", ""), stated.get("reason", "")
     else:
         belief = find(str(body.get("id", "")))
         name, text = (belief.key, belief.text) if belief else (str(body.get("id", "")), "")

@@ -49,8 +49,8 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     for (review, what), (_, found) in zip(asked, reviews, strict=True):
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
         pad = " " * (room - cells(what))
-        said = review.action.changes.get("text")
-        words = said if isinstance(said, str) else found[0].text if found and found[0] else ""
+        new = review.action.changes.get("text")
+        words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
         used = 6 + 2 + room + 2 + len(who) + 2
         yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(words, width() - used)}"
 
