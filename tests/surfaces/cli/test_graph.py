@@ -125,7 +125,7 @@ def test_a_profile_is_taken_in_by_itself(tallystick, told, home):
     (home / "work/p.json").write_text('{"id": "me", "label": "Mine"}')
     assert tallystick("graph", "import", "p.json", "--profile").out.splitlines()[0] == "Imported 1 profile"
     assert json.loads(tallystick("graph", "export").out)["profile"] == {"id": "me", "kind": "profile", "label": "Mine"}
-    for wrong, says in ((b"[]", "not a profile"), (b"{", "not a profile"), (b"{}", "id")):
+    for wrong, says in ((b"[]", "invalid profile"), (b"{", "not a profile"), (b"{}", "id")):
         done = tallystick("graph", "import", "-", "--profile", stdin=wrong)
         assert (done.status, says in done.err) == (1, True)
 
