@@ -42,10 +42,6 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     )
     assert (folder / "events.wal").read_bytes() == before
     assert told("consolidate", "people.yaml").out.startswith("people: 1 add, 1 update, 1 noop of 3 episodes\n")
-
-
-def test_a_dry_run_names_what_is_held(told):
-    told("consolidate", "people.yaml")
     told("observe", "Ana works at Initech", "--session", "s4", "--id", "e4", *ANA, "--meta", "object=Initech")
     done = told("consolidate", "people.yaml", "--dry-run")
 
@@ -308,9 +304,6 @@ def test_show_tells_which_episodes_a_fact_comes_from_and_by_which_rule(told):
         "              e2 Ana works at Acme (rule people)\n"
         "              e3 Ana works at Initech (rule people)\n"
     ) in done.out
-
-
-def test_of_many_episodes_the_newest_are_shown(told):
     for number in range(5):
         told("observe", "Ana works at Initech", "--session", f"t{number}", *ANA, "--meta", "object=Initech")
     told("consolidate", "people.yaml")

@@ -11,13 +11,16 @@ from tallystick.surfaces.cli import progress
 from tests.chronomemory_folder import OldStore
 
 
-def test_a_backup_is_made_and_its_place_is_told(tallystick, folder, home):
-    tallystick("remember", "Ana prefers tea")
+def test_a_backup_is_made_its_place_is_told_and_it_is_put_into_an_empty_place(tallystick, folder, home):
+    tallystick("remember", "Ana prefers tea", "--key", "k")
     inside, outside = tallystick("backup", "--json").json, tallystick("backup", "--to", str(home / "copies"))
 
     assert Path(inside["backup"]).parent == folder / "backup"
     assert outside.out.startswith(f"Copied to {home}/copies/")
     assert b"Ana prefers tea" in (Path(inside["backup"]) / "events.wal").read_bytes()
+    done = tallystick("-C", str(home / "new"), "restore", inside["backup"], "--json")
+    assert done.json["folder"] == str(home / "new")
+    assert tallystick("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
 
 
 def test_going_back_keeps_what_is_left_behind(tallystick, folder):
@@ -35,16 +38,6 @@ def test_going_back_keeps_what_is_left_behind(tallystick, folder):
     assert tallystick("show", "k", "--json").json["text"] == "before"
     [left] = (folder / "backup").glob("*-before-restore")
     assert b"after" in (left / "events.wal").read_bytes()
-
-
-def test_a_copy_is_put_into_an_empty_place(tallystick, home):
-    tallystick("remember", "Ana prefers tea", "--key", "k")
-    copy = tallystick("backup", "--to", str(home / "copies"), "--json").json["backup"]
-
-    done = tallystick("-C", str(home / "new"), "restore", copy, "--json")
-
-    assert done.json["folder"] == str(home / "new")
-    assert tallystick("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
 
 
 def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallystick, home):
@@ -115,7 +108,6 @@ def test_migrate_tells_the_counts_and_every_item_it_could_not_take(tallystick, s
     assert tallystick("-C", str(home / "work/.chronomemory"), "show", "R-1", "--json").json["text"] == "It works"
 
 
-def test_migrate_as_json_has_the_reasons_too(tallystick, specsmith, home):
     done = tallystick("migrate", str(specsmith), "--project", str(home / "elsewhere"), "--json")
 
     assert (done.json["requirements"], done.json["testcases"], done.json["skipped"]) == (1, 1, 3)
@@ -183,7 +175,7 @@ def test_verify_says_whole_and_that_nobody_outside_vouches_for_the_end(tallystic
     assert tallystick("ledger", "verify", "--processes", "2", "--json").json["ok"] is True
 
 
-def test_verify_names_the_file_line_and_byte_of_damage(tallystick, folder):
+def test_verify_names_the_file_line_and_byte_of_damage_and_repair_asks_first(tallystick, folder):
     tallystick("remember", "Ana prefers tea")
     tallystick("remember", "another")
     spoil(folder)
@@ -193,12 +185,8 @@ def test_verify_names_the_file_line_and_byte_of_damage(tallystick, folder):
     assert done.out.startswith("Not intact\n")
     assert "events.wal, line 2, byte " in done.out
     assert tallystick("ledger", "verify", "--json").json["ok"] is False
-
-
-def test_repair_asks_and_is_refused_where_nobody_can_be_asked(tallystick, folder):
-    tallystick("remember", "Ana prefers tea")
-    tallystick("remember", "another")
-    spoil(folder)
+    checked = tallystick("check")
+    assert (checked.status, "line-damaged" in checked.out, "way out" in checked.out) == (4, True, True)
     before = (folder / "events.wal").read_bytes()
 
     assert tallystick("repair", "line-damaged").status == 1

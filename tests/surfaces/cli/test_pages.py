@@ -95,14 +95,10 @@ def test_a_page_is_printed_as_it_stands_in_its_file(process, people, folder):
     assert process("pages", "person-ana").out == (folder / "memory/person-ana.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["person-ana", "person-ana.md", "memory/person-ana.md"])
-def test_a_page_is_named_as_it_is_listed_or_as_its_file(tallystick, people, name):
-    assert "Ana lives in Munich" in tallystick("pages", name).out
-
-
-def test_a_page_whose_file_name_says_less_is_found_by_what_it_is_about(tallystick):
+def test_a_page_is_named_as_it_is_listed_as_its_file_or_as_what_it_is_about(tallystick, people):
+    for name in ("person-ana", "person-ana.md", "memory/person-ana.md"):
+        assert "Ana lives in Munich" in tallystick("pages", name).out
     tallystick("remember", "It rains", "--about", "Weather today")
-
     assert "It rains" in tallystick("pages", "Weather today").out
 
 
@@ -168,9 +164,6 @@ def test_a_search_shows_the_words_the_page_and_the_time(tallystick, people):
     assert re.fullmatch(
         r"Ana lives in Munich\n  person-ana  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \d{8}-\d{4}-[0-9a-f]{6}  #home\n", done.out
     )
-
-
-def test_a_search_can_be_kept_to_pages_and_led_into_history(tallystick, people):
     assert tallystick("pages", "--search", "berlin").out == "Nothing found.\n"
     assert "replaced by" in tallystick("pages", "--search", "berlin", "--history").out
     assert tallystick("pages", "--search", "tea chess", "--in", "person-bob").out.startswith("Bob plays chess\n")
