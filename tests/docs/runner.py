@@ -13,8 +13,8 @@ How blocks are written:
 
 Variables and `cd` last from one command to the next, and a variable that a page did not set is an error; Python is
 started in the same shell, so it has the `TALLYSTICK_HOME` that was exported there. Whatever a command leaves running
-ends with it. A block below `<!-- not run: reason -->` is left out. Blocks in other languages are only read, but a shell or Python block under
-another name (`bash`, `py`) is refused, so that no command goes unproven by accident.
+ends with it. A block below `<!-- not run: reason -->` is left out. Blocks in other languages are only read, but a shell
+or Python block under another name (`bash`, `py`) is refused, so that no command goes unproven by accident.
 """
 
 import contextlib

@@ -65,7 +65,8 @@ def written(tmp_path):
                      "```console\n$ basename $PWD; echo \"$x\"\nd\na  b\n```", id="shell-goes-on"),
         pytest.param("```console\n$ x=tea\n$ unset x\n$ echo ${x-gone}\ngone\n```", id="unset-goes-on"),
         pytest.param("```console\n$ export TALLYSTICK_HOME=~/tea\n```\n\n```python\nimport os\n"
-                     "print(os.path.basename(os.environ['TALLYSTICK_HOME']))  # prints: tea\n```", id="python-in-the-shell"),
+                     "print(os.path.basename(os.environ['TALLYSTICK_HOME']))  # prints: tea\n```",
+                     id="python-in-the-shell"),
         pytest.param("```console\n$ sleep 300 & echo served\nserved\n```", id="left-running"),
         pytest.param("```python\nx = 1\n```\n\n```python\nprint(x)  # prints: 1\n```", id="python-goes-on"),
         pytest.param("```python\nfor x in 'abc':\n    print(x)\n# prints: a\n# prints: ...\n# prints: c\n```",

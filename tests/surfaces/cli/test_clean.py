@@ -42,16 +42,6 @@ def test_all_takes_along_what_was_observed(tallystick, full):
     assert episodes(tallystick) == []
 
 
-def test_it_begins_anew_after_that(tallystick, full, folder):
-    tallystick("clean", "all", "--yes")
-    tallystick("remember", "Ana is back", "--about", "person-ana")
-
-    page = (folder / "memory/person-ana.md").read_text()
-    assert "Ana is back" in page
-    assert "tea" not in page
-    assert tallystick("clean", "memory", "--yes").out.startswith("Cleaned 1 memory, ")
-
-
 def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
     done = tallystick("clean", "all")
 
@@ -83,13 +73,6 @@ def test_another_users_stays(tallystick, full, folder):
 
     assert "Zoe sings" in tallystick("pages", "person-zoe", "--user", "zoe").out
     assert (folder / "memory/@zoe/person-zoe.md").is_file()
-
-
-def test_only_a_person_cleans(tallystick, full):
-    done = tallystick("clean", "memory", "--yes", "--trust", "agent")
-
-    assert (done.status, done.out) == (1, "")
-    assert status(tallystick, "tea") == "active"
 
 
 @pytest.mark.parametrize("args", [[], ["everything"], ["memory", "all"]])

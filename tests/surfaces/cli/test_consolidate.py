@@ -30,15 +30,6 @@ def test_it_prints_what_was_made_how_sure_it_is_and_from_which_episode(told):
     )
 
 
-def test_each_episode_is_considered_once_and_doing_all_of_it_again_changes_nothing(told):
-    told("consolidate", "people.yaml")
-    held = told("show", "--json").json
-
-    assert told("consolidate", "people.yaml").out == "people: nothing new of 0 episodes\n"
-    assert told("consolidate", "people.yaml", "--all").out == "people: nothing new of 3 episodes\n"
-    assert told("show", "--json").json == held
-
-
 def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     before = (folder / "events.wal").read_bytes()
     done = told("consolidate", "people.yaml", "--dry-run")
@@ -51,10 +42,6 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     )
     assert (folder / "events.wal").read_bytes() == before
     assert told("consolidate", "people.yaml").out.startswith("people: 1 add, 1 update, 1 noop of 3 episodes\n")
-
-
-def test_a_dry_run_names_what_is_held(told):
-    told("consolidate", "people.yaml")
     told("observe", "Ana works at Initech", "--session", "s4", "--id", "e4", *ANA, "--meta", "object=Initech")
     done = told("consolidate", "people.yaml", "--dry-run")
 
@@ -156,20 +143,6 @@ def test_a_filter_that_is_not_understood_is_shown_with_a_caret_under_the_charact
     assert told("consolidate", "bad.yaml", "--json").err.count("\n") == 1
 
 
-def test_a_filter_may_name_a_column_that_was_added(told, home):
-    from tallystick import Memory
-    from tallystick.records.health import MigrationPlan
-
-    (home / "work/by-object.yaml").write_text("id: by-object\nwhen_filter: object = 'Acme'\n")
-    before = told("consolidate", "by-object.yaml")
-    with Memory() as memory:
-        column = {"op": "add_column", "name": "object", "type": "TEXT", "nullable": True}
-        memory.episodes.migrate(MigrationPlan(target_version=2, operations=[column]))
-
-    assert before.status == 1
-    assert told("consolidate", "by-object.yaml").out.startswith("by-object: 1 add, 1 noop of 2 episodes\n")
-
-
 @pytest.mark.parametrize("before", ["\u202e", "日本", "\x85", "e\u0301", "\t", "x" * 3000])
 def test_the_caret_stands_under_the_character_whatever_comes_before_it(told, home, before):
     from tallystick.surfaces.present.text import cells
@@ -253,13 +226,6 @@ def test_of_the_rules_of_a_file_all_are_kept_or_none(told, home, folder):
     assert left == [b"1", b"0"], "one group"
 
 
-def test_only_a_person_keeps_rules(told):
-    done = told("consolidate", "--add", "people.yaml", "--trust", "agent")
-
-    assert done.status == 1
-    assert "agent may not set a rule; ask a person" in done.err
-
-
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -273,14 +239,6 @@ def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
 
     assert done.status == 2
     assert says in done.err
-
-
-def test_where_no_memory_is_none_is_made(tallystick, home, folder):
-    (home / "work/people.yaml").write_text("id: people\n")
-
-    assert tallystick("consolidate", "people.yaml").status == 1
-    assert tallystick("consolidate", "--due").status == 1
-    assert not folder.exists()
 
 
 def test_what_others_wrote_cannot_recolour_the_terminal(told, home):
@@ -346,9 +304,6 @@ def test_show_tells_which_episodes_a_fact_comes_from_and_by_which_rule(told):
         "              e2 Ana works at Acme (rule people)\n"
         "              e3 Ana works at Initech (rule people)\n"
     ) in done.out
-
-
-def test_of_many_episodes_the_newest_are_shown(told):
     for number in range(5):
         told("observe", "Ana works at Initech", "--session", f"t{number}", *ANA, "--meta", "object=Initech")
     told("consolidate", "people.yaml")
@@ -404,15 +359,3 @@ def test_the_log_tells_what_rules_did(told):
         "retracted (it was a joke)",
     ):  # fmt: skip
         assert words in out, words
-
-
-def test_erasing_an_episode_takes_along_what_rules_wrote_of_it_under_its_tellers_name(told, folder):
-    told("observe", "Never mind", "--id", "zebra-1", "--meta", "intent=noop")
-    told("observe", "Forget it", "--id", "zebra-2", "--meta", "intent=delete")
-    told("observe", "Ana works at Hooli", "--id", "zebra-3", *ANA, "--meta", "object=Hooli")
-    told("consolidate", "people.yaml")
-    told("forget", "zebra-3", "--reason", "zebra")
-
-    assert told("erase", "zebra-1", "zebra-2", "zebra-3", "--yes").status == 0
-    assert [path for path in folder.rglob("*") if path.is_file() and b"zebra" in path.read_bytes()] == []
-    assert told("consolidate", "people.yaml").status == 0

@@ -14,9 +14,8 @@ import pytest
 
 from tallystick.records import errors
 from tallystick.surfaces.cli.command import Call
-from tallystick.surfaces.cli.exits import run_to_end
 from tallystick.surfaces.cli.map import OTHER_WORDS
-from tallystick.surfaces.cli.root import tallystick as root
+from tallystick.surfaces.cli.root import run_to_end, tallystick as root
 
 
 def fail(error: BaseException):
@@ -137,13 +136,6 @@ def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
         assert (done.status, done.out) == (1, ""), args
         assert "is a file, not a memory folder" in done.err
     assert (home / "file").read_text() == "mine"
-
-
-def test_a_folder_under_a_file_is_refused(tallystick, home):
-    (home / "file").write_text("mine")
-    done = tallystick("-C", str(home / "file/below"), "remember", "x")
-
-    assert (done.status, done.err.count("\n")) == (1, 1)
 
 
 UNPRIVILEGED = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]

@@ -39,7 +39,7 @@ def test_a_file_or_a_folder_is_written_whole_and_counted(tallystick, told):
     assert json.loads(graph.out)["nodes"][0]["id"] == "person-ana"
     again = tallystick("export", "--to", "all.ndjson")
     assert (again.status, again.out) == (1, "")
-    assert "is there already; choose another name, or replace it with --force" in str(again.err)
+    assert "all.ndjson exists already; choose another name, or use --force to replace it" in str(again.err)
     done = tallystick("export", "--to", "all.ndjson", "--force", "--json").json
     assert (done["format"], done["counts"]["belief"]) == ("ndjson", 1)
 
@@ -78,7 +78,7 @@ def test_what_was_exported_is_imported_by_one_command(tallystick, told, folder):
     before, after = ((home / "memory/person-ana.md").read_bytes() for home in (folder, folder.parent / "work/five"))
     assert before == after
     assert tallystick("-C", "six", *mine, "--quarantine").status == 2
-    assert "name that user (--user)" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
+    assert "'me', and not of 'bob'; use --user" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
     log = tallystick("-C", "two", "log").out
     assert "importing another memory" in log
     assert "imported, in 2 events" in log

@@ -43,7 +43,7 @@ def test_what_did_not_come_in_is_told_with_the_reason_and_nothing_that_a_termina
     assert len(done.json["skipped"]) == 15
 
     told = tallystick("import", ".").out
-    assert told.startswith("Nothing new: 1 already known\n15 skipped:\n  \\x1b[31mred.jsonl, line 2: it is not JSON")
+    assert told.startswith("Nothing new: 1 already known\n15 skipped:\n  \\x1b[31mred.jsonl, line 2: not valid JSON")
     assert told.endswith("  and 5 more; --json lists them\n")
 
 
@@ -71,10 +71,10 @@ def test_a_dry_run_makes_no_memory(tallystick, folder, talk):
     ("args", "status", "said"),
     [
         ([], 2, "name what to import"),
-        (["nowhere"], 1, "name a file, a folder or a zip"),
-        (["s.jsonl", "nowhere"], 1, "name a file, a folder or a zip"),
-        (["odd.txt"], 1, "odd.txt is in no format that is known; say which with --format: agent-memory"),
-        (["s.jsonl", "--format", "word"], 1, "it is one of agent-memory, chatgpt, chronomemory"),
+        (["nowhere"], 1, "nothing at 'nowhere'; give a file, a folder or a zip"),
+        (["s.jsonl", "nowhere"], 1, "nothing at 'nowhere'"),
+        (["odd.txt"], 1, "odd.txt is not in a known format; choose one with --format: agent-memory"),
+        (["s.jsonl", "--format", "word"], 1, "'word' is not a known format; use one of agent-memory, chatgpt"),
         (["empty"], 1, "nothing to import at empty"),
         (["--hook", "s.jsonl"], 2, "from standard input alone"),
     ],

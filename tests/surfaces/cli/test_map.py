@@ -188,7 +188,7 @@ atexit.register(lambda: print(*(name for name in sys.modules if name.split(".")[
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    ours = {f"tallystick.surfaces.cli.{name}" for name in ("command", "exits", "map", "root")}
+    ours = {f"tallystick.surfaces.cli.{name}" for name in ("command", "map", "root")}
 
     above = {"tallystick", *(f"tallystick.{name}" for name in ("records", "records.lazy", "surfaces", "surfaces.cli"))}
     assert set(done.stderr.split()) == above | ours

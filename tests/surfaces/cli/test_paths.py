@@ -125,10 +125,3 @@ def test_what_cannot_be_is_refused_in_one_line(tallystick):
         assert (done.status, done.out) == (1, "")
         assert len(done.err.splitlines()) == 1
     assert tallystick("paths", "abandon", "x").status == 2
-
-
-def test_a_name_that_a_terminal_would_obey_is_shown_and_not_obeyed(tallystick):
-    tallystick("remember", "said", "--path", "a\x1b[31mb")
-
-    assert "\x1b[31m" not in tallystick("paths").out
-    assert r"a\x1b[31mb" in tallystick("paths").out

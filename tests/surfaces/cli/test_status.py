@@ -112,13 +112,6 @@ def test_what_is_derived_may_be_missing_or_damaged_and_is_made_by_nobody_who_loo
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
-def test_hostile_names_in_what_waits_are_written_out(tallystick):
-    tallystick("remember", "x", "--key", "\x1b[31m\u202ek")
-    tallystick("forget", "\x1b[31m\u202ek", "--trust", "agent")
-
-    assert not set(tallystick("status").out) & {"\x1b", "\u202e"}
-
-
 @pytest.mark.parametrize(
     ("number", "told"),
     [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),

@@ -103,39 +103,6 @@ def test_a_folder_of_pages_without_a_ledger_is_adopted_byte_for_byte(tallystick,
     assert tallystick("sync").out.endswith("nothing new\n")
 
 
-def test_without_a_memory_or_pages_none_is_made(tallystick, folder):
-    done = tallystick("sync")
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("tallystick: no memory at ~/.tallystick yet")
-    assert not folder.exists()
-
-
-def test_a_folder_of_pages_that_is_a_link_is_told_and_not_followed(tallystick, bob, folder, tmp_path):
-    (folder / "memory").rename(tmp_path / "elsewhere")
-    (folder / "memory").symlink_to(tmp_path / "elsewhere")
-    edit(tmp_path / "elsewhere/person-bob.md", "chess", "go")
-    done = tallystick("sync")
-
-    assert done.status == 1
-    assert "link" in done.err
-    assert tallystick("show", "bob", "--json").json["text"] == "Bob plays chess"
-    assert "go" in (tmp_path / "elsewhere/person-bob.md").read_text()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_page_that_may_not_be_read_is_told_and_the_others_go_on(tallystick, bob, folder):
-    edit(folder / "memory/user-profile.md", "# User Profile", "# User Profile\n\n## #home\nUser lives in Rome.")
-    bob.chmod(0)
-    os.utime(bob)
-    done = tallystick("sync")
-    bob.chmod(0o600)
-
-    assert done.status == 1
-    assert "person-bob.md: cannot be read: Permission denied" in done.err
-    assert "user-profile.md:" in done.out
-
-
 # -- making the tables anew --------------------------------------------------------------------------------------------
 
 
@@ -152,14 +119,6 @@ def test_rebuild_index_takes_edits_in_and_tells_of_a_broken_page_and_goes_on(tal
     again = tallystick("rebuild-index")
     assert (again.status, again.err) == (0, "")
     assert again.out.startswith("read 3 pages\n")
-
-
-def test_rebuild_index_adopts_pages_without_a_ledger(tallystick, folder):
-    (folder / "memory").mkdir(parents=True)
-    (folder / "memory/user-profile.md").write_text(SAMPLE)
-
-    assert tallystick("rebuild-index").status == 0
-    assert "Kming" in tallystick("pages", "--search", "shanghai").out
 
 
 def test_vectors_alone_leave_the_pages_as_they_are(tallystick, bob):

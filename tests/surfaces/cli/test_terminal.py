@@ -14,7 +14,7 @@ def plain(text: str) -> str:
 def test_colours_are_for_terminals_alone(terminal, process):
     process("remember", "Ana prefers tea", "--key", "ana-tea")
 
-    for args in (["status"], ["show"], ["show", "ana-tea"], ["log"]):
+    for args in (["status"], ["show"], ["show", "ana-tea"], ["log"], ["recall", "tea"]):
         assert COLOUR.search(terminal(*args).out)
         assert not COLOUR.search(process(*args).out)
         assert not COLOUR.search(terminal(*args, "--json").out)

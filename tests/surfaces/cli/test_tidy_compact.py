@@ -119,11 +119,6 @@ def test_a_file_that_is_no_text_is_no_rewrite(tallystick, long, home):
     assert "is not UTF-8 (byte 0)" in done.err
 
 
-def test_an_agent_folds_nothing(tallystick, long):
-    assert tallystick("tidy", "--compact", "--apply", "1", "--yes", "--trust", "agent").status == 1
-    assert "~~" in long.read_text()
-
-
 def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_told(tallystick, folder):
     then = datetime.now(UTC) - timedelta(days=200)
     with Memory(folder, clock=lambda: then) as m:
@@ -146,12 +141,3 @@ def test_plain_tidy_names_the_pages_that_are_flagged(tallystick, long):
     told = "is flagged; see what it becomes: tallystick tidy --compact"
     assert done.out.splitlines()[-2:] == [f"person-bob.md {told}", f"person-ana.md {told}"]
     assert "Nothing to tidy." not in done.out
-
-
-def test_a_page_that_one_command_made_far_too_long_is_flagged_in_its_file_and_named_by_tidy(tallystick, folder):
-    folder.mkdir(exist_ok=True)
-    (folder / "tallystick.toml").write_text("[writer]\nhard_limit_tokens = 40\n")
-    tallystick("remember", "Ana came and went. " * 10, "--about", "person-ana")
-
-    assert "needs_compact: true" in (folder / "memory/person-ana.md").read_text()
-    assert tallystick("tidy").out.startswith("person-ana.md is flagged;")

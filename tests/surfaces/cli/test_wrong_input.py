@@ -184,7 +184,7 @@ def test_bytes_and_too_much_on_standard_input_are_refused_and_nothing_is_recorde
     [
         ("tallystick status >&-", 0, ""),
         ("tallystick show nobody 2>&-", 1, ""),
-        ("tallystick remember <&-", 1, "there is nothing to remember"),
+        ("tallystick remember <&-", 1, "text must not be empty"),
         ("tallystick show >/dev/full", 3, "no space left on device"),
     ],
 )

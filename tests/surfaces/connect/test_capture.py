@@ -6,6 +6,8 @@ import os
 import shlex
 import sys
 
+from mcp import Client, StdioServerParameters
+
 from tallystick.surfaces.cli import connect as skin
 from tallystick.surfaces.connect import clients as program
 from tests.surfaces.connect.client_files import held
@@ -118,8 +120,6 @@ def test_a_client_that_reads_its_file_starts_tallystick_and_finds_the_tools(tall
     bare = {"PYTHONPATH": os.environ["PYTHONPATH"], "HOME": "/nowhere"}  # the tests run from the source
 
     async def talk() -> list[str]:
-        from mcp import Client, StdioServerParameters
-
         server = StdioServerParameters(command=entry["command"], args=entry["args"], env=bare, cwd="/")
         async with Client(server) as client:
             done = await client.call_tool("remember", {"text": "Ana prefers tea"})

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tallystick.surfaces.cli import mcp as server
+from tallystick.surfaces.cli import serve as server
 from tallystick.surfaces.cli.connect import differing
 from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
@@ -89,6 +89,8 @@ def arguments(tallystick, *more):
 
 def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, home, monkeypatch):
     assert arguments(tallystick) == []
+    profiles = ["--profile", "reference", "--profile", "pages"]
+    assert arguments(tallystick, *profiles) == profiles
     assert arguments(tallystick, "-C", "notes") == ["--folder", str(home / "work/notes")]
     (home / "work/.tallystick").mkdir()
     assert arguments(tallystick) == [], "everywhere is not only here"
@@ -96,12 +98,6 @@ def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, h
     assert "elsewhere it uses another memory" in tallystick("connect", "cursor").out
     monkeypatch.setenv("TALLYSTICK_HOME", "~/all")
     assert arguments(tallystick) == ["--folder", str(home / "all")]
-
-
-def test_profiles_are_handed_on(tallystick):
-    assert arguments(tallystick, "--profile", "reference", "--profile", "pages") == [
-        "--profile", "reference", "--profile", "pages",
-    ]  # fmt: skip
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(tallystick):
@@ -173,21 +169,12 @@ def test_without_a_yes_it_only_shows(tallystick, home):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1)])
-def test_on_a_terminal_it_asks(tallystick, home, monkeypatch, typed, status):
-    monkeypatch.setattr("tallystick.surfaces.cli.command.on_a_terminal", lambda: True)
+def test_on_a_terminal_it_asks(terminal, home):
     (home / ".cursor").mkdir()
 
-    done = tallystick("connect", "cursor", stdin=typed)
-
-    assert done.status == status
-    assert "Write this? [y/N]" in done.out
-    assert (home / ".cursor/mcp.json").exists() == (status == 0)
-
-
-def test_a_real_terminal_is_one(terminal, home):
-    (home / ".cursor").mkdir()
-
+    declined = terminal("connect", "cursor", typed="n\n")
+    assert (declined.status, (home / ".cursor/mcp.json").exists()) == (1, False)
+    assert "Write this? [y/N]" in declined.out
     done = terminal("connect", "cursor", typed="y\n")
 
     assert done.status == 0
@@ -285,16 +272,11 @@ def test_the_clients_are_listed_with_what_is_known_of_them(tallystick, home):
     assert (rows["codex"]["found"], rows["kiro"]["found"]) == (True, False)
     assert [line.split()[0] for line in told.splitlines()[:-1]] == list(FILES)
     assert "connected here" in next(line for line in told.splitlines() if " zed " in line)
+    assert "~/.claude.json\n" in told
+    assert all(len(line) <= 80 for line in told.splitlines())
 
 
 def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(tallystick):
     for typed in ("claud-code", "Claude Code", "claudecode"):
         assert "a known client; did you mean claude-code?\n" in tallystick("connect", typed).out
     assert "did you mean" not in tallystick("connect", "my-editor").out
-
-
-def test_the_list_of_clients_fits_a_terminal(tallystick):
-    listed = tallystick("connect").out
-
-    assert "~/.claude.json\n" in listed
-    assert all(len(line) <= 80 for line in listed.splitlines())

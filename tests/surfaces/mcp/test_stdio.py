@@ -179,7 +179,7 @@ def test_it_ends_at_the_systems_word(folder, warm_program):
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.cli.mcp.find_spec", lambda _: None)
+    monkeypatch.setattr("tallystick.surfaces.cli.serve.find_spec", lambda _: None)
 
     ended = tallystick("mcp")
 
@@ -189,10 +189,10 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, m
 
 def test_the_command_for_a_person_means_the_same_memory(home):
     from tallystick.surfaces.cli.command import Call
-    from tallystick.surfaces.cli.mcp import holder
+    from tallystick.surfaces.cli.serve import holder
 
-    usual = holder(Call(), "me", "agent", "", "")
-    other = holder(Call(folder="my notes"), "bob", "agent", "", "")
+    usual = holder(Call(), "agent", "", "")
+    other = holder(Call(folder="my notes", user="bob"), "agent", "", "")
 
     assert usual.person
     assert usual.person.options == ""
@@ -201,7 +201,7 @@ def test_the_command_for_a_person_means_the_same_memory(home):
 
 
 def test_the_same_agent_started_again_is_the_samesource_of():
-    from tallystick.surfaces.cli.mcp import source_of
+    from tallystick.surfaces.cli.serve import source_of
 
     assert source_of("planner") == source_of("planner")
     assert len({source_of("planner"), source_of("coder"), source_of("")}) == 3

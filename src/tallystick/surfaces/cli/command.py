@@ -29,6 +29,7 @@ Done = TypeVar("Done")
 
 PACKAGE = "tallystick.surfaces.cli"
 BY = "cli:local"
+_PLAIN_GROUPS = ("ledger", "graph", "store")  # which do nothing by themselves
 EXITS = {
     0: "done",
     1: "refused or not found: change the request",
@@ -49,6 +50,8 @@ class Call:
     json: bool = False  # for a program to read, in either form
     jsonl: bool = False  # a list as one object per line
     debug: bool = False
+    user: str | None = None  # whose memory; None: the owner's
+    trust: str | None = None  # who speaks; None: a person
     trouble: str = ""  # of the memory, once it was printed
 
     def locate(self) -> Path:
@@ -89,17 +92,20 @@ class Call:
             )  # fmt: skip
         return folder
 
-    def memory(
-        self, *, user: str | None = None, trust: str | None = None, create: bool = False, read_only: bool = False
-    ) -> Memory:
-        """The memory, open. Only `create` makes one that does not exist. Without `trust`, a person speaks."""
-        from tallystick.memory.memory import Memory
+    def owner(self) -> str:
+        """The user whose memory it is."""
         from tallystick.records.belief import OWNER
+
+        return OWNER if self.user is None else self.user
+
+    def memory(self, *, create: bool = False, read_only: bool = False) -> Memory:
+        """The memory, open. Only `create` makes one that does not exist."""
+        from tallystick.memory.memory import Memory
         from tallystick.surfaces.present.text import shown
 
         memory = Memory(
-            self.usable() if create else self.existing(), user=OWNER if user is None else user, by=BY,
-            trust=trust or "human", read_only=read_only, tell=self.warn,
+            self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
+            read_only=read_only, tell=self.warn,
         )  # fmt: skip
         if read_only and memory.trouble and not self.json:
             self.trouble = memory.trouble
@@ -107,7 +113,7 @@ class Call:
         return memory
 
     def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
-        """Print `value` as JSON if that was asked for, else the lines of `text`."""
+        """Print `value`, a record or plain data, as JSON if that was asked for; else the lines of `text`."""
         if self.json:
             self.print(value)
         else:
@@ -115,10 +121,13 @@ class Call:
 
     def print(self, value: Any) -> None:
         """Print `value` as JSON: one value or, with --jsonl, each item of a list on a line of its own."""
+        from tallystick.records.display import plain
+
+        data = plain(value)
         if not self.jsonl:
-            print_json(value)
+            print_json(data)
             return
-        for each in value if isinstance(value, list) else [value]:
+        for each in data if isinstance(data, list) else [data]:
             print_json(each, indent=None)
 
     def note(self, text: str) -> None:
@@ -242,13 +251,9 @@ class Command(click.Command):
     """A command with an example, its exit statuses, and the common options."""
 
     def __init__(
-        self,
-        *args: Any,
-        example: str = "",
-        exits: dict[int, str] | None = None,
-        without: Sequence[str] = (),
+        self, *args: Any, example: str = "", exits: dict[int, str] | None = None, without: Sequence[str] = (),
         **rest: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(*args, **rest)
         self.example, self.exits = example, {**EXITS, **(exits or {})}
         self.common = common_options(without)
@@ -289,7 +294,7 @@ def command(typed: str, **more: Any) -> Callable[[Callable[..., Any]], click.Com
 
 
 class Group(click.Group):
-    """Commands that are functions: of `module`, or each of a module of its own, loaded when it is called."""
+    """Commands that are functions: of `module`, or of the module that the map names, loaded when it is called."""
 
     def __init__(self, *args: Any, sections: Sections = (), module: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
@@ -307,13 +312,14 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
+        if name in _PLAIN_GROUPS and not self.module:
+            return group(name)(lambda: None)
         function = name.replace("-", "_") + "_" * iskeyword(name)
-        found: click.Command = getattr(import_module(self.module or f"{PACKAGE}.{function}"), function)
+        module = self.module or next(entry.module for entry in self._entries() if entry.name == name) or function
+        found: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), function)
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
             near = suggestion(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
             ctx.fail(f"there is no command {args[0]!r}{near}")
@@ -337,7 +343,7 @@ class Group(click.Group):
 
 def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
     """Make a function the group of that name; its commands are functions of the same module."""
-    settings = {"sections": (("Commands", GROUPS[name]),), "module": f"{PACKAGE}.{name}", "help": entry_of(name).line}
+    settings = {"sections": (("Commands", GROUPS[name]),), "module": name, "help": entry_of(name).line}
     return click.group(name, cls=Group, **settings | more)
 
 

@@ -18,19 +18,10 @@ from click.shell_completion import CompletionItem
 from tallystick.memory import settings
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.mcp import need_the_package, profiles_option
 from tallystick.surfaces.cli.options import yes as yes_option
-from tallystick.surfaces.connect import hooks, plan
-from tallystick.surfaces.connect.clients import (
-    BY_NAME,
-    CLIENTS,
-    GENERIC,
-    Client,
-    Entry,
-    check_writable,
-    is_in_cache,
-    this_program,
-)
+from tallystick.surfaces.cli.serve import check_packages, profiles_option
+from tallystick.surfaces.connect import clients, hooks, plan
+from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
 from tallystick.surfaces.present.diff import common_ends
 from tallystick.surfaces.present.names import short_path
@@ -107,12 +98,10 @@ def connect(
     setup = _setup(call, known, Path.cwd() if project else None, client, capture, http, profiles)
     if known is GENERIC or print_only:
         _print_manual(call, setup, client)
-    elif remove:
-        _disconnect(call, setup, yes=yes)
     else:
-        if http is None:
-            need_the_package()
-        _connect(call, setup, yes=yes)
+        if http is None and not remove:
+            check_packages("the MCP server", ["mcp"])
+        _change(call, setup, remove=remove, yes=yes)
 
 
 def _setup(
@@ -129,19 +118,15 @@ def _setup(
         folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []
-    check_writable(words)
-    entry = client.starts(words) if http is None else _remote(client, http)
-    return Setup(client, project, program, folder, entry, capture)
-
-
-def _remote(client: Client, url: str) -> Entry:
-    if not url.startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise Refused(f"not a server address: {url!r}; write it like http://127.0.0.1:8722/mcp", "name")
+    clients.check_writable(words)
+    if http is None:
+        return Setup(client, project, program, folder, client.starts(words), capture)
+    if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
+        raise Refused(f"not a server address: {http!r}; write it like http://127.0.0.1:8722/mcp", "name")
     if client.remote is None:
-        raise Refused(
-            f"{client.title} cannot read the server's token from a variable; leave --http out", "unsupported"
-        )
-    return client.remote(url)
+        why = f"{client.title} cannot read the server's token from a variable; leave --http out"
+        raise Refused(why, "unsupported")
+    return Setup(client, project, program, folder, client.remote(http), capture)
 
 
 # -- the list of clients -----------------------------------------------------------------------------------------------
@@ -177,35 +162,27 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _connect(call: Call, setup: Setup, *, yes: bool) -> None:
-    client = setup.client
-    try:
-        changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
-    except Puzzled as error:
-        _print_manual(call, setup, client.name)
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, add it by hand", "file"
-        ) from None
-    done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
-    _write(call, setup, changes, _remarks(setup), done, f"{client.title} is already connected", yes=yes)
-
-
-def _disconnect(call: Call, setup: Setup, *, yes: bool) -> None:
-    try:
-        changes = plan.to_disconnect(setup.client, project=setup.project, hooks_alone=setup.capture)
-    except Puzzled as error:
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand", "file"
-        ) from None
-    done = good("No longer captures.") if setup.capture else f"{good('Disconnected.')} The memory stays where it is."
-    nothing = f"{setup.client.title} {'captures nothing' if setup.capture else 'is not connected'}"
-    _write(call, setup, changes, [], done, nothing, yes=yes)
-
-
-def _write(
-    call: Call, setup: Setup, changes: Sequence[Change], remarks: Sequence[str], done: str, nothing: str, *, yes: bool
-) -> None:
+def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
     """Show the changes, ask, and write them. Where nobody can be asked, say how to have them written."""
+    client, remarks = setup.client, [] if remove else _remarks(setup)
+    try:
+        if remove:
+            changes = plan.to_disconnect(client, project=setup.project, hooks_alone=setup.capture)
+        else:
+            changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
+    except Puzzled as error:
+        if not remove:
+            _print_manual(call, setup, client.name)
+        way = f"nothing was changed, {'edit' if remove else 'add'} it by hand"
+        raise Refused(f"{error.path} is not understood: {error.why}; {way}", "file") from None
+    if not remove:
+        done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
+        nothing = f"{client.title} is already connected"
+    elif setup.capture:
+        done, nothing = good("No longer captures."), f"{client.title} captures nothing"
+    else:
+        done = f"{good('Disconnected.')} The memory stays where it is."
+        nothing = f"{client.title} is not connected"
     if not changes:
         path = shown(str(setup.client.path(project=setup.project)))
         call.answer(_answer(setup.client, [], written=False), lambda: [f"{nothing}: {dim(path)}"])
@@ -218,9 +195,12 @@ def _write(
         return
     if not yes and not click.confirm("\nWrite this?"):
         raise Refused("nothing was changed", "unconfirmed")
+    page = []
     for change in changes:
         change.carry_out()
-    call.answer(_answer(setup.client, changes, written=True), lambda: [*_written(changes), done])
+        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
+        page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
+    call.answer(_answer(setup.client, changes, written=True), lambda: [*page, done])
 
 
 def _remarks(setup: Setup) -> list[str]:
@@ -230,20 +210,13 @@ def _remarks(setup: Setup) -> list[str]:
         found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
     if setup.project is not None:
         found.append("whoever gets this folder gets the file: it names a program on this machine")
-    if is_in_cache(setup.program):
+    if clients.is_in_cache(setup.program):
         found.append(
             "this tallystick lies in a cache that may be emptied; install it: uv tool install '.[serve]' in a checkout"
         )
     if setup.project is None and not setup.folder and Path.home() / settings.NAME != settings.locate():
         found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")
     return found
-
-
-def _written(changes: Sequence[Change]) -> Iterator[str]:
-    for change in changes:
-        done = "Removed" if change.after is None else "Wrote"
-        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
-        yield f"{dim(done)} {shown(str(change.path))}{kept}"
 
 
 def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict[str, Any]:
@@ -270,8 +243,8 @@ def _print_manual(call: Call, setup: Setup, name: str) -> None:
 def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
     if unknown:
         near = get_close_matches(unknown.lower().replace(" ", "-"), BY_NAME, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        yield dim(f"{shown(unknown)} is not a known client{meant}")
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield dim(f"{shown(unknown)} is not a known client{hint}")
         yield dim("Most understand this; their documentation says where, such as mcp.json or settings.json:")
     for place, text in parts:
         if place:
@@ -301,8 +274,11 @@ def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
     old, new = before.split("\n"), after.split("\n")
     start, end = common_ends(old, new)
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
-    if len(gone) == len(come) == 1:
-        yield from _within(gone[0], come[0])
+    if len(gone) == len(come) == 1:  # perhaps the whole file: only the part in which they differ
+        start, end = common_ends(gone[0], come[0])
+        for mark, line in (("-", gone[0]), ("+", come[0])):
+            if part := line[start : len(line) - end].strip():
+                yield mark, part
     elif max(len(gone), len(come)) > _COMPARED:
         yield from _marked(_only_in(gone, come), _only_in(come, gone))
     else:
@@ -331,11 +307,3 @@ def _marked(gone: Sequence[str], come: Sequence[str]) -> Iterator[tuple[str, str
 
 def _no_comma(line: str) -> str:
     return line.rstrip("\r").removesuffix(",")
-
-
-def _within(gone: str, come: str) -> Iterator[tuple[str, str]]:
-    """The part in which two long lines differ."""
-    start, end = common_ends(gone, come)
-    for mark, line in (("-", gone), ("+", come)):
-        if part := line[start : len(line) - end].strip():
-            yield mark, part

@@ -56,7 +56,7 @@ tallystick consolidate --due""",
 @click.option("--findings", is_flag=True, help="List episodes that were skipped, and why.")
 @speaker
 @whose
-def consolidate(call: Call, /, file: str | None, trust: str | None, user: str | None, **options: Any) -> None:
+def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
     """Turn observations into facts, by rules
 
     FILE has a rule, or a list of them, as YAML or JSON:
@@ -80,23 +80,34 @@ def consolidate(call: Call, /, file: str | None, trust: str | None, user: str | 
     if mode and (options["again"] or options["dry_run"]):
         raise click.UsageError(f"--all and --dry-run need a FILE to run, and do not go with {_MODES[mode]}")
     read_only = mode in ("listed", "findings") or options["dry_run"]
-    with call.memory(user=user, trust=trust, read_only=read_only) as memory:
+    with call.memory(read_only=read_only) as memory:
         if mode is None:
             rules = _rules(call, memory, Path(file or ""))
             _run(call, memory, rules, options["again"], options["dry_run"], options["extractor"])
         elif mode == "keep":
-            _save(call, memory, _rules(call, memory, Path(file or "")))
+            rules = _rules(call, memory, Path(file or ""))
+            with memory.batch():
+                for rule in rules:
+                    memory.rules.put(rule)
+            on_demand = dim("  (without a cadence, it runs only on demand)")
+            saved_lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
+            call.answer(rules, lambda: saved_lines)
         elif mode == "due":
-            _run_due(call, memory, everyone=user is None, extractor=options["extractor"])
+            _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
             memory.rules.drop(options["drop"])
             call.answer({"dropped": options["drop"]}, lambda: [outcome("Dropped", options["drop"])])
         elif mode == "listed":
             saved = memory.rules.all()
             lines = _rule_table(saved) if saved else [dim("No saved rules.")]
-            call.answer([each.to_dict() for each in saved], lambda: lines)
+            call.answer(saved, lambda: lines)
         else:
-            _list_findings(call, memory)
+            found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
+            names = ((each, episode.id if episode else each.source) for each, episode in found)
+            value = [
+                {"rule": each.rule, "episode": name, "reason": each.reason, "seq": each.seq} for each, name in names
+            ]
+            call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:
@@ -136,15 +147,6 @@ def _run(
         call.print(found)
 
 
-def _save(call: Call, memory: Memory, rules: list[ConsolidationRule]) -> None:
-    with memory.batch():
-        for rule in rules:
-            memory.rules.put(rule)
-    on_demand = dim("  (without a cadence, it runs only on demand)")
-    lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-    call.answer([rule.to_dict() for rule in rules], lambda: lines)
-
-
 def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | None) -> None:
     """Run what is due, and print what ran, also if another rule went wrong.
 
@@ -166,15 +168,6 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
             call.print(value)
         elif made:
             click.echo("\n".join(map(_due_line, made)))
-
-
-def _list_findings(call: Call, memory: Memory) -> None:
-    found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
-    value = [
-        {"rule": each.rule, "episode": episode.id if episode else each.source, "reason": each.reason, "seq": each.seq}
-        for each, episode in found
-    ]
-    call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 # -- what was made -----------------------------------------------------------------------------------------------------
@@ -232,21 +225,18 @@ def _of_fact(fact: Fact) -> Line:
 
 
 def _of_delta(memory: Memory, delta: Delta) -> Line:
+    def named(name: str) -> str:
+        """The words of a fact, or a phrase for whatever comes from an episode."""
+        belief = memory.get(name)
+        return (" → ".join(belief.triple) or belief.text) if belief else f"what comes from {handle(name)}"
+
     if delta.kind == "delete":
-        words = ", ".join(_named(memory, name) for name in delta.replaces)
+        words = ", ".join(map(named, delta.replaces))
     elif delta.kind == "noop":
-        words = ", ".join(_named(memory, name) for name in delta.corroborates)
+        words = ", ".join(map(named, delta.corroborates))
     else:
         words = _words(delta.fact_payload)
     return Line(delta.kind, words, delta.confidence, delta.source_episode_ids)
-
-
-def _named(memory: Memory, name: str) -> str:
-    """The words of a fact, or a phrase for whatever comes from an episode."""
-    belief = memory.get(name)
-    if belief is not None:
-        return " → ".join(belief.triple) or belief.text
-    return f"what comes from {handle(name)}"
 
 
 def _words(payload: dict[str, Any]) -> str:
@@ -279,22 +269,20 @@ def _skipped(found: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _rule_table(rules: Sequence[RuleStatus]) -> Iterator[str]:
     """A line for each saved rule."""
-    rows = [(short(each.rule.id, _NAME_WIDTH), _cadence(each.rule.cadence), each) for each in rules]
-    names = max(cells(name) for name, *_ in rows)
-    cadences = max(cells(cadence) for _, cadence, _ in rows)
-    for name, cadence, each in rows:
-        pads = " " * (names - cells(name)), " " * (cadences - cells(cadence))
+    rows: list[tuple[str, str, RuleStatus]] = []
+    for each in rules:
+        cadence, when_due = each.rule.cadence, "on demand"
+        if "every" in cadence:
+            when_due = f"every {count(cadence['every'], 'episode')}"
+        elif "cron" in cadence:
+            when_due = short(f"cron {cadence['cron']} {cadence.get('zone', 'UTC')}", 60)
+        rows.append((short(each.rule.id, _NAME_WIDTH), when_due, each))
+    names, cadences = max(cells(name) for name, *_ in rows), max(cells(due) for _, due, _ in rows)
+    for name, when_due, each in rows:
+        pads = " " * (names - cells(name)), " " * (cadences - cells(when_due))
         last = f"last ran {ago(each.last)}" if each.last else "never ran"
         then = "  " + warn("due now") if each.is_due else dim(f"  next {when(each.next)}") if each.next else ""
-        yield f"{bold(name)}{pads[0]}  {cadence}{pads[1]}  {each.waiting:>5,} waiting  {dim(last)}{then}"
-
-
-def _cadence(cadence: dict[str, Any]) -> str:
-    if "every" in cadence:
-        return f"every {count(cadence['every'], 'episode')}"
-    if "cron" in cadence:
-        return short(f"cron {cadence['cron']} {cadence.get('zone', 'UTC')}", 60)
-    return "on demand"
+        yield f"{bold(name)}{pads[0]}  {when_due}{pads[1]}  {each.waiting:>5,} waiting  {dim(last)}{then}"
 
 
 def _finding_table(found: Sequence[tuple[Finding, Episode | None]]) -> Iterator[str]:

@@ -12,16 +12,15 @@ from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
-from tallystick.surfaces.cli.command import Call, command, group, print_bytes
-from tallystick.surfaces.cli.completion import complete_entity
-from tallystick.surfaces.cli.options import read_input, speaker, whose
+from tallystick.surfaces.cli.command import Call, command, print_bytes
+from tallystick.surfaces.cli.options import complete_entity, read_input, speaker, whose
 from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bold, dim, warn, width
+from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import ago, counts
 
 if TYPE_CHECKING:
-    from tallystick.stores.phase.graph.merge import Likeness, Outcome
+    from tallystick.stores.phase.graph.merge import Likeness
     from tallystick.stores.phase.graph.traverse import Expansion
 
 _PARTS = ("nodes", "edges", "paths", "events")
@@ -30,11 +29,6 @@ _VERDICTS = {
 }  # fmt: skip
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
-
-
-@group("graph")
-def graph() -> None:
-    """See map.py."""
 
 
 # -- show --------------------------------------------------------------------------------------------------------------
@@ -50,13 +44,13 @@ tallystick graph show person-ana --hops 2 --limit 20""",
 @click.option("--hops", type=click.IntRange(0), default=1, metavar="N", help="How many steps to follow.  [1]")
 @click.option("--limit", type=click.IntRange(1), default=50, metavar="N", help="At most so many nodes.  [50]")
 @whose
-def show(call: Call, name: str, hops: int, limit: int, user: str | None) -> None:
+def show(call: Call, name: str, hops: int, limit: int) -> None:
     """Show an entity and its relations
 
     NAME is a node's id (such as a page: person-ana), a label, an alias, or a name in a belief. Prints its properties
     and, as a tree, its relations: from it (->) and to it (<-). A relation that has ended says when.
     """
-    with call.memory(user=user) as memory:
+    with call.memory() as memory:
         found = memory.graph.show(name, hops, limit)
     value = {
         "nodes": [node.to_dict() | {"distance": found.distance[node.id]} for node in found.nodes],
@@ -92,7 +86,9 @@ def _branches(
     pending: list[tuple[MemoryNode, str, str, str]] = [(start, "", "", "")]
     while pending:
         node, lead, branch, edge = pending.pop()
-        yield f"{dim(lead + branch)}{edge}{_title(node)}"
+        label = f"  {short(node.label, _NAME)}" if node.label and node.label != node.id else ""
+        ended = dim(f"  (until {shown(node.valid_to)})") if node.valid_to else ""
+        yield f"{dim(lead + branch)}{edge}{bold(short(node.id, _NAME))}{label}  {dim(short(node.kind, _NAME))}{ended}"
         if node.id in drawn:
             continue
         drawn.add(node.id)
@@ -100,20 +96,11 @@ def _branches(
         edges = below.get(node.id, [])
         yield from (f"{dim(inner)}{dim('│   ' if edges else '    ')}{line}" for line in _properties(node))
         for number, each in enumerate(reversed(edges)):
-            other = nodes[each.target if each.source == node.id else each.source]
-            pending.append((other, inner, "├── " if number else "└── ", _arrow(each, node.id)))
-
-
-def _arrow(edge: MemoryEdge, near: str) -> str:
-    """`lives_in -> `, or `<- knows ` in the other direction; and when it ended."""
-    kind, ended = short(edge.kind, _NAME), dim(f"(until {shown(edge.valid_to)}) ") if edge.valid_to else ""
-    return f"{kind} {dim('->')} {ended}" if edge.source == near else f"{dim('<-')} {kind} {ended}"
-
-
-def _title(node: MemoryNode) -> str:
-    label = f"  {short(node.label, _NAME)}" if node.label and node.label != node.id else ""
-    ended = dim(f"  (until {shown(node.valid_to)})") if node.valid_to else ""
-    return f"{bold(short(node.id, _NAME))}{label}  {dim(short(node.kind, _NAME))}{ended}"
+            kind, ended = short(each.kind, _NAME), dim(f"(until {shown(each.valid_to)}) ") if each.valid_to else ""
+            is_from = each.source == node.id
+            arrow = f"{kind} {dim('->')} {ended}" if is_from else f"{dim('<-')} {kind} {ended}"
+            other = nodes[each.target if is_from else each.source]
+            pending.append((other, inner, "├── " if number else "└── ", arrow))
 
 
 def _properties(node: MemoryNode) -> Iterator[str]:
@@ -143,13 +130,13 @@ tallystick graph export --explicit > saved.json""",
 @click.option("--explicit", is_flag=True, help="Only what was saved, without what follows from beliefs and merges.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @whose
-def export(call: Call, file: str | None, explicit: bool, force: bool, user: str | None) -> None:
+def export(call: Call, file: str | None, explicit: bool, force: bool) -> None:
     """Export the graph as one envelope, the same bytes each time
 
     Prints the envelope, or writes it to FILE, completely or not at all, and prints what is in it. What follows from
     beliefs is marked. `tallystick graph import` is the way back, here or in another memory.
     """
-    with call.memory(user=user) as memory, waiting("Writing …"):
+    with call.memory() as memory, waiting("Writing …"):
         if file is not None:
             envelope = memory.graph.export_to(file, explicit=explicit, replace=force)
         else:
@@ -174,7 +161,7 @@ cat graph.json | tallystick graph import -""",
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @speaker
 @whose
-def import_(call: Call, file: str, is_profile: bool, dry_run: bool, trust: str | None, user: str | None) -> None:
+def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
     """Import a graph, all or nothing
 
     FILE is a graph envelope; `-` is standard input. A record with the same id is replaced; an event never is. What this
@@ -182,28 +169,23 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool, trust: str |
     """
     with waiting("Reading …"):
         data = read_input(file)[1]
-        envelope = _profile(data) if is_profile else GraphEnvelope.from_bytes(data)
-    with call.memory(user=user, trust=trust, create=not dry_run) as memory, waiting("Importing …"):
+        if is_profile:
+            try:
+                envelope = GraphEnvelope(profile=MemoryProfile.from_dict(loads(data)))
+            except ValueError as error:
+                raise Refused(f"not a profile: {error}", "file") from None
+        else:
+            envelope = GraphEnvelope.from_bytes(data)
+    with call.memory(create=not dry_run) as memory, waiting("Importing …"):
         found = memory.graph.would_import(envelope)
         if not dry_run:
             memory.graph.import_envelope(envelope)
-    call.answer({"records": found, "dry_run": dry_run}, lambda: _imported(found, dry_run))
-
-
-def _profile(data: bytes) -> GraphEnvelope:
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise Refused(f"not a profile: {error}", "file") from None
-    return GraphEnvelope(profile=MemoryProfile.from_dict(value))
-
-
-def _imported(found: dict[str, dict[str, int]], dry_run: bool) -> Iterator[str]:
     new = {part: sum(numbers.get(each, 0) for each in ("new", "changed")) for part, numbers in found.items()}
-    yield f"{dim('Would import' if dry_run else 'Imported')} {bold(counts(new))}"
+    page = [outcome("Would import" if dry_run else "Imported", counts(new))]
     for part, numbers in found.items():
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
-        yield f"  {dim(part.ljust(9))} {', '.join(details)}"
+        page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
+    call.answer({"records": found, "dry_run": dry_run}, lambda: page)
 
 
 # -- same, merge, unmerge ----------------------------------------------------------------------------------------------
@@ -218,13 +200,13 @@ tallystick graph same --kind person --limit 10""",
 @click.option("--kind", metavar="KIND", help="Only nodes of that kind.")
 @click.option("--limit", type=click.IntRange(1), default=20, metavar="N", help="At most so many pairs.  [20]")
 @whose
-def same(call: Call, kind: str | None, limit: int, user: str | None) -> None:
+def same(call: Call, kind: str | None, limit: int) -> None:
     """List likely duplicates and proposed merges
 
     Prints the proposals that are not decided, and pairs that share a name, the likeliest first, with the reasons.
     `tallystick graph merge A B` merges A into B; `tallystick graph merge A B --two` says that they are different.
     """
-    with call.memory(user=user) as memory, waiting("Comparing …"):
+    with call.memory() as memory, waiting("Comparing …"):
         proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=min(limit, sys.maxsize))
     page: list[str] = []
     for each in proposed:
@@ -234,7 +216,7 @@ def same(call: Call, kind: str | None, limit: int, user: str | None) -> None:
     for pair in alike:
         if {pair.keep, pair.gone} not in known:
             page += _pair(pair.gone, pair.keep, pair.score, pair.reasons)
-    value = {"proposed": [each.to_dict() for each in proposed], "alike": [_likeness(each) for each in alike]}
+    value = {"proposed": proposed, "alike": [_likeness(each) for each in alike]}
     call.answer(value, lambda: page or [dim("No likely duplicates.")])
 
 
@@ -259,7 +241,7 @@ tallystick graph merge person-anna person-ana --sure""",
 @click.option("--two", is_flag=True, help="They are different: dismiss the proposal.")
 @speaker
 @whose
-def merge(call: Call, node: str, into: str, sure: bool, two: bool, trust: str | None, user: str | None) -> None:
+def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
     """Merge one node into another; it can be undone
 
     From now on NODE is INTO: its names and edges lead there, those of later beliefs too. Beliefs and pages stay as they
@@ -268,35 +250,31 @@ def merge(call: Call, node: str, into: str, sure: bool, two: bool, trust: str | 
     """
     if sure and two:
         raise click.UsageError("choose one of --sure and --two")
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         if two:
             memory.graph.dismiss(node, into)
             call.answer({"node": node, "into": into, "done": "dismissed"}, lambda: [dim("Kept as two nodes.")])
             return
-        outcome = memory.graph.merge(node, into, sure=sure)
-    done = "merged" if outcome.is_done else "proposed"
-    call.answer({**_likeness(outcome.likeness), "done": done}, lambda: _merged(outcome))
-
-
-def _merged(outcome: Outcome) -> Iterator[str]:
-    alike = outcome.likeness
+        merge = memory.graph.merge(node, into, sure=sure)
+    alike = merge.likeness
     names = f"{bold(short(alike.gone, _NAME))} {dim('into')} {bold(short(alike.keep, _NAME))}"
-    done = dim("Merged") if outcome.is_done else warn("Proposed to merge")
-    yield f"{done} {names}  {dim(f'{alike.score:.0%}')}"
-    yield from (f"    {short(reason, _VALUE)}" for reason in alike.reasons)
-    if not outcome.is_done:
-        yield dim("not certain that they are the same; if you know it, add --sure")
+    done = dim("Merged") if merge.is_done else warn("Proposed to merge")
+    page = [f"{done} {names}  {dim(f'{alike.score:.0%}')}"]
+    page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
+    if not merge.is_done:
+        page.append(dim("not certain that they are the same; if you know it, add --sure"))
+    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, lambda: page)
 
 
 @command("graph unmerge", example="tallystick graph unmerge person-anna")
 @click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @whose
-def unmerge(call: Call, node: str, user: str | None) -> None:
+def unmerge(call: Call, node: str) -> None:
     """Undo a merge
 
     NODE is a node of its own again, with its names and edges, as if it had never been merged. What was changed since
     stays changed. Prints the node.
     """
-    with call.memory(user=user) as memory:
+    with call.memory() as memory:
         found = memory.graph.unmerge(node)
-    call.answer(found.to_dict(), lambda: [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])
+    call.answer(found, lambda: [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])

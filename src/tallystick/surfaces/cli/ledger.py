@@ -10,18 +10,12 @@ import click
 
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli.command import Call, command, group
+from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import FilePath, yes as yes_option
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bad, dim, good, outcome, row, warn
 from tallystick.surfaces.present.text import lines, short, shown
 from tallystick.surfaces.present.time import count
-
-
-@group("ledger")
-def ledger() -> None:
-    """See map.py."""
-
 
 # -- verify ------------------------------------------------------------------------------------------------------------
 
@@ -51,7 +45,7 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     with progress("Verifying", size) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
         report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
-    call.answer(report.to_dict(), lambda: _verified(report))
+    call.answer(report, lambda: _verified(report))
     return 0 if report.ok else 4
 
 
@@ -124,7 +118,17 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
     if clash or (seq is None) == (check is None):
         raise click.UsageError("name an event: tallystick ledger prove SEQ; or a proof: --check FILE [--key VKEY]")
     if check is not None:
-        _check_proof(call, Path(check), key)
+        try:
+            text = Path(check).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise Refused(f"{check} is not a proof: it is not UTF-8", "proof") from None
+        if key:
+            found = check_proof(text, key)
+        else:
+            with call.memory(read_only=True) as memory:
+                found = memory.ledger.check_proof(text)
+        rows = (line for name, value in found.items() for line in row(shown(name), short(str(value), 400)))
+        call.answer(found, lambda: [good("The proof is valid"), "", *rows])
         return
     if out is not None and Path(out).is_dir():
         raise click.UsageError(f"{out} is a folder; name a file")
@@ -136,20 +140,6 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
         {"seq": seq, "proof": proof, "out": out},
         lambda: lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"],
     )
-
-
-def _check_proof(call: Call, path: Path, key: str | None) -> None:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise Refused(f"{path} is not a proof: it is not UTF-8", "proof") from None
-    if key:
-        found = check_proof(text, key)
-    else:
-        with call.memory(read_only=True) as memory:
-            found = memory.ledger.check_proof(text)
-    rows = (line for name, value in found.items() for line in row(shown(name), short(str(value), 400)))
-    call.answer(found, lambda: [good("The proof is valid"), "", *rows])
 
 
 # -- compact, prune ----------------------------------------------------------------------------------------------------

@@ -14,52 +14,53 @@ class Entry(NamedTuple):
 
     name: str
     line: str
+    module: str = ""  # that has its function; empty: one of the same name
 
 
 DAILY = (
-    Entry("remember", "Remember a statement"),
-    Entry("observe", "Record something that was said or happened"),
+    Entry("remember", "Remember a statement", "write"),
+    Entry("observe", "Record something that was said or happened", "write"),
     Entry("recall", "Find what was remembered, best answer first"),
-    Entry("revise", "Replace a belief with a better version; history stays"),
+    Entry("revise", "Replace a belief with a better version; history stays", "write"),
     Entry("forget", "Hide beliefs from recall; history stays"),
-    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays"),
+    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "forget"),
 )
 LOOK = (
-    Entry("status", "Show the state of a memory"),
-    Entry("show", "List current beliefs, or show one"),
-    Entry("log", "List events, oldest first"),
+    Entry("status", "Show the state of a memory", "look"),
+    Entry("show", "List current beliefs, or show one", "look"),
+    Entry("log", "List events, oldest first", "look"),
     Entry("pages", "List, read or search pages"),
 )
 DECIDE = (
     Entry("review", "Approve or reject pending changes"),
-    Entry("trust", "List sources, and exclude some from recall"),
+    Entry("trust", "List sources, and exclude some from recall", "review"),
 )
 MOVE = (
-    Entry("import", "Import conversations and notes from other systems"),
-    Entry("export", "Export everything, to read it elsewhere or to leave"),
+    Entry("import", "Import conversations and notes from other systems", "exchange"),
+    Entry("export", "Export everything, to read it elsewhere or to leave", "exchange"),
     Entry("sync", "Import edits made on pages, and update the pages"),
 )
 CARE = (
-    Entry("check", "Look for damage; changes nothing"),
-    Entry("repair", "Fix what `check` found; the original is kept"),
-    Entry("backup", "Make a verified copy"),
-    Entry("restore", "Go back to a backup; what it replaces is kept"),
+    Entry("check", "Look for damage; changes nothing", "maintenance"),
+    Entry("repair", "Fix what `check` found; the original is kept", "maintenance"),
+    Entry("backup", "Make a verified copy", "maintenance"),
+    Entry("restore", "Go back to a backup; what it replaces is kept", "maintenance"),
     Entry("tidy", "Propose what to forget or merge; applies nothing by itself"),
 )
 SERVE = (
-    Entry("mcp", "Serve the memory to an MCP client"),
+    Entry("mcp", "Serve the memory to an MCP client", "serve"),
     Entry("serve", "Serve the memory as a web page, over HTTP and over MCP"),
     Entry("connect", "Set up an MCP client to use this memory"),
 )
 SPECIALIST = (
-    Entry("init", "Create a memory in a folder of your choice"),
+    Entry("init", "Create a memory in a folder of your choice", "maintenance"),
     Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
-    Entry("migrate", "Import the JSON files of specsmith"),
-    Entry("rebuild-index", "Rebuild the index and the tables of the pages"),
-    Entry("test", "Check that recall still finds known answers"),
+    Entry("migrate", "Import the JSON files of specsmith", "exchange"),
+    Entry("rebuild-index", "Rebuild the index and the tables of the pages", "sync"),
+    Entry("test", "Check that recall still finds known answers", "recall"),
     Entry("consolidate", "Turn observations into facts, by rules"),
-    Entry("clean", "Hide all beliefs and pages; history stays"),
-    Entry("relate", "Record how two memories are related"),
+    Entry("clean", "Hide all beliefs and pages; history stays", "forget"),
+    Entry("relate", "Record how two memories are related", "write"),
     Entry("paths", "Show, branch and merge the paths of a conversation"),
     Entry("graph", "Show entities and their relations; import, export and merge them"),
     Entry("store", "Manage a stand-alone graph workspace, without a memory"),

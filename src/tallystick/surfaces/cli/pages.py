@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command, has_ledger
-from tallystick.surfaces.cli.completion import complete_page
-from tallystick.surfaces.cli.options import decorate, given, speaker, whose
-from tallystick.surfaces.present.page_names import called, has_pages, meant, page_name
+from tallystick.surfaces.cli.options import complete_page, given, speaker, whose
+from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.page import PageEntry, PageInfo
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 LIMIT = 10
 _ACTS = {"archive": "archive", "activate": "activate", "flag": "flag_compact"}
 _DONE = {"archive": "Archived", "activate": "Activated", "flag": "Flagged"}
@@ -35,33 +32,6 @@ _OF_ONE = ("path", "tail", *_ACTS)
 _OF_SEARCH = ("within", "limit")
 _OF_ENTRIES = ("since", "until", "tags", "history")
 _ENTRY = re.compile(r"(## \[[^\]]*\])( \{id: [^}]*\})?(.*)", re.DOTALL)
-
-
-def _page_options(function: F) -> F:
-    return decorate(
-        function,
-        click.option("everything", "--all", is_flag=True, help="Also dormant and archived pages."),
-        click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids."),
-        click.option(
-            "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
-            help="With --search: only on that page, or such pages: person-. Repeat for more.",
-        ),
-        click.option(
-            "--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]"
-        ),
-        click.option("--since", metavar="DATE", help="Only entries of then or later: a month, a day, a time."),
-        click.option("--until", metavar="DATE", help="Only entries up to the end of that."),
-        click.option(
-            "tags", "--tag", multiple=True, metavar="TAG", help="Only entries with that tag. Repeat for more."
-        ),
-        click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N entries of the page."),
-        click.option("--history", is_flag=True, help="Also entries that were replaced or retracted."),
-        click.option("--path", is_flag=True, help="Update the page's file, and print where it is."),
-        click.option("--archive", is_flag=True, help="Archive the page: it stays, and only --all lists it."),
-        click.option("--activate", is_flag=True, help="Make it active again."),
-        click.option("--flag", is_flag=True, help="Flag it for the next `tallystick tidy --compact`."),
-        click.option("--schema", is_flag=True, help="Print which page a thing belongs on, and how to write it."),
-    )  # fmt: skip
 
 
 @command(
@@ -74,10 +44,26 @@ tallystick pages --search "blue-green deploy*" --in project- --since 2026-04""",
     exits={0: "done, also when nothing is found"},
 )
 @click.argument("name", required=False, shell_complete=complete_page)
-@_page_options
+@click.option("everything", "--all", is_flag=True, help="Also dormant and archived pages.")
+@click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids.")
+@click.option(
+    "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
+    help="With --search: only on that page, or such pages: person-. Repeat for more.",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]")
+@click.option("--since", metavar="DATE", help="Only entries of then or later: a month, a day, a time.")
+@click.option("--until", metavar="DATE", help="Only entries up to the end of that.")
+@click.option("tags", "--tag", multiple=True, metavar="TAG", help="Only entries with that tag. Repeat for more.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N entries of the page.")
+@click.option("--history", is_flag=True, help="Also entries that were replaced or retracted.")
+@click.option("--path", is_flag=True, help="Update the page's file, and print where it is.")
+@click.option("--archive", is_flag=True, help="Archive the page: it stays, and only --all lists it.")
+@click.option("--activate", is_flag=True, help="Make it active again.")
+@click.option("--flag", is_flag=True, help="Flag it for the next `tallystick tidy --compact`.")
+@click.option("--schema", is_flag=True, help="Print which page a thing belongs on, and how to write it.")
 @speaker
 @whose
-def pages(call: Call, /, name: str | None, user: str | None, trust: str | None, **options: Any) -> None:
+def pages(call: Call, /, name: str | None, **options: Any) -> None:
     """List, read or search pages
 
     Without NAME, prints a line for each page, the last changed first. NAME is a page: person-ana. With it, prints the
@@ -95,11 +81,18 @@ def pages(call: Call, /, name: str | None, user: str | None, trust: str | None, 
     folder = call.locate()
     if has_pages(folder) and not has_ledger(folder):
         raise NotFound(f"{folder / 'memory'} has pages, but no ledger yet; run `tallystick sync` to import them")
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         if "search" in used:
-            _search(call, memory, used)
+            within = [resolved(memory, each) for each in used["within"]] if "within" in used else None
+            entries = memory.pages.search(
+                used["search"], within, used.get("since"), used.get("until"), used.get("limit", LIMIT),
+                "history" in used, tags=used.get("tags", ()),
+            )  # fmt: skip
+            call.answer(entries, lambda: _entry_lines(entries, is_search=True))
         elif name is None:
-            _list(call, memory, is_all="everything" in used)
+            every = memory.pages.list(include_dormant=True, include_archived=True)
+            found = [info for info in every if "everything" in used or info.status == "active"]
+            call.answer(found, lambda: _table(found, hidden=len(every) - len(found)))
         else:
             _one(call, memory, page_name(memory, name), used)
 
@@ -123,12 +116,6 @@ def _check_usage(name: str | None, used: dict[str, Any]) -> None:
 # -- many --------------------------------------------------------------------------------------------------------------
 
 
-def _list(call: Call, memory: Memory, *, is_all: bool) -> None:
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    found = [info for info in every if is_all or info.status == "active"]
-    call.answer([info.to_dict() for info in found], lambda: _table(found, hidden=len(every) - len(found)))
-
-
 def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
     """A line for each page: name, number of entries, last change, unusual status, description."""
     if not infos and not hidden:
@@ -136,7 +123,12 @@ def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
         return
     name_width = min(40, width() // 3)
     columns = [
-        (short(called(info), name_width), _entries(info), ago(info.updated).removeprefix("on ")) for info in infos
+        (
+            short(called(info), name_width),
+            f"{info.entry_count:,} {'entry  ' if info.entry_count == 1 else 'entries'}",
+            ago(info.updated).removeprefix("on "),
+        )
+        for info in infos
     ]
     widths = [max((cells(row[at]) for row in columns), default=0) for at in range(3)]
     for info, (name, number, age) in zip(infos, columns, strict=True):
@@ -149,21 +141,9 @@ def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
         yield dim(f"and {count(hidden, 'dormant or archived page')}: --all")
 
 
-def _entries(info: PageInfo) -> str:
-    return f"{info.entry_count:,} {'entry  ' if info.entry_count == 1 else 'entries'}"
-
-
 def _state(info: PageInfo) -> str:
     parts = ("" if info.status == "active" else info.status, "to be compacted" if info.needs_compact else "")
     return ", ".join(filter(None, parts))
-
-
-def _search(call: Call, memory: Memory, used: dict[str, Any]) -> None:
-    found = memory.pages.search(
-        used["search"], [meant(memory, each) for each in used["within"]] if "within" in used else None,
-        used.get("since"), used.get("until"), used.get("limit", LIMIT), "history" in used, tags=used.get("tags", ()),
-    )  # fmt: skip
-    call.answer([entry.to_dict() for entry in found], lambda: _entry_lines(found, is_search=True))
 
 
 # -- one ---------------------------------------------------------------------------------------------------------------
@@ -173,23 +153,23 @@ def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
     act = next((each for each in _ACTS if each in used), None)
     if act is not None:
         info: PageInfo = getattr(memory.pages, _ACTS[act])(name)
-        call.answer(info.to_dict(), lambda: [outcome(_DONE[act], called(info), info.title)])
-    elif "path" in used:
+        call.answer(info, lambda: [outcome(_DONE[act], called(info), info.title)])
+        return
+    if "path" in used:
         _path(call, memory, name)
-    else:
-        _read(call, memory, name, used)
-
-
-def _read(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
+        return
     page = memory.pages.read(
         name, since=used.get("since"), until=used.get("until"), tags=used.get("tags", ()), tail_n=used.get("tail"),
         include_superseded="history" in used,
     )  # fmt: skip
     if any(each in used for each in ("tail", *_OF_ENTRIES)):
-        call.answer(page.to_dict(), lambda: [*_front(page.info), *_entry_lines(page.entries)])
+        state, description = _state(page.info), page.info.description
+        front = [bold(short(page.info.title, width())) + (warn(f"  {state}") if state else "")]
+        front += [dim(short(description, width()))] if description else []
+        call.answer(page, lambda: [*front, "", *_entry_lines(page.entries)])
     else:
         written = page.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-        call.answer(page.to_dict(), lambda: _painted(written) if sys.stdout.isatty() else map(_keeping_tabs, written))
+        call.answer(page, lambda: _painted(written) if sys.stdout.isatty() else map(_keeping_tabs, written))
 
 
 def _path(call: Call, memory: Memory, name: str) -> None:
@@ -227,15 +207,6 @@ def _painted(written: Iterable[str]) -> Iterator[str]:
             yield bold(heading[1]) + dim((heading[2] or "") + heading[3])
         else:
             yield dim(text) if struck else text
-
-
-def _front(info: PageInfo) -> Iterator[str]:
-    """Title, state and description of a page, above some of its entries."""
-    state = _state(info)
-    yield bold(short(info.title, width())) + (warn(f"  {state}") if state else "")
-    if info.description:
-        yield dim(short(info.description, width()))
-    yield ""
 
 
 def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> Iterator[str]:

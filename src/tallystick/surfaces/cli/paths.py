@@ -10,9 +10,8 @@ import click
 from tallystick.records.belief import Belief
 from tallystick.records.path import ABANDONED, MAIN, MERGED, REVIEW, RULES, MemoryPath, shown as name_of
 from tallystick.surfaces.cli.command import Call, command, common_options, group
-from tallystick.surfaces.cli.completion import complete_path
 from tallystick.surfaces.cli.map import entry_of
-from tallystick.surfaces.cli.options import speaker, whose
+from tallystick.surfaces.cli.options import complete_path, speaker, whose
 from tallystick.surfaces.present.events import event_line
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, good, outcome, warn, width
@@ -20,7 +19,7 @@ from tallystick.surfaces.present.text import cells, short, shown
 from tallystick.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from tallystick.records.path import Merged, Tree
+    from tallystick.records.path import Tree
 
 HELP = f"""{entry_of('paths').line}
 
@@ -37,14 +36,14 @@ _reason = click.option("--reason", metavar="TEXT", required=True, help="Why; lat
 @group("paths", help=HELP, invoke_without_command=True, params=[*common_options()])
 @whose
 @click.pass_context
-def paths(ctx: click.Context, user: str | None) -> None:
+def paths(ctx: click.Context) -> None:
     """See map.py."""
     if ctx.invoked_subcommand is not None:
         return
     call = ctx.ensure_object(Call)
-    with call.memory(user=user, read_only=True) as memory:
+    with call.memory(read_only=True) as memory:
         tree = memory.paths.tree()
-    call.answer(tree.to_dict(), lambda: _tree(tree))
+    call.answer(tree, lambda: _tree(tree))
 
 
 def _tree(tree: Tree, mark: str = "", indent: str = "") -> Iterator[str]:
@@ -84,16 +83,16 @@ tallystick paths branch try-c --from try-b""",
 )  # fmt: skip
 @speaker
 @whose
-def branch(call: Call, name: str, parent: str, trust: str | None, user: str | None) -> None:
+def branch(call: Call, name: str, parent: str) -> None:
     """Start a path from another one
 
     Prints the path. NAME is one line of up to 200 characters that no other path has. What is said on it is visible
     there and below, and nowhere else until it is merged.
     """
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         path = memory.paths.branch(name, parent)
     origin = dim(f"from {shown(parent or MAIN)}")
-    call.answer(path.to_dict(), lambda: [f"{outcome('Branched', name)} {origin}"])
+    call.answer(path, lambda: [f"{outcome('Branched', name)} {origin}"])
 
 
 @command(
@@ -116,7 +115,7 @@ tallystick paths merge try-b --conflicts newest""",
 @speaker
 @whose
 def merge(
-    call: Call, name: str, into: str | None, conflicts: str, dry_run: bool, trust: str | None, user: str | None
+    call: Call, name: str, into: str | None, conflicts: str, dry_run: bool
 ) -> None:
     """Merge a path into the one above it
 
@@ -124,23 +123,18 @@ def merge(
     takes the branch's, `newest` the one recorded later; `review` keeps the parent's and asks a person. NAME is closed
     then: nothing more can be said on it.
     """
-    with call.memory(user=user, trust=trust, read_only=dry_run) as memory:
+    with call.memory(read_only=dry_run) as memory:
         done = memory.paths.preview(name, into) if dry_run else memory.paths.merge(name, into, conflicts=conflicts)
-    call.answer(done.to_dict(), lambda: _merged(done, into=name_of(done.into), is_done=not dry_run))
-
-
-def _merged(done: Merged, *, into: str, is_done: bool) -> Iterator[str]:
-    """The merged beliefs, and where the two sides disagree."""
-    verb = "Merged" if is_done else "Would merge"
-    yield f"{dim(verb)} {count(len(done.brought), 'belief')} {dim(f'from {shown(done.path)} into {shown(into)}')}"
-    yield from map(_belief_line, done.brought)
+    verb, into = "Would merge" if dry_run else "Merged", name_of(done.into)
+    route = dim(f"from {shown(done.path)} into {shown(into)}")
+    page = [f"{dim(verb)} {count(len(done.brought), 'belief')} {route}", *map(_belief_line, done.brought)]
     for conflict in done.conflicts:
-        yield f"  {warn('conflict')}  {short(handle(conflict.key), 24)}{dim(f': {conflict.why}')}"
+        page.append(f"  {warn('conflict')}  {short(handle(conflict.key), 24)}{dim(f': {conflict.why}')}")
         for where, belief in ((into, conflict.ours), (done.path, conflict.theirs)):
             words = belief.text if belief.is_held else f"{belief.status}: {belief.text}"
-            yield f"    {dim(short(where, 24))}  {short(words, width() - 30)}"
-    for review in done.reviews:
-        yield f"  {dim('pending:')} `tallystick review {review[-6:]}`"
+            page.append(f"    {dim(short(where, 24))}  {short(words, width() - 30)}")
+    page += [f"  {dim('pending:')} `tallystick review {review[-6:]}`" for review in done.reviews]
+    call.answer(done, lambda: page)
 
 
 @command(
@@ -153,14 +147,14 @@ tallystick paths abandon try-b --reason "it led nowhere" """,
 @_reason
 @speaker
 @whose
-def abandon(call: Call, name: str, reason: str, trust: str | None, user: str | None) -> None:
+def abandon(call: Call, name: str, reason: str) -> None:
     """Abandon a path and everything below it; history stays
 
     Prints the path. What was said on NAME is no longer recalled, and everything above it is as it was before.
     """
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         path = memory.paths.abandon(name, reason)
-    call.answer(path.to_dict(), lambda: [outcome("Abandoned", name)])
+    call.answer(path, lambda: [outcome("Abandoned", name)])
 
 
 @command(
@@ -173,15 +167,15 @@ tallystick paths compact try-b --summary "we settled on Friday" """,
 @click.option("--summary", metavar="TEXT", default="", help="Its conclusion; it is remembered there first.")
 @speaker
 @whose
-def compact(call: Call, name: str, summary: str, trust: str | None, user: str | None) -> None:
+def compact(call: Call, name: str, summary: str) -> None:
     """Close a path; its beliefs stay
 
     Prints the path. Nothing more can be said on NAME, and its episodes are no longer recalled, there or below; its
     beliefs stay.
     """
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         path = memory.paths.compact(name, summary=summary)
-    call.answer(path.to_dict(), lambda: [outcome("Closed", name)])
+    call.answer(path, lambda: [outcome("Closed", name)])
 
 
 @command(
@@ -195,15 +189,15 @@ tallystick paths reopen try-b --reason "it did lead somewhere" """,
 @_reason
 @speaker
 @whose
-def reopen(call: Call, name: str, reason: str, trust: str | None, user: str | None) -> None:
+def reopen(call: Call, name: str, reason: str) -> None:
     """Reopen an abandoned or closed path
 
     Prints the path. What was said on NAME is recalled there as before, and more can be said. If a path was closed and
     abandoned, the last of the two is undone. A merge is not undone; a summary stays.
     """
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         path = memory.paths.reopen(name, reason)
-    call.answer(path.to_dict(), lambda: [outcome("Reopened", name)])
+    call.answer(path, lambda: [outcome("Reopened", name)])
 
 
 @command(
@@ -214,12 +208,12 @@ tallystick paths show try-b""",
 )
 @_name
 @whose
-def show(call: Call, name: str, user: str | None) -> None:
+def show(call: Call, name: str) -> None:
     """Show a path's own beliefs and events
 
     Prints the state of NAME, the beliefs that were added or changed on it, and all of its events.
     """
-    with call.memory(user=user, read_only=True) as memory:
+    with call.memory(read_only=True) as memory:
         path, beliefs = memory.paths.get(name), memory.paths.said(name)
         ids = set(path.event_ids)
         events = [event for event in memory.log() if event.id in ids]
@@ -231,7 +225,7 @@ def show(call: Call, name: str, user: str | None) -> None:
         *map(_belief_line, beliefs), dim(count(len(events), "event")), *event_lines,
     ]  # fmt: skip
     value = {
-        "path": path.to_dict(), "said": [belief.to_dict() for belief in beliefs],
-        "events": [event.to_dict() for event in events],
+        "path": path.to_dict(), "said": beliefs,
+        "events": events,
     }  # fmt: skip
     call.answer(value, lambda: page)

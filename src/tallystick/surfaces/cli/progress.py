@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 DELAY = 0.7  # seconds before anything is drawn
 _INTERVAL = 0.1
@@ -47,38 +47,32 @@ def _spin(text: str, done: threading.Event) -> None:
 @contextmanager
 def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar of `total` steps, advanced by the function it yields. No thread draws it: the block may fork."""
-    bar = _Bar(text, total)
-    try:
-        yield bar.on_progress
-    finally:
-        bar.close()
+    done, due = 0, time.monotonic() + DELAY if sys.stderr.isatty() else float("inf")
+    bar: Progress | None = None
 
-
-class _Bar:
-    def __init__(self, text: str, total: int) -> None:
-        self._text, self._total, self._done = text, total, 0
-        self._next = time.monotonic() + DELAY if sys.stderr.isatty() else float("inf")
-        self._drawn: tuple[Progress, TaskID] | None = None
-
-    def on_progress(self, steps: int) -> None:
-        self._done += steps
-        if time.monotonic() < self._next:
+    def on_progress(steps: int) -> None:
+        nonlocal done, due, bar
+        done += steps
+        if time.monotonic() < due:
             return
-        self._next = time.monotonic() + _INTERVAL
-        if self._drawn is None:
-            self._drawn = self._draw()
-        bar, task = self._drawn
-        bar.update(task, completed=self._done, refresh=True)
+        due = time.monotonic() + _INTERVAL
+        if bar is None:
+            bar = _bar(text, total)
+        bar.update(bar.task_ids[0], completed=done, refresh=True)
 
-    def _draw(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    try:
+        yield on_progress
+    finally:
+        if bar is not None:
+            bar.stop()
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-        bar.start()
-        return bar, bar.add_task(self._text, total=self._total)
 
-    def close(self) -> None:
-        if self._drawn is not None:
-            self._drawn[0].stop()
+def _bar(text: str, total: int) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    bar.start()
+    bar.add_task(text, total=total)
+    return bar

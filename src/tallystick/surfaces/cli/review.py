@@ -1,4 +1,4 @@
-"""`tallystick review`."""
+"""`tallystick review` and `tallystick trust`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import click
 
 from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
-from tallystick.records.policy import BELIEF, SAME, Policy, Rule
+from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.completion import complete_entity, complete_review
-from tallystick.surfaces.cli.options import whose
-from tallystick.surfaces.present.reviews import answered, granted, page, table
-from tallystick.surfaces.present.terminal import bold, dim, row
-from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.present.time import count, counts
+from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
+from tallystick.surfaces.present.reviews import page, table
+from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
+from tallystick.surfaces.present.text import cells, short, shown
+from tallystick.surfaces.present.time import count, counts, read_moment, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.belief import Belief
     from tallystick.records.review import Review
+    from tallystick.records.trust import SourceStatus
 
 _WORDS = ("approve", "reject", "policy")
-_SHOWN = 20  # of a source's statements, before it is approved
+_LIMIT = 20  # of a source's statements that are printed before it is approved
 _FIELDS = ("source", "user", "session", "agent", "path", "kind", "tag", "confidence", "stated")
-_UNITS = (("week", timedelta(weeks=1)), ("day", timedelta(days=1)), ("hour", timedelta(hours=1)))
+_UNITS = tuple((name, timedelta(**{f"{name}s": 1})) for name in ("week", "day", "hour", "minute", "second"))
 
 
 @command(
@@ -62,7 +62,6 @@ def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
     kind: str, trust: str | None, about: str, source: str, yes: bool, matrix: bool, tested: str,
     fields: tuple[str, ...],
-    user: str | None,
 ) -> None:  # fmt: skip
     """Approve or reject pending changes
 
@@ -82,17 +81,22 @@ def review(
     """
     word = names[0] if names and names[0] in _WORDS else ""
     if word == "policy":
-        _policy(call, names[1:], matrix, tested, trust, about, fields, user)
+        _policy(call, names[1:], matrix, tested, trust, about, fields)
         return
     approve, reject, names = approve or word == "approve", reject or word == "reject", names[bool(word) :]
     options = {"kind": kind, "trust": trust or "", "about": about, "source": source}
     selection = {name: value for name, value in options.items() if value}
     _check_usage(names, approve, reject, grant, reason, everything, selection, matrix or tested or fields)
     if not (approve or reject):
-        with call.memory(user=user, read_only=True) as memory:
-            _look(call, memory, names, everything, selection)
+        with call.memory(read_only=True) as memory:
+            if names:
+                found = memory.reviews.get(names[0])
+                call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
+            else:
+                reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
+                call.answer(reviews, lambda: _table(memory, reviews))
         return
-    with call.memory(user=user) as memory:
+    with call.memory() as memory:
         if approve and not grant and selection.keys() == {"source"}:
             _approve_source(call, memory, source, reason, yes=yes)
             return
@@ -124,17 +128,8 @@ def _check_usage(
         raise click.UsageError("--matrix, --test and --with go with `tallystick review policy`")
     if len(names) > 1 and not (approve or reject):
         raise click.UsageError("one review is shown at a time; `review approve` and `review reject` take several")
-
-
-def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, selection: dict[str, str]) -> None:
-    if names:
-        found = memory.reviews.get(names[0])
-        call.answer(found.to_dict(), lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
-        return
-    if everything and selection:
+    if everything and selection and not (approve or reject):
         raise click.UsageError("--all lists everything; leave --kind, --trust, --about and --source out, or --all")
-    reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
-    call.answer([each.to_dict() for each in reviews], lambda: _table(memory, reviews))
 
 
 def _table(memory: Memory, reviews: Sequence[Review]) -> list[str]:
@@ -155,7 +150,7 @@ def _approve_source(call: Call, memory: Memory, source: str, reason: str, *, yes
     if not yes and (pending or episodes):
         unattended = f"list them with `tallystick review --source {shown(source)}`, confirm with --yes"
         question = f"Approve {what} of {shown(source)}?"
-        call.confirm(question, lambda: _table(memory, pending[:_SHOWN]), unattended=unattended)
+        call.confirm(question, lambda: _table(memory, pending[:_LIMIT]), unattended=unattended)
     done = memory.reviews.approve_all(reason=reason, source=source)
     failed = sum(bool(each.error) for each in done)
     value = {"source": source, "approved": len(done) - failed, "episodes": len(episodes), "failed": failed}
@@ -172,12 +167,14 @@ def _decide(
     def decide(each: Review) -> tuple[dict[str, Any], str]:
         if grant:
             approval = memory.reviews.grant(each.id, digest=each.digest)
-            return approval.to_dict(), granted(approval, memory.reviews.get(each.id))
+            use = dim(f"{shown(memory.reviews.get(each.id).action.label)}, once, until {when(approval.expires)}")
+            return approval.to_dict(), f"{outcome('Granted', each.id[-6:])}{dim(':')} {approval.marker}  {use}"
         if approve:
             each = memory.reviews.approve(each.id, reason=reason, digest=each.digest)
         else:
             each = memory.reviews.reject(each.id, reason=reason)
-        return each.to_dict(), answered(each)
+        done = outcome(each.status.capitalize(), each.id[-6:])
+        return each.to_dict(), f"{done}{dim(':')} {shown(each.action.label)}"
 
     done = call.one_by_one(chosen, decide)
     found = [value for value, _ in done]
@@ -194,34 +191,29 @@ def _check_failures(number: int) -> None:
 
 
 def _policy(
-    call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str,
-    fields: Sequence[str], user: str | None,
-) -> None:  # fmt: skip
+    call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str, fields: Sequence[str]
+) -> None:
     if rest:
         raise click.UsageError("`review policy` takes no ID")
     if (trust and not tested) or ((about or fields) and not (tested or matrix)):
         raise click.UsageError("name an action: tallystick review policy --test ACTION, or --matrix")
     if tested and matrix:
         raise click.UsageError("choose one of --test and --matrix")
-    with call.memory(user=user, read_only=True) as memory:
+    with call.memory(read_only=True) as memory:
         if matrix:
             rows = memory.matrix(**_fields(fields, about))
             call.answer(rows, lambda: _matrix_page(rows))
         elif tested:
-            _test(call, memory, tested, trust or "agent", _fields(fields, about))
+            trust, more = trust or "agent", _fields(fields, about)
+            verdict = memory.check_policy(tested, trust=trust, **more)
+            value = {"action": tested, "trust": trust, "then": verdict.kind, "rule": verdict.rule, "why": verdict.why}
+            by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
+            who = f"{trust} ({shown(more['source'])})" if more.get("source") else trust
+            lines = [f"{bold(verdict.kind)}{dim(':')} {shown(tested)} by {who}{dim(', ')}{by}"]
+            call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
         else:
             policy = memory.policy
-            call.answer(policy.to_dict(), lambda: _policy_page(policy))
-
-
-def _test(call: Call, memory: Memory, action: str, trust: str, fields: dict[str, Any]) -> None:
-    """Print the verdict for an action, and the rule behind it."""
-    verdict = memory.check_policy(action, trust=trust, **fields)
-    value = {"action": action, "trust": trust, "then": verdict.kind, "rule": verdict.rule, "why": verdict.why}
-    by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
-    who = f"{trust} ({shown(fields['source'])})" if fields.get("source") else trust
-    lines = [f"{bold(verdict.kind)}{dim(':')} {shown(action)} by {who}{dim(', ')}{by}"]
-    call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
+            call.answer(policy, lambda: _policy_page(policy))
 
 
 def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
@@ -233,21 +225,16 @@ def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
         if name == "tag":
             found["tags"] = (*found.get("tags", ()), value)
         elif name == "confidence":
-            found[name] = _confidence(value)
+            try:
+                found[name] = float(value)
+            except ValueError:
+                found[name] = -1.0
+            if not 0 <= found[name] <= 1:
+                raise click.UsageError(f"confidence must be a number from 0 to 1, not {value!r}")
         elif name == "stated" and value not in TRUST:
-            raise click.UsageError(f"stated is one of {', '.join(TRUST)}, not {value!r}")
+            raise click.UsageError(f"stated must be one of {', '.join(TRUST)}, not {value!r}")
         else:
             found[name] = value
-    return found
-
-
-def _confidence(value: str) -> float:
-    try:
-        found = float(value)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise click.UsageError(f"confidence is a number from 0 to 1, not {value!r}")
     return found
 
 
@@ -267,7 +254,12 @@ def _policy_page(policy: Policy) -> Iterator[str]:
     if not policy.rules:
         yield dim("  none; tallystick.toml can have some under [[policy.rules]]")
     for number, rule in enumerate(policy.rules, 1):
-        yield f"  {number:>2}  {rule.then:<10}  {_conditions(rule)}"
+        conditions = {name: value for name, value in rule.to_dict().items() if name != "then"}
+        if "confidence" in conditions:
+            low, high = conditions.pop("confidence")
+            conditions["confidence"] = [f"{low:g} to {high:g}"]
+        parts = (f"{name} {shown(' or '.join(value) or '(none)')}" for name, value in conditions.items())
+        yield f"  {number:>2}  {rule.then:<10}  {'; '.join(parts) or 'everything'}"
     yield ""
     yield bold("Otherwise")
     yield dim(f"  {'':<22}" + "".join(f"{trust:<14}" for trust in TRUST))
@@ -278,24 +270,73 @@ def _policy_page(policy: Policy) -> Iterator[str]:
     yield ""
     named = [shown(pattern) for pattern in policy.approvers] or ["anyone with the trust of a person"]
     yield from row("approvers", ", ".join(named))
-    yield from row("expires", f"an unused approval after {_span(policy.expires)}")
+    names = (count(policy.expires // unit, name) for name, unit in _UNITS if not policy.expires % unit)
+    yield from row("expires", f"an unused approval after {next(names, policy.expires)}")
     yield ""
     yield dim("  review-above: needs approval for what is trusted more than the asker; else allowed")
     yield dim("  refuse-above: refused for what is trusted more than the asker; else allowed")
     yield dim("  No rule can allow what is refused here")
 
 
-def _conditions(rule: Rule) -> str:
-    conditions = {name: value for name, value in rule.to_dict().items() if name != "then"}
-    if "confidence" in conditions:
-        low, high = conditions.pop("confidence")
-        conditions["confidence"] = [f"{low:g} to {high:g}"]
-    parts = (f"{name} {shown(' or '.join(value) or '(none)')}" for name, value in conditions.items())
-    return "; ".join(parts) or "everything"
+@command(
+    "trust",
+    example="""
+tallystick trust
+tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"
+tallystick trust --usual mcp:3f9a""",
+)
+@click.option("none", "--none", metavar="SOURCE", help="Exclude what it said from recall.")
+@click.option("usual", "--usual", metavar="SOURCE", help="Include it in recall again.")
+@click.option("--since", metavar="MOMENT", help="With --none: only what it said from then on.")
+@click.option("--reason", metavar="TEXT", default="", help="Why.")
+@whose
+def trust(call: Call, none: str | None, usual: str | None, since: str | None, reason: str) -> None:
+    """List sources, and exclude some from recall
+
+    Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
+    said, and its status.
+
+    SOURCE is such a name (mcp:3f9a), a whole kind of client (mcp:*), or agent:NAME, session:NAME, trust:web. One event
+    excludes everything it said from recall and brings back what it replaced; one event undoes that. Nothing is deleted.
+    """
+    if none is not None and usual is not None:
+        raise click.UsageError("choose one of --none and --usual")
+    if none is None and (since is not None or (reason and usual is None)):
+        raise click.UsageError("name a source: tallystick trust --none SOURCE")
+    if none is not None:
+        with call.memory() as memory:
+            found = memory.distrust(none, since=None if since is None else read_moment(since), reason=reason)
+            excluded = (each for each in memory.sources() if each.withheld == found)
+            affected = next((each for each in excluded if each.source == found.source), None)
+        much = dim(f", which said {_amount(affected)}")
+        call.answer(found, lambda: [outcome("Excluded", found.source) + much])
+    elif usual is not None:
+        with call.memory() as memory:
+            memory.restore_trust(usual, reason=reason)
+        call.answer({"source": usual, "trust": "usual"}, lambda: [outcome("Trusted again:", usual)])
+    else:
+        with call.memory(read_only=True) as memory:
+            sources = memory.sources()
+        call.answer(sources, lambda: _sources(sources))
 
 
-def _span(span: timedelta) -> str:
-    for name, unit in _UNITS:
-        if span >= unit and not span % unit:
-            return count(span // unit, name)
-    return f"{span // timedelta(minutes=1)} minutes"
+def _amount(each: SourceStatus | None) -> str:
+    found = counts({"beliefs": each.beliefs, "episodes": each.episodes}) if each else "nothing"
+    return "nothing current" if found == "nothing" else found
+
+
+def _sources(sources: Sequence[SourceStatus]) -> Iterator[str]:
+    if not sources:
+        yield dim("No sources.")
+    names = [short(each.source, 32) for each in sources]
+    name_width = max(map(cells, names), default=0)
+    for name, each in zip(names, sources, strict=True):
+        pad = " " * (name_width - cells(name))
+        pending = f", {each.waiting} pending" if each.waiting else ""
+        last = f", last {when(each.last)}" if each.last else ""
+        line = f"{bold(name)}{pad}  {dim(each.trust.ljust(6))}  {_amount(each)}{pending}{dim(last)}"
+        if each.withheld:
+            since = f" since {each.withheld.since}" if each.withheld.since else ""
+            why = f": {each.withheld.reason}" if each.withheld.reason else ""
+            line += f"  {warn('excluded')}{dim(shown(since + why))}"
+        yield line

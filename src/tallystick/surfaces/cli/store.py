@@ -13,17 +13,11 @@ import click
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Refused
 from tallystick.records.path import ABANDONED, MERGED, MemoryPath
+from tallystick.stores.phase import workspace
 from tallystick.stores.phase.findings import refused_in
-from tallystick.stores.phase.input_files import Given, action_in, approval_in, events_in, given_in, joined
-from tallystick.stores.phase.workspace import (
-    LAST,
-    create as create_workspace,
-    inspected,
-    open_workspace,
-    unread,
-    write_file,
-)
-from tallystick.surfaces.cli.command import Call, command, group, print_bytes, print_json
+from tallystick.stores.phase.input_files import action_in, approval_in, events_in, given_in, joined
+from tallystick.stores.phase.workspace import LAST, open_workspace
+from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, read_input
 from tallystick.surfaces.cli.progress import waiting
@@ -32,24 +26,17 @@ from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count, counts
 
 if TYPE_CHECKING:
-    from tallystick.records.graph.events import MemoryEvent
     from tallystick.stores.phase.comparison import Comparison
-    from tallystick.stores.phase.event_log.replay import GraphSnapshot
     from tallystick.stores.phase.findings import Diagnostic
-    from tallystick.stores.phase.runtime import Applied, PhaseMemoryRuntime, Taken
+    from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 
-_SHOWN = 20  # lines of one kind
+_LIMIT = 20  # lines of one kind
 _DEEPEST = 40  # levels that are indented
 _KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}
 _DIFFERENCES = {"missing": ", missing", "other": ", other", "branch": ", of a branch", "untold": ""}
 
 _folder = click.argument("folder", type=click.Path(), metavar="DIR")
 _action = click.argument("action", type=click.Path(), metavar="ACTION")
-
-
-@group("store")
-def store() -> None:
-    """See map.py."""
 
 
 def _command(name: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
@@ -76,7 +63,7 @@ def create(call: Call, folder: str) -> None:
     DIR is created if it does not exist. A folder with other files is refused; an existing workspace stays as it is.
     Prints where it is.
     """
-    made = create_workspace(folder)
+    made = workspace.create(folder)
     line = outcome("Created an empty workspace at" if made else "Nothing to do: there is a workspace at", folder)
     call.answer({"folder": str(Path(folder).absolute()), "made": made}, lambda: [line])
 
@@ -108,16 +95,12 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
         "replaced": taken.replaced, "known_events": taken.known, "dry_run": dry_run, **_rebuilt(call, runtime),
     }  # fmt: skip
     verb = "Would import" if dry_run else "Imported"
-    call.answer(answer, lambda: [outcome(verb, counts(numbers)), *_imported(given, taken)])
-
-
-def _imported(given: Sequence[Given], taken: Taken) -> Iterator[str]:
+    page = [outcome(verb, counts(numbers))]
     for each in given:
-        yield from row(_KINDS[each.kind], shown(each.name))
-    if taken.replaced:
-        yield from row("replaced", count(taken.replaced, "record"))
-    if taken.known:
-        yield from row("known", f"{count(taken.known, 'event')} that were here already")
+        page += row(_KINDS[each.kind], shown(each.name))
+    page += row("replaced", count(taken.replaced, "record") if taken.replaced else "")
+    page += row("known", f"{count(taken.known, 'event')} that were here already" if taken.known else "")
+    call.answer(answer, lambda: page)
 
 
 @_command(
@@ -137,17 +120,13 @@ def append(call: Call, folder: str, file: str) -> None:
     runtime = open_workspace(folder)
     events = list(events_in(*read_input(file), at=stamp(system_clock())))
     runtime.record(events)
-    answer = {"events": [event.id for event in events], **_rebuilt(call, runtime)}
-    call.answer(answer, lambda: _appended(events))
-
-
-def _appended(events: list[MemoryEvent]) -> Iterator[str]:
-    yield outcome("Recorded", count(len(events), "event"))
-    for event in events[:_SHOWN]:
+    page = [outcome("Recorded", count(len(events), "event"))]
+    for event in events[:_LIMIT]:
         about = event.path_id if event.kind.startswith("path.") else ", ".join(event.subject_ids)
-        yield f"  {shown(event.id)}  {shown(event.kind)}  {short(about, 60)}"
-    if len(events) > _SHOWN:
-        yield dim(f"  … and {len(events) - _SHOWN:,} more")
+        page.append(f"  {shown(event.id)}  {shown(event.kind)}  {short(about, 60)}")
+    if len(events) > _LIMIT:
+        page.append(dim(f"  … and {len(events) - _LIMIT:,} more"))
+    call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, lambda: page)
 
 
 # -- inspect, export, diagnose -----------------------------------------------------------------------------------------
@@ -164,7 +143,7 @@ def inspect(call: Call, folder: str, last: int) -> None:
     events. With --json, all of it as one object.
     """
     runtime = open_workspace(folder)
-    found = inspected(runtime, last)
+    found = workspace.inspected(runtime, last)
     findings = runtime.diagnostics()
     paths = runtime.store.list_paths()
     answer = {"folder": str(getattr(runtime.store, "root", folder)), **found, "findings": len(findings)}
@@ -207,20 +186,17 @@ def _tree(paths: Sequence[MemoryPath]) -> Iterator[str]:
         if path.path_id in drawn:
             continue
         drawn.add(path.path_id)
-        yield f"{dim(lead + branch)}{bold(shown(path.path_id))}  {dim(_path_state(path))}"
+        state = path.state
+        if state == MERGED:
+            state = f"merged into {shown(path.merged_into)}"
+        elif state == ABANDONED:
+            state = f"abandoned: {short(path.abandoned_reason, 60)}"
+        details = dim(f"{state}, {count(len(path.event_ids), 'event')}")
+        yield f"{dim(lead + branch)}{bold(shown(path.path_id))}  {details}"
         inner = (lead + ("" if not branch else "│   " if branch.startswith("├") else "    "))[: 4 * _DEEPEST]
         children = [child for child in below.get(path.path_id, ()) if child.path_id not in drawn]
         for number, child in enumerate(reversed(children)):
             pending.append((child, inner, "├── " if number else "└── "))
-
-
-def _path_state(path: MemoryPath) -> str:
-    state = path.state
-    if state == MERGED:
-        state = f"merged into {shown(path.merged_into)}"
-    elif state == ABANDONED:
-        state = f"abandoned: {short(path.abandoned_reason, 60)}"
-    return f"{state}, {count(len(path.event_ids), 'event')}"
 
 
 @_command(
@@ -240,7 +216,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
     """
     runtime = open_workspace(folder)
     with waiting("Writing …"):
-        envelope, lost = runtime.export(), unread(runtime)
+        envelope, lost = runtime.export(), workspace.unread(runtime)
         data = envelope.to_bytes()
     if lost:
         call.warn(f"incomplete: {count(lost, 'place')} could not be read; see `tallystick store diagnose`")
@@ -249,7 +225,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
     else:
         if Path(file).exists() and not force:
             raise Refused(f"{file} exists already; choose another name, or replace it with --force", "exists")
-        write_file(Path(file), data)
+        workspace.write_file(Path(file), data)
         numbers = envelope_counts(envelope)
         line = f"{dim('Wrote')} {bold(counts(numbers))} {dim('to')} {shown(file)}"
         call.answer({"file": file, "bytes": len(data), **numbers}, lambda: [line])
@@ -272,7 +248,7 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer([finding.to_dict() for finding in findings], lambda: findings_page(report))
+    call.answer(findings, lambda: findings_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 
@@ -302,8 +278,12 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
     if path is not None:
         seen = runtime.replay(path)
         refused = refused_in(runtime.log, seen.refused)
-        answer = {"path": path, **seen.to_dict(), "refused": [each.to_dict() for each in refused]}
-        call.answer(answer, lambda: (*_visible(seen, path), *_refused(refused)))
+        answer = {"path": path, **seen.to_dict(), "refused": refused}
+        numbers = {"profiles": len(seen.profiles), "nodes": len(seen.nodes), "edges": len(seen.edges)}
+        page = [f"{dim('Visible from')} {shown(path)}{dim(':')} {counts(numbers)}"]
+        for name, node in seen.nodes.items():
+            page += row("node", f"{short(name, 40)}  {dim(short(node.get('label', ''), 60))}")
+        call.answer(answer, lambda: (*page, *_refused(refused)))
         return 4 if refused else 0
     with waiting("Replaying …"):
         found = runtime.rebuild() if write else runtime.compare()
@@ -312,7 +292,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         "same": found.is_same, "events": found.snapshot.events, "digest": found.snapshot.digest, "alike": found.alike,
         "differences": [asdict(each) for each in found.differences],
         "skipped": [asdict(each) for each in found.snapshot.skipped], "written": write and not found.is_same,
-        "refused": [each.to_dict() for each in refused], **_rebuilt(call, runtime),
+        "refused": refused, **_rebuilt(call, runtime),
     }  # fmt: skip
     call.answer(answer, lambda: (*_compared(found, write), *_refused(refused)))
     return 4 if refused or not (found.is_same or write) else 0
@@ -327,23 +307,16 @@ def _compared(found: Comparison, write: bool) -> Iterator[str]:
     yield from row("digest", dim(found.snapshot.digest))
     for name, some in (("differs", found.wrong), ("no event", found.untold)):
         listed = [f"{each.part[:-1]} {short(each.id, 60)}{dim(_DIFFERENCES[each.how])}" for each in some]
-        more = [dim(f"… and {len(listed) - _SHOWN:,} more")] if len(listed) > _SHOWN else []
-        yield from row(name, listed[:_SHOWN] + more)
+        more = [dim(f"… and {len(listed) - _LIMIT:,} more")] if len(listed) > _LIMIT else []
+        yield from row(name, listed[:_LIMIT] + more)
     skipped = [f"event {shown(each.event_id)}: {short(each.reason, 200)}" for each in found.snapshot.skipped]
-    yield from row("skipped", [warn(each) for each in skipped[:_SHOWN]])
+    yield from row("skipped", [warn(each) for each in skipped[:_LIMIT]])
 
 
 def _refused(refused: list[Diagnostic]) -> Iterator[str]:
-    yield from row("refused", [bad(f"{shown(each.place)}: {short(each.reason, 200)}") for each in refused[:_SHOWN]])
+    yield from row("refused", [bad(f"{shown(each.place)}: {short(each.reason, 200)}") for each in refused[:_LIMIT]])
     if refused:
         yield from row("way out", shown(refused[0].remedy))
-
-
-def _visible(seen: GraphSnapshot, path: str) -> Iterator[str]:
-    numbers = {"profiles": len(seen.profiles), "nodes": len(seen.nodes), "edges": len(seen.edges)}
-    yield f"{dim('Visible from')} {shown(path)}{dim(':')} {counts(numbers)}"
-    for name, node in seen.nodes.items():
-        yield from row("node", f"{short(name, 40)}  {dim(short(node.get('label', ''), 60))}")
 
 
 # -- approve, apply ----------------------------------------------------------------------------------------------------
@@ -368,14 +341,13 @@ def approve(call: Call, folder: str, action: str, by: str, hours: float) -> None
     current = runtime.propose(
         asked.kind, asked.subject_ids, by=asked.by, changes=asked.changes, reason=asked.reason, path_id=asked.path_id
     )
-    meant = asked if saw else replace(asked, seen=current.seen)
-    approval = runtime.approve(meant, by=by, lasts=timedelta(hours=hours))
-    why_not = runtime.policy.why_not(meant, approval, approval.at)
-    if why_not:
-        raise Refused(f"{meant.label}: {why_not}")
-    why = f", because {short(meant.reason, 200)}" if meant.reason else ""
-    call.note(f"tallystick: {shown(by)} approves: {meant.label}, asked for by {shown(meant.by)}{why}")
-    print_json({**approval.to_dict(), **({} if saw else {"seen": meant.seen})})
+    asked = asked if saw else replace(asked, seen=current.seen)
+    approval = runtime.approve(asked, by=by, lasts=timedelta(hours=hours))
+    if why_not := runtime.policy.why_not(asked, approval, approval.at):
+        raise Refused(f"{asked.label}: {why_not}")
+    why = f", because {short(asked.reason, 200)}" if asked.reason else ""
+    call.note(f"tallystick: {shown(by)} approves: {asked.label}, asked for by {shown(asked.by)}{why}")
+    print_json({**approval.to_dict(), **({} if saw else {"seen": asked.seen})})
 
 
 @_command(
@@ -401,13 +373,10 @@ def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
     done = runtime.apply(asked, approved)
     payload = done.event.payload
     answer = {"event": done.event.id, "nodes": sorted(payload["nodes"]), "edges": sorted(payload["edges"])}
-    call.answer({**answer, **_rebuilt(call, runtime)}, lambda: _applied(done))
-
-
-def _applied(done: Applied) -> Iterator[str]:
-    payload = done.event.payload
-    yield outcome("Done:", done.action.label)
-    yield from row("event", shown(done.event.id))
-    yield from row("changed", counts({"nodes": len(payload["nodes"]), "edges": len(payload["edges"])}))
-    if payload["approval"]:
-        yield from row("approved by", shown(payload["approval"]["by"]))
+    page = [
+        outcome("Done:", done.action.label),
+        *row("event", shown(done.event.id)),
+        *row("changed", counts({"nodes": len(payload["nodes"]), "edges": len(payload["edges"])})),
+        *row("approved by", shown(payload["approval"]["by"]) if payload["approval"] else ""),
+    ]
+    call.answer({**answer, **_rebuilt(call, runtime)}, lambda: page)

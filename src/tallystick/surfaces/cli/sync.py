@@ -1,4 +1,4 @@
-"""`tallystick sync`.
+"""`tallystick sync` and `tallystick rebuild-index`.
 
 With --watch the system watches the files; every few seconds it is checked whether another program wrote to the ledger,
 or `memory/` was removed and is another folder now. A change is given a moment to be complete: an editor that saves by
@@ -23,8 +23,8 @@ from tallystick.records.errors import Busy
 from tallystick.records.page import Synced
 from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import whose
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.page_names import has_pages
+from tallystick.surfaces.cli.progress import progress, waiting
+from tallystick.surfaces.present.names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 LOOK = 2.0  # seconds between checks of the ledger
 QUIET = 0.2  # seconds without a change: then it is complete
 _LIMIT = 2.0  # seconds that a change may take
-_ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 @command(
@@ -45,7 +44,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 )
 @click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
 @whose
-def sync(call: Call, watch: bool, user: str | None) -> int:
+def sync(call: Call, watch: bool) -> int:
     """Import edits made on pages, and update the pages
 
     Prints the imported edits, with file and line, and the pages that were written. What is not understood is reported
@@ -56,27 +55,21 @@ def sync(call: Call, watch: bool, user: str | None) -> int:
 
     With --watch and --json, prints an object per line.
     """
-    with call.memory(create=has_pages(call.locate()), user=user) as memory:
+    with call.memory(create=has_pages(call.locate())) as memory:
         if watch:
             for done in watching(memory, call.note):
-                _print_run(call, done)
+                print_problems(call, done)
+                if call.json:
+                    print_json(done.to_dict(), indent=None)
+                else:
+                    click.echo("".join(f"{line}\n" for line in sync_lines(done)), nl=False)
             return 0
         with waiting("Reading the pages …"):
             done = memory.pages.sync()
     nothing = dim(f"{count(done.seen, 'page')}, nothing new")
-    call.answer(done.to_dict(), lambda: list(sync_lines(done)) or [nothing])
+    call.answer(done, lambda: list(sync_lines(done)) or [nothing])
     print_problems(call, done)
     return 1 if done.problems else 0
-
-
-def _print_run(call: Call, done: Synced) -> None:
-    """Print one of many runs: nothing, if nothing happened."""
-    print_problems(call, done)
-    if call.json:
-        print_json(done.to_dict(), indent=None)
-        return
-    for line in sync_lines(done):
-        click.echo(line)
 
 
 def sync_lines(done: Synced) -> Iterator[str]:
@@ -140,7 +133,9 @@ def _changes(folder: Path, ended: threading.Event) -> Iterator[bool]:
         yield True
         with _kept_open(folder) as is_same:
             if not is_same():
-                _wait(ended, folder.is_dir)
+                until = time.monotonic() + LOOK
+                while not ended.wait(QUIET) and not folder.is_dir() and time.monotonic() < until:
+                    pass
                 continue
             for number, changed in enumerate(_watched(folder, ended)):
                 yield bool(changed) or number == 0  # what happened before anybody watched
@@ -151,18 +146,17 @@ def _changes(folder: Path, ended: threading.Event) -> Iterator[bool]:
 def _watched(folder: Path, ended: threading.Event) -> Iterator[set[Any]]:
     import watchfiles
 
+    def is_page(_: Any, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return name.endswith(".md") and not name.startswith(".")
+
     try:
         yield from watchfiles.watch(
-            folder, watch_filter=_is_page, debounce=int(_LIMIT * 1000), step=int(QUIET * 1000), stop_event=ended,
+            folder, watch_filter=is_page, debounce=int(_LIMIT * 1000), step=int(QUIET * 1000), stop_event=ended,
             rust_timeout=int(LOOK * 1000), yield_on_timeout=True, raise_interrupt=False,
         )  # fmt: skip
     except FileNotFoundError:  # removed between two checks
         return
-
-
-def _is_page(_: Any, path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.endswith(".md") and not name.startswith(".")
 
 
 @contextmanager
@@ -186,19 +180,66 @@ def _kept_open(folder: Path) -> Iterator[Callable[[], bool]]:
         os.close(fd)
 
 
-def _wait(ended: threading.Event, is_there: Callable[[], bool]) -> None:
-    until = time.monotonic() + LOOK
-    while not ended.wait(QUIET) and not is_there() and time.monotonic() < until:
-        pass
-
-
 @contextmanager
 def _until_signal() -> Iterator[threading.Event]:
-    """An event that is set when the program is told to end. Nothing is interrupted by it."""
+    """An event that is set by SIGINT and SIGTERM. Nothing is interrupted by it."""
     ended = threading.Event()
-    before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in _ENDS}
+    before = {sign: signal.signal(sign, lambda *_: ended.set()) for sign in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield ended
     finally:
         for sign, handler in before.items():
             signal.signal(sign, handler)
+
+
+@command(
+    "rebuild-index",
+    example="""
+tallystick rebuild-index
+tallystick rebuild-index --vectors""",
+    exits={
+        0: "done, and every page was understood",
+        1: "refused, or something on a page was not understood: it is printed",
+        4: "the ledger is damaged, or segments that are needed are not in the folder",
+    },
+)
+@click.option("--vectors", is_flag=True, help="Only add the missing vectors.")
+@whose
+def rebuild_index(call: Call, vectors: bool) -> int:
+    """Rebuild the index and the tables of the pages
+
+    First, every page is read, edits are imported as `tallystick sync` does, and the tables `files`, `entries` and
+    `entries_fts` are rebuilt; a page that is not understood is reported and does not stop the others. The tables of the
+    graph are rebuilt, if there are any. Then a new index is built from the ledger; the old one is used until the new
+    one replaces it. Last, missing vectors are added. Prints what it found, from how many events the index was built,
+    and how many texts got vectors. Doing it again changes nothing.
+
+    You hardly ever need it: what is missing, damaged or behind is rebuilt by itself. Use it for the vectors of a slow
+    embedder, or of another one that was set in tallystick.toml. Others can read and write meanwhile.
+    """
+    create = not vectors and has_pages(call.locate())
+    found, events = None, None
+    with call.memory(create=create) as memory:
+        if not vectors:
+            with waiting("Reading the pages …"):
+                found = memory.pages.rebuild()
+            with progress("Reading the ledger", memory.ledger.size) as on_progress:
+                events = memory.rebuild_index(pages=False, on_progress=on_progress)
+        missing = memory.missing_vectors()
+        with progress("Adding vectors", missing) as on_progress:
+            memory.embed(on_progress=on_progress)
+        added, embedder = missing - memory.missing_vectors(), memory.embedder
+    made = {} if found is None else {"pages": found.to_dict(), "events": events}
+    page = [*sync_lines(found), f"read {count(found.seen, 'page')}"] if found else []
+    page += [] if events is None else [f"rebuilt from {count(events, 'event')}"]
+    if not embedder:
+        page.append(dim("no vectors: there is no embedder, and recall uses words only; tallystick.toml names one"))
+    elif added:
+        page.append(f"added vectors for {count(added, 'text')} {dim(f'({shown(embedder)})')}")
+    else:
+        page.append(dim("every text has its vector"))
+    call.answer(made | {"vectors": added, "embedder": embedder}, lambda: page)
+    if found is None:
+        return 0
+    print_problems(call, found)
+    return 1 if found.problems else 0

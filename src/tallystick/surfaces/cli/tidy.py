@@ -13,7 +13,7 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, speaker, whose
 from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.page_names import page_name
+from tallystick.surfaces.present.names import page_name
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count
@@ -56,7 +56,6 @@ tallystick tidy --compact""",
 @whose
 def tidy(
     call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, is_compact: bool, rewrite: str,
-    trust: str | None, user: str | None,
 ) -> None:  # fmt: skip
     """Propose what to forget or merge; applies nothing by itself
 
@@ -74,9 +73,17 @@ def tidy(
         raise click.UsageError("--reason goes with --apply")
     if rewrite and not is_compact:
         raise click.UsageError("--rewrite needs --compact: tallystick tidy --compact --rewrite FILE --apply NAME")
-    with call.memory(user=user, trust=trust) as memory:
+    with call.memory() as memory:
         if rewrite:
-            _rewrite(call, memory, chosen, rewrite, reason)
+            if len(chosen) != 1:
+                raise click.UsageError("name the page: --rewrite FILE --apply NAME")
+            if rewrite == "-":
+                text = from_standard_input() + "\n"
+            else:
+                with Path(rewrite).open("rb") as opened:
+                    text = decoded(opened.read(LIMIT + 1), rewrite).removeprefix("\ufeff")
+            done = memory.pages.compact(page_name(memory, chosen[0]), text, reason=reason)
+            call.answer([done], lambda: [_compacted(done)])
         elif is_compact:
             _tidy_pages(call, memory, chosen, yes=yes, reason=reason)
         else:
@@ -102,7 +109,12 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
         found = list(enumerate(memory.tidy.proposals(limit=limit), 1))
     if not chosen:
         flagged = [page.path for page in memory.pages.list(True, True) if page.needs_compact]
-        call.answer([each.to_dict() for _, each in found], lambda: _overview(found, flagged))
+        page = [*_proposals(found)] if found or not flagged else []
+        if found:
+            page += ["", dim("  tallystick tidy --apply 1    or    tallystick tidy --apply all")]
+        hint = dim("is flagged; see what it becomes: tallystick tidy --compact")
+        page += [f"{bold(shown(path))} {hint}" for path in flagged]
+        call.answer([each for _, each in found], lambda: page)
         return
     nothing = "no proposal {}; run `tallystick tidy` to list them"
     picked = found if "all" in chosen else _picked(found, chosen, lambda each: [each.id], nothing)
@@ -115,20 +127,10 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
         return proposal
 
     done = call.one_by_one([each for _, each in picked], carry_out)
-    call.answer([each.to_dict() for each in done], lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
-    if failed := len(picked) - len(done):
-        raise Refused(
-            f"{count(failed, 'proposal')} could not be applied; run `tallystick tidy` to list them", "incomplete"
-        )
-
-
-def _overview(found: Numbered[Proposal], flagged: Sequence[str]) -> Iterator[str]:
-    if found or not flagged:
-        yield from _proposals(found)
-    if found:
-        yield from ("", dim("  tallystick tidy --apply 1    or    tallystick tidy --apply all"))
-    for path in flagged:
-        yield f"{bold(shown(path))} {dim('is flagged; see what it becomes: tallystick tidy --compact')}"
+    call.answer(done, lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
+    if len(picked) > len(done):
+        failed = count(len(picked) - len(done), "proposal")
+        raise Refused(f"{failed} could not be applied; run `tallystick tidy` to list them", "incomplete")
 
 
 def _proposals(found: Numbered[Proposal]) -> Iterator[str]:
@@ -159,7 +161,7 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
     with waiting("Looking through the pages …"):
         found = list(enumerate(memory.pages.compactions(), 1))
     if not chosen:
-        call.answer([each.to_dict() for _, each in found], lambda: _compactions(found, ends=True))
+        call.answer([each for _, each in found], lambda: _compactions(found, ends=True))
         return
     if "all" in chosen:
         picked: Numbered[Compaction] = [pair for pair in found if pair[1].is_any and pair[1].is_acceptable]
@@ -170,23 +172,10 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         unattended = "see what changes with `tallystick tidy --compact`, confirm with --yes"
         call.confirm(f"Compact {count(len(picked), 'page')}?", lambda: _compactions(picked), unattended=unattended)
     done = call.one_by_one([each for _, each in picked], lambda each: memory.pages.compact(each, reason=reason))
-    call.answer([each.to_dict() for each in done], lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
-    if failed := len(picked) - len(done):
-        raise Refused(
-            f"{count(failed, 'page')} could not be compacted; `tallystick tidy --compact` says why", "incomplete"
-        )
-
-
-def _rewrite(call: Call, memory: Memory, chosen: Sequence[str], file: str, reason: str) -> None:
-    if len(chosen) != 1:
-        raise click.UsageError("name the page: --rewrite FILE --apply NAME")
-    if file == "-":
-        text = from_standard_input() + "\n"
-    else:
-        with Path(file).open("rb") as opened:
-            text = decoded(opened.read(LIMIT + 1), file).removeprefix("\ufeff")
-    done = memory.pages.compact(page_name(memory, chosen[0]), text, reason=reason)
-    call.answer([done.to_dict()], lambda: [_compacted(done)])
+    call.answer(done, lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
+    if len(picked) > len(done):
+        failed = count(len(picked) - len(done), "page")
+        raise Refused(f"{failed} could not be compacted; `tallystick tidy --compact` says why", "incomplete")
 
 
 def _called(compaction: Compaction) -> str:

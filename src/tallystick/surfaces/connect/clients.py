@@ -86,10 +86,6 @@ def _application(name: str) -> Callable[[], Path]:
     return place
 
 
-def _zed() -> Path:
-    return Path.home() / ".config/zed" if sys.platform == "darwin" else _application("zed")()
-
-
 _CLAUDE = "CLAUDE_CONFIG_DIR"
 _STDIO = {"type": "stdio"}
 
@@ -109,7 +105,10 @@ CLIENTS = (
         "codex", "Codex", _moved("CODEX_HOME", ".codex"), "config.toml", ".codex/config.toml", keys=("mcp_servers",),
         form="toml", remote=lambda url: {"url": url, "bearer_token_env_var": TOKEN},
     ),
-    Client("zed", "Zed", _zed, "settings.json", ".zed/settings.json", keys=("context_servers",)),
+    Client(
+        "zed", "Zed", lambda: Path.home() / ".config/zed" if sys.platform == "darwin" else _application("zed")(),
+        "settings.json", ".zed/settings.json", keys=("context_servers",),
+    ),
     Client(
         "windsurf", "Windsurf", _in_home(".codeium", "windsurf"), "mcp_config.json",
         remote=_by_url(f"${{env:{TOKEN}}}", "serverUrl"),

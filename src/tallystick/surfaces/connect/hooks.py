@@ -113,15 +113,13 @@ def _of_others(text: str) -> Any:
     whole = json_edit.read(text)
     events = {}
     for event, groups in _events(whole).items():
-        kept = [_rest(group) for group in groups]
-        events[event] = [group for group in kept if group is not None]
-    return {**whole, _HOOKS: {event: groups for event, groups in events.items() if groups}}
-
-
-def _rest(group: Any) -> Any:
-    """A group without ours; None if nothing is left of it."""
-    hooks = group.get(_HOOKS) if isinstance(group, dict) else None
-    if not isinstance(hooks, list) or not any(map(is_ours, hooks)):
-        return group
-    rest = [hook for hook in hooks if not is_ours(hook)]
-    return group | {_HOOKS: rest} if rest else None
+        kept = []
+        for group in groups:
+            hooks = group.get(_HOOKS) if isinstance(group, dict) else None
+            if not isinstance(hooks, list) or not any(map(is_ours, hooks)):
+                kept.append(group)
+            elif rest := [hook for hook in hooks if not is_ours(hook)]:
+                kept.append(group | {_HOOKS: rest})
+        if kept:
+            events[event] = kept
+    return {**whole, _HOOKS: events}

@@ -272,9 +272,8 @@ def _without(page: _Page, box: _Box, part: _Part) -> str:
 
 def _has_comment(page: _Page, box: _Box, part: _Part) -> bool:
     """Whether a box has a comment besides its only part: then the box stays."""
-    return any(
-        page.text[start:end].strip(" \t\r\n,") for start, end in ((box.open + 1, part.start), (part.end, box.close))
-    )
+    around = page.text[box.open + 1 : part.start] + page.text[part.end : box.close]
+    return bool(around.strip(" \t\r\n,"))
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

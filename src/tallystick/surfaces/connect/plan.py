@@ -59,8 +59,10 @@ class Change:
 
     def carry_out(self) -> None:
         """Write or remove the file. Doing it twice is refused, as `Moved`."""
+        _check_writable(self.seen)
         if self.after is None:
-            remove(self.seen)
+            _check_same(self.seen)
+            self.seen.target.unlink()
         else:
             write(self.seen, self.after.encode())
         if self.is_as_before:
@@ -234,19 +236,11 @@ def look(path: Path) -> FileState:
 
 def write(seen: FileState, data: bytes) -> None:
     """Write `data` to the file, and what it held to its copy. Moved if it is not what was read any more."""
-    _check_writable(seen)
     seen.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if seen.data is not None:
         _replace(seen.copy, seen.data, seen)
     _check_same(seen)
     _replace(seen.target, data, seen)
-
-
-def remove(seen: FileState) -> None:
-    """Remove the file, which held nothing but what tallystick had written."""
-    _check_writable(seen)
-    _check_same(seen)
-    seen.target.unlink()
 
 
 def _check_writable(seen: FileState) -> None:
@@ -270,8 +264,14 @@ def _replace(path: Path, data: bytes, like: FileState) -> None:
         with open(fd, "wb") as out:
             out.write(data)
             out.flush()
-            _copy_rights(out.fileno(), path, like)
-            os.fsync(out.fileno())
+            if like.owner is not None:
+                if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
+                    try:
+                        os.chown(fd, *like.owner)
+                    except PermissionError:
+                        raise NotWritable(f"{path} belongs to another user; run this as that user") from None
+                os.fchmod(fd, like.mode)
+            os.fsync(fd)
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)  # it exists only if something went wrong
@@ -280,14 +280,3 @@ def _replace(path: Path, data: bytes, like: FileState) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _copy_rights(fd: int, path: Path, like: FileState) -> None:
-    if like.owner is None:
-        return
-    if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
-        try:
-            os.chown(fd, *like.owner)
-        except PermissionError:
-            raise NotWritable(f"{path} belongs to another user; run this as that user") from None
-    os.fchmod(fd, like.mode)

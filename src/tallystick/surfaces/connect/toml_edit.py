@@ -37,7 +37,8 @@ def put(text: str, keys: Sequence[str], value: dict[str, Any]) -> str:
     for key in keys:
         current = current.get(key) if isinstance(current, dict) else None
     eol = "\r\n" if "\r\n" in text else "\n"
-    table = "".join(line + eol for line in _table(keys, value))
+    fields = [f"{_key(key)} = {_value(each)}" for key, each in value.items()]
+    table = "".join(line + eol for line in (f"[{'.'.join(map(_key, keys))}]", *fields))
     if current is not None and (spans := list(_spans(text, keys))):
         first = spans[0][0]
         return text[:first] + table + drop(text, keys)[first:]
@@ -53,12 +54,6 @@ def drop(text: str, keys: Sequence[str]) -> str:
         before, after = text[:start], text[end:]
         text = (before if after else _GAP.sub(r"\1", before)) + after
     return text
-
-
-def _table(keys: Sequence[str], value: dict[str, Any]) -> Iterator[str]:
-    yield f"[{'.'.join(map(_key, keys))}]"
-    for key, each in value.items():
-        yield f"{_key(key)} = {_value(each)}"
 
 
 def _key(name: str) -> str:

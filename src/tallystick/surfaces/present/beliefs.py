@@ -10,7 +10,7 @@ from tallystick.records.belief import OWNER, Belief, RememberResult
 from tallystick.records.fact import steps_in
 from tallystick.records.history import Version
 from tallystick.surfaces.present.names import handle, short_id, short_path
-from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn, width
+from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
 
@@ -44,7 +44,12 @@ def page(belief: Belief, names: dict[str, str], episodes: dict[str, str]) -> Ite
     yield ""
     for name, value in _rows(belief, names):
         yield from row(name, value)
-    yield from row("episodes", _lineage(belief, episodes))
+    steps = {name: step for step in steps_in(belief.views) for name in step.get("source_episode_ids", ())}
+    found = [f"and {count(len(steps) - EPISODES, 'episode')} before"] if len(steps) > EPISODES else []
+    for name, step in list(steps.items())[-EPISODES:]:
+        rule = dim(f"(rule {short(str(step.get('rule_id', '')), 24)})")
+        found.append(" ".join(filter(None, (short(name, 26), short(episodes.get(name, ""), 60), rule))))
+    yield from row("episodes", found)
 
 
 def neighbours(near: list[Neighbour]) -> list[str]:
@@ -57,16 +62,6 @@ def neighbours(near: list[Neighbour]) -> list[str]:
         else:
             name, words = short(short_id(memory.id), 26), memory.content
         found.append(f"{f'{name} {how} this' if each.turned else f'{how} {name}'}{dim(':')} {short(words, 60)}")
-    return found
-
-
-def _lineage(belief: Belief, episodes: dict[str, str]) -> list[str]:
-    """The episodes that a fact comes from, the newest last, each with its words and the rule that made it a fact."""
-    steps = {name: step for step in steps_in(belief.views) for name in step.get("source_episode_ids", ())}
-    found = [f"and {count(len(steps) - EPISODES, 'episode')} before"] if len(steps) > EPISODES else []
-    for name, step in list(steps.items())[-EPISODES:]:
-        rule = dim(f"(rule {short(str(step.get('rule_id', '')), 24)})")
-        found.append(" ".join(filter(None, (short(name, 26), short(episodes.get(name, ""), 60), rule))))
     return found
 
 
@@ -107,13 +102,6 @@ def history(versions: list[Version]) -> Iterator[str]:
         yield dim(left) + step + short(belief.text, width() - indent)
         if belief.reason:
             yield " " * indent + dim(short(f"because {belief.reason}", width() - indent))
-
-
-def changed(verb: str, belief: Belief, before: Belief | None) -> str:
-    """The line for a belief that was changed, or not. `before` is the version until now."""
-    if before is not None:
-        verb = "Nothing to change in" if before.seq == belief.seq else "Revised"
-    return outcome(verb, handle(belief.key), belief.text)
 
 
 def remembered(verb: str, what: str, folder: Path, *, is_new: bool, page: str = "", more: Iterable[str] = ()) -> str:

@@ -1,6 +1,6 @@
 """Events and acts of the audit on one line: where, when, by whom, what kind, and a few words.
 
-The words are the same wherever events are listed: `told` has them without colours.
+The words are the same wherever events are listed: `event_summary` has them without colours.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def event_line(event: Event, find: Find, seq_width: int = 4, *, is_doubted: bool
     mark = "?" if is_doubted else " "
     left = f"{event.seq:>{seq_width}}  {when(event.ts)}{mark} {short(event.by, 40):<{_BY_WIDTH}}  "
     kind = f"{short(event.op.partition('/')[0], 40):<{_OP_WIDTH}}  "
-    name, words, is_said, who = told(event, find, max(width() - cells(left) - cells(kind), 20))
+    name, words, is_said, who = event_summary(event, find, max(width() - cells(left) - cells(kind), 20))
     who = f"{who}: " if who else ""
     return dim(left) + kind + (f"{dim(name)}  " if name else "") + (words if is_said else dim(who + words))
 
@@ -51,10 +51,6 @@ def audit_line(act: AuditLine, seq_width: int = 4) -> str:
     verb, outcome = f"{short(act.action, 40):<{_ACT_WIDTH}}  ", f"{act.outcome:<{_OUTCOME_WIDTH}}  "
     room = max(width() - cells(left) - cells(verb) - cells(outcome), 20)
     paint = dim if act.outcome == APPLIED else bold
-    return dim(left) + verb + paint(outcome) + dim(short(_subject(act), room))
-
-
-def _subject(act: AuditLine) -> str:
     names = [handle(name) for name in act.subject[:_FEW]]
     if len(act.subject) > _FEW:
         names.append(f"and {len(act.subject) - _FEW} more")
@@ -63,17 +59,22 @@ def _subject(act: AuditLine) -> str:
         by = f" by {act.approval['by']}" if act.approval.get("by") else ""
         approval = f"approved{by} in {act.approval['review'][-6:]}"
     asker = f"said by {act.trust}" if act.trust not in ("", "human") else ""
-    return ", ".join(filter(None, (" ".join(names), approval, asker)))
+    subject = ", ".join(filter(None, (" ".join(names), approval, asker)))
+    return dim(left) + verb + paint(outcome) + dim(short(subject, room))
 
 
-def told(event: Event, find: Find, room: int) -> EventSummary:
+def event_summary(event: Event, find: Find, room: int) -> EventSummary:
     """An event in words, in at most `room` cells, without colours."""
     if event.body is None:
         return EventSummary("", "(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
-    if event.op == "episode.put/1" and isinstance(event.body.get("episode"), dict):
-        return _of_episode(event.id, event.body["episode"], room)
+    if event.op == "episode.put/1" and isinstance(episode := event.body.get("episode"), dict):
+        name = short(short_id(str(episode.get("id") or event.id)), _NAME_WIDTH)  # that `show` and `forget` take
+        room -= cells(name) + 2
+        who = short("/".join(str(episode[part]) for part in ("session", "agent") if episode.get(part)), room // 2)
+        room -= cells(who) + 2 if who else 0
+        return EventSummary(name, short(str(episode.get("content", "")), room), who=who)
     try:
         words = _WORDS.get(event.op, _plain)(event.body)
     except (LookupError, TypeError, ValueError):  # not as this program writes it
@@ -82,9 +83,9 @@ def told(event: Event, find: Find, room: int) -> EventSummary:
 
 
 def _of_belief(body: Body, find: Find, room: int) -> EventSummary:
-    said = body.get("belief")
-    if isinstance(said, dict):
-        name, text, reason = said.get("key", ""), said.get("text", ""), said.get("reason", "")
+    stated = body.get("belief")
+    if isinstance(stated, dict):
+        name, text, reason = stated.get("key", ""), stated.get("text", ""), stated.get("reason", "")
     else:
         belief = find(str(body.get("id", "")))
         name, text = (belief.key, belief.text) if belief else (str(body.get("id", "")), "")
@@ -92,14 +93,6 @@ def _of_belief(body: Body, find: Find, room: int) -> EventSummary:
     name = short(handle(str(name)), _NAME_WIDTH)
     words = " ".join(filter(None, (str(text), f"({reason})" if reason else "")))
     return EventSummary(name, short(words, room - cells(name) - 2), is_said=True)
-
-
-def _of_episode(event_id: str, said: Body, room: int) -> EventSummary:
-    """The name that `show` and `forget` take, who said it, and the words."""
-    name = short(short_id(str(said.get("id") or event_id)), _NAME_WIDTH)
-    room -= cells(name) + 2
-    who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
-    return EventSummary(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
 
 
 # -- the words of each kind --------------------------------------------------------------------------------------------
@@ -129,7 +122,7 @@ def _begin(body: Body) -> str:
 
 def _time(body: Body) -> str:
     spans = [Span(**each) for each in body["doubted"]]
-    return f"a clock was wrong: the times of {named(spans)} are doubted" if spans else "a clock was wrong"
+    return "a clock was wrong" + (f": the times of {named(spans)} are doubted" if spans else "")
 
 
 def _repair(body: Body) -> str:
@@ -176,17 +169,9 @@ def _relate(body: Body) -> str:
     return f"{one} {body['relation']} {other}" if body.get("relation") else f"{one} and {other} are no longer related"
 
 
-def _rule(body: Body) -> str:
-    return f"the rule {body['rule']['id']}, {_plain(body['rule']['cadence']) or 'run on demand'}"
-
-
 def _ran(body: Body) -> str:
     made = ", ".join(f"{number} {kind}" for kind, number in body["made"].items()) or "nothing"
     return f"the rule {body['id']} made {made} of {count(body['considered'], 'episode')}, up to event {body['through']}"
-
-
-def _noop(body: Body) -> str:
-    return f"the rule {body['step']['rule_id']} saw {_few(body['step']['source_episode_ids'])}: {body['why']}"
 
 
 def _trust(body: Body) -> str:
@@ -212,28 +197,18 @@ def _graph_put(body: Body) -> str:
     return ", ".join(count(len(body[part]), part[:-1]) for part in parts) + (f": {name}" if name else "")
 
 
-def _path_merge(body: Body) -> str:
-    return f"the path {body['path']} is merged into {body['into'] or MAIN}: {count(len(body['brought']), 'belief')}"
-
-
-def _compacted(body: Body) -> str:
-    return f"the page about {body['about'] or NOTES} is compacted, {count(len(body['into']), 'belief')} of it"
-
-
-def _frame(body: Body) -> str:
-    return f"the frame {body['frame']['name']}, of at most {count(body['frame']['token_budget'], 'token')}"
-
-
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _WORDS: dict[str, Callable[[Body], str]] = {
     "config.set/1": lambda body: f"{body['key']} is {body['value']} from now on",
-    "delta.noop/1": _noop,
+    "delta.noop/1": lambda body: f"the rule {body['step']['rule_id']} saw "
+    f"{_few(body['step']['source_episode_ids'])}: {body['why']}",
     "episode.fade/1": lambda body: f"{_few(body['ids'])} left recall{_why(body)}",
     "episode.retract/1": lambda body: f"{_few(body['ids'])} retracted{_why(body)}",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
     "frame.drop/1": lambda body: f"the frame {body['name']} is dropped",
-    "frame.put/1": _frame,
+    "frame.put/1": lambda body: f"the frame {body['frame']['name']}, of at most "
+    f"{count(body['frame']['token_budget'], 'token')}",
     "graph.dismiss/1": lambda body: f"{body['node']} is not {body['into']}",
     "graph.merge/1": lambda body: f"{body['node']} is {body['into']} from now on",
     "graph.propose/1": lambda body: f"is {body['node']} the same as {body['into']}?",
@@ -254,13 +229,15 @@ _WORDS: dict[str, Callable[[Body], str]] = {
     f"sealed/{body['kept']}",
     "outcome.put/1": _outcome,
     "page.clean/1": lambda _: "every page is archived",
-    "page.fold/1": _compacted,
+    "page.fold/1": lambda body: f"the page about {body['about'] or NOTES} is compacted, "
+    f"{count(len(body['into']), 'belief')} of it",
     "page.put/1": lambda body: f"the page about {body['about'] or NOTES}: {', '.join(body['front'])}",
     "page.rename/1": lambda body: f"{body['about']} is {body['to']} from now on",
     "path.abandon/1": lambda body: f"the path {body['path']} is abandoned{_why(body)}",
     "path.branch/1": lambda body: f"the path {body['path']}, from {body['parent'] or MAIN}",
     "path.compact/1": lambda body: f"the path {body['path']} is closed",
-    "path.merge/1": _path_merge,
+    "path.merge/1": lambda body: f"the path {body['path']} is merged into {body['into'] or MAIN}: "
+    f"{count(len(body['brought']), 'belief')}",
     "path.reopen/1": lambda body: f"the path {body['path']} is open again{_why(body)}",
     "receipt.put/1": _receipts,
     "relation.put/1": _relate,
@@ -271,7 +248,8 @@ _WORDS: dict[str, Callable[[Body], str]] = {
     "review.refuse/1": _refuse,
     "rule.drop/1": lambda body: f"the rule {body['id']} is dropped",
     "rule.found/1": lambda body: f"the rule {body['id']} skipped {_few(body['ids'])}: {body['reason']}",
-    "rule.put/1": _rule,
+    "rule.put/1": lambda body: f"the rule {body['rule']['id']}, "
+    f"{_plain(body['rule']['cadence']) or 'run on demand'}",
     "rule.ran/1": _ran,
     "session.end/1": lambda _: "work ends",
     "session.start/1": lambda body: f"work begins: {body['task_type']}",

@@ -13,7 +13,7 @@ import click
 
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
-from tallystick.records.review import Approval, Review
+from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
@@ -28,34 +28,31 @@ ASKS = {
     "path.reopen": "Reopen the path",
 }  # fmt: skip
 GONE = "!"  # the mark of what no longer exists
-DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
 
-_SHOWN_FIRST = ("text",)
-_NEVER_SHOWN = ("user", "path", "key")  # they name the belief, which stands above
+_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+_FIRST = ("text",)
+_HIDDEN = ("user", "path", "key")  # they name the belief, which stands above
 
 Found = Sequence[Belief | None]
 
 
 def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line for each review: its short id, the action and its belief, who asks, the words."""
-    asked = [(review, _what(review, found)) for review, found in reviews]
+    asked = []
+    for review, found in reviews:
+        several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+        more = f" and {len(found) - 1} more" if several else ""
+        what = f"{review.action.label.split()[0]} {_name(review, found)}{more}"
+        asked.append((review, short(review.action.label, 40) if review.action.noun == "path" else what))
     room = max((cells(what) for _, what in asked), default=0)
     has_status = any(not review.is_open for review, _ in asked)
     for (review, what), (_, found) in zip(asked, reviews, strict=True):
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
         pad = " " * (room - cells(what))
-        said = review.action.changes.get("text")
-        words = said if isinstance(said, str) else found[0].text if found and found[0] else ""
+        new = review.action.changes.get("text")
+        words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
         used = 6 + 2 + room + 2 + len(who) + 2
         yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(words, width() - used)}"
-
-
-def _what(review: Review, found: Found) -> str:
-    if review.action.noun == "path":
-        return short(review.action.label, 40)
-    several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
-    more = f" and {len(found) - 1} more" if several else ""
-    return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
 
 
 def _name(review: Review, found: Found) -> str:
@@ -82,7 +79,16 @@ def asks(review: Review) -> str:
 def page(review: Review, found: Found) -> Iterator[str]:
     """Everything about a review. `found` are the beliefs it would change, as they are now."""
     yield bold(title(review, found))
-    yield from difference(review, found)
+    for piece in pieces(review, found):
+        label = f"{piece.name}: " if piece.name else ""
+        if piece.mark == GONE:
+            yield warn(f"  {piece.text}")
+            continue
+        if piece.was is not None:
+            yield from _marked("-", label + piece.was)
+        yield from _marked(piece.mark, label + piece.text)
+        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
+            yield from _marked("~", where)
     yield ""
     for name, value in _rows(review):
         yield from row(name, value)
@@ -120,20 +126,6 @@ class Piece(NamedTuple):
     was: str | None = None
 
 
-def difference(review: Review, found: Found) -> Iterator[str]:
-    """The change as lines with marks."""
-    for piece in pieces(review, found):
-        label = f"{piece.name}: " if piece.name else ""
-        if piece.mark == GONE:
-            yield warn(f"  {piece.text}")
-            continue
-        if piece.was is not None:
-            yield from _marked("-", label + piece.was)
-        yield from _marked(piece.mark, label + piece.text)
-        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
-            yield from _marked("~", where)
-
-
 def pieces(review: Review, found: Found) -> Iterator[Piece]:
     """The change for any surface, piece by piece."""
     kind, first = review.action.kind, found[0] if found else None
@@ -150,8 +142,11 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
     elif kind == "promote":
         yield Piece("~", first.text)
         yield from _revision(first, {**review.action.changes, "is_hypothesis": False})
-    elif kind == "merge":
-        yield from _merging(first, found, review.action.changes)
+    elif kind == "merge":  # the first one gets what is new; the others lead to it
+        changes = dict(review.action.changes)
+        yield Piece("+", str(changes.pop("text", first.text)))
+        yield from _revision(first, changes)
+        yield from (Piece("-", _text(belief)) for belief in found[1:])
     elif kind == "compact":
         yield from (Piece("~", _text(belief)) for belief in found)
         if "rewrite" in review.action.changes:
@@ -178,22 +173,15 @@ def _of_path(review: Review, found: Found) -> Iterator[Piece]:
 
 def _statement(changes: Mapping[str, Any]) -> Iterator[Piece]:
     """The fields of a new belief."""
-    for name in dict.fromkeys((*_SHOWN_FIRST, *changes)):
+    for name in dict.fromkeys((*_FIRST, *changes)):
         value = _plain(changes.get(name))
-        if name not in _NEVER_SHOWN and value not in (None, "", [], {}, False):
+        if name not in _HIDDEN and value not in (None, "", [], {}, False):
             yield Piece("+", _written(value), "" if name == "text" else name)
-
-
-def _merging(first: Belief, found: Found, changes: Mapping[str, Any]) -> Iterator[Piece]:
-    """The first belief, with what it takes over from the others, which lead to it."""
-    yield Piece("+", str(changes.get("text", first.text)))
-    yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
-    yield from (Piece("-", _text(belief)) for belief in found[1:])
 
 
 def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[Piece]:
     old = before.to_dict()
-    names = [name for name in (*_SHOWN_FIRST, *changes) if name in changes and name not in _NEVER_SHOWN]
+    names = [name for name in (*_FIRST, *changes) if name in changes and name not in _HIDDEN]
     for name in dict.fromkeys(names):
         was, will = old.get(name), _plain(changes[name])
         if was != will:
@@ -210,20 +198,6 @@ def _written(value: Any) -> str:
     return str(value) if value != "" else "(none)"
 
 
-_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
-
-
 def _marked(mark: str, text: str) -> Iterator[str]:
     for line in lines(text):
         yield click.style(f"  {mark} {line}", fg=_COLOURS[mark])
-
-
-def granted(approval: Approval, review: Review) -> str:
-    """The line with the marker of an approval, and its use."""
-    end = dim(f"{shown(review.action.label)}, once, until {when(approval.expires)}")
-    return f"{dim('Granted')} {bold(shown(review.id[-6:]))}{dim(':')} {approval.marker}  {end}"
-
-
-def answered(review: Review) -> str:
-    """The line for an answered review."""
-    return f"{dim(DONE[review.status])} {bold(shown(review.id[-6:]))}{dim(':')} {shown(review.action.label)}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 
 _OBEYED = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -25,18 +25,23 @@ _JOINERS = "\u200c\u200d"
 _STYLES = "\ufe0e\ufe0f"  # a character as text, as a picture
 _JOINED = ("L", "M", "S")
 _BLANKS = re.compile(r"[ \t\r\n]+")
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def shown(text: str) -> str:
     """`text` with everything that a terminal would obey made visible."""
-    return text if text.isascii() and text.isprintable() else re.sub(_OBEYED, _escaped(_python), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_OBEYED, _escaped(lambda char: char.encode("unicode_escape").decode()), text)
 
 
 def shown_in_json(text: str) -> str:
     """Equivalent JSON, with such characters as JSON writes them in ASCII."""
+
+    def escape(char: str) -> str:
+        return re.sub("....", r"\\u\g<0>", char.encode("utf-16-be", "surrogatepass").hex())
+
     lines = text.split("\n")  # between values
-    return "\n".join(re.sub(_OBEYED, _escaped(_json), line) for line in lines)
+    return "\n".join(re.sub(_OBEYED, _escaped(escape), line) for line in lines)
 
 
 def short(text: str, room: int) -> str:
@@ -75,21 +80,12 @@ def _broken(line: str, room: int) -> Iterator[str]:
             begun = ""
         begun = f"{begun} {word}" if begun else word
         while cells(begun) > room:
-            fits = max(_fitting(begun, room), 1)
+            widths = accumulate(map(cells, begun))
+            fits = max(sum(1 for _ in takewhile(lambda used: used <= room, widths)), 1)
             yield begun[:fits]
             begun = begun[fits:]
     if begun:
         yield begun
-
-
-def _fitting(text: str, room: int) -> int:
-    """The number of characters that fit."""
-    used = 0
-    for at, char in enumerate(text):
-        used += cells(char)
-        if used > room:
-            return at
-    return len(text)
 
 
 def lines(text: str, indent: str = "") -> list[str]:
@@ -115,18 +111,6 @@ def _belongs(text: str, at: int) -> bool:
 def _kind(char: str) -> str:
     """The Unicode class: letter, mark or symbol; empty for ASCII, where nothing combines."""
     return "" if not char or char.isascii() else unicodedata.category(char)[0]
-
-
-def _python(char: str) -> str:
-    number = ord(char)
-    if char in _NAMED:
-        return _NAMED[char]
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-def _json(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _cut(text: str, room: int) -> str:

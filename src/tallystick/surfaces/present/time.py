@@ -17,11 +17,6 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 _STEPS = ((60, 1, "second"), (3600, 60, "minute"), (86400, 3600, "hour"), (30 * 86400, 86400, "day"))
 _SHORT_STEPS = ((3600, 60, "min"), (86400, 3600, "h"), (7 * 86400, 86400, "d"))
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
 
 
 def when(ts: str) -> str:
@@ -56,19 +51,14 @@ def lately(ts: str) -> str:
         if 0 <= seconds < below:
             return f"{seconds // unit} {name} ago"
     year = "" if moment.year == system_clock().astimezone().year else f" {moment.year}"
-    return f"{moment.day} {_MONTHS[moment.month - 1][:3]}{year}"
+    return f"{moment.day} {moment:%b}{year}"
 
 
 def read_moment(text: str) -> int | datetime:
     """An event's number, a date, or a time; in this machine's zone unless it names another."""
     if text.isascii() and text.isdigit():
         return int(text)
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise Refused(
-            f"not a moment: {text!r}; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
-        ) from None
+    return read_time(text, "a moment", "an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)")
 
 
 def count(number: int, noun: str) -> str:
@@ -106,12 +96,12 @@ def _parse(ts: str) -> datetime | None:
         return None
 
 
-def read_time(text: str) -> datetime:
+def read_time(text: str, what: str = "a date", form: str = "it like 2026-05-03 or 2026-05-03T14:00") -> datetime:
     """A date or a time; in this machine's zone unless it names another."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00", "time") from None
+        raise Refused(f"not {what}: {text!r}; write {form}", "time") from None
 
 
 def read_date(text: str) -> date | datetime:
@@ -132,4 +122,4 @@ def day_name(day: date) -> str:
         return "Today"
     if day == today - timedelta(days=1):
         return "Yesterday"
-    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"

@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Route
 from tallystick.records.entity import PREFIXES, kind_of
 from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.surfaces.present.diff import Piece
-from tallystick.surfaces.present.page_names import called, meant, page_name
+from tallystick.surfaces.present.names import called, page_name, resolved
 from tallystick.surfaces.web.belief import DONE, draft_form, forget, new_draft, revise
 from tallystick.surfaces.web.filters import diff, segment, visible_lines
 from tallystick.surfaces.web.markdown import all_html
@@ -125,11 +125,11 @@ async def _show(request: Request) -> Response:
     name, query = request.path_params["name"], request.query_params
     if "edit" in query:
         draft = await with_memory(
-            request, lambda memory: new_draft(memory, query["edit"], page=meant(memory, name))
+            request, lambda memory: new_draft(memory, query["edit"], page=resolved(memory, name))
         )  # fmt: skip
         return draft_form(request, draft)
     earlier, before = "earlier" in query, query.get("before", "")
-    page = await with_memory(request, lambda memory: _view(memory, meant(memory, name), earlier, before))
+    page = await with_memory(request, lambda memory: _view(memory, resolved(memory, name), earlier, before))
     if "file" in query:
         return render(request, "page_file.html", page=page)
     return _page(request, page, done=DONE.get(query.get("done", ""), ""))
@@ -196,7 +196,7 @@ def _earlier(entry: PageEntry, before: dict[str, PageEntry]) -> list[tuple[str, 
 async def _act(request: Request) -> Response:
     """Do what one of the page's forms says."""
     form, given = await read_form(request), request.path_params["name"]
-    name, action = await with_memory(request, lambda memory: meant(memory, given)), form.get("do", "")
+    name, action = await with_memory(request, lambda memory: resolved(memory, given)), form.get("do", "")
     if action == "change":
         return await revise(
             request, form, lambda memory, *change: memory.pages.supersede(name, *change).id, page=name

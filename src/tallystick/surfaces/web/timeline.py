@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute, Route
 
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.surfaces.present.beliefs import STEPS
-from tallystick.surfaces.present.events import EventSummary, told
+from tallystick.surfaces.present.events import EventSummary, event_summary
 from tallystick.surfaces.present.names import short_id
 from tallystick.surfaces.present.text import short, shown_in_json
 from tallystick.surfaces.present.time import day_name, day_of
@@ -159,7 +159,7 @@ def _verb(op: str) -> str:
 
 def _summary(memory: Memory, event: Event, room: int) -> EventSummary:
     """An event as `tallystick log` prints it, with texts in place of ids."""
-    found, body = told(event, memory.get, room), event.body or {}
+    found, body = event_summary(event, memory.get, room), event.body or {}
     if event.op.startswith("review."):
         try:
             review = memory.reviews.get(str(body.get("review", "")))
