@@ -14,18 +14,22 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "tallystick"
 
+EXEMPT = {
+    SOURCE / "text" / "grammar.py",  # lists of English verbs
+    SOURCE / "records" / "graph" / "lifecycle.py",  # a reason that is recorded word for word in existing workspaces
+}
 PHRASES = re.compile(
     r"""(?<![\w`.-])(?:
     a\ person's\ yes | (?:a|the|your|his|her|their|whose)\ yes(?!\ or) | sa(?:y|ys|id|ying)\ yes
     | yes\ to\ (?:it|that|this|which)
     | anew | would\ stand\ behind | (?:leaves?|out\ of|from)\ sight | is\ no\ file | is\ no\ memory
-    | what\ is\ held | what\ was\ held | is\ held\ (?:true|now|beside) | (?:is|are|was|were|be)\ told(?:\ of)?
+    | what\ is\ held | what\ was\ held | is\ held\ (?:true|now|beside) | (?:is|are|was|were|be)\ told(?:\ of)?(?!\ to)
     | stretch(?:es)? | speaks?\ (?:for|against) | rests?\ on\ (?:it|them|that|this|something|nothing)
     | (?:takes?|taken|taking|took)\ (?:in|over|it\ in) | brings?\ (?:in|over) | brought\ (?:in|over)
     | (?:by|through)\ (?:which|what|whose)\ door | (?:a|the|this|another|each|whole)\ door
     | folds?\ (?:a|the)\ pages? | is\ folded | (?:is|are|was|were|be)\ mended | mends?\ (?:it|what|the)
-    | set\ right | small\ letters | half\ a\ character | in\ doubt | unheard | not\ to\ be\ had | nothing\ fits
-    | goes?\ by\ words | come\ of\ it | came\ of\ it | is\ none\ of | waits?\ for\ (?:a|your)\ (?:yes|answer)
+    | set\ right | small\ letters | half\ a\ character | unheard | not\ to\ be\ had
+    | goes?\ by\ words | come\ of\ it | came\ of\ it | waits?\ for\ (?:a|your)\ (?:yes|answer)
     )(?![\w`-])""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -42,16 +46,16 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 
 def strings(module: Path) -> Iterator[tuple[int, str]]:
-    """The strings of a module, docstrings among them."""
+    """The strings of a module that are more than a name, docstrings among them."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield node.lineno, re.sub(r"`[^`]*`", "`…`", node.value)
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))):
         yield from ((page, *found) for found in prose(page))
-    for module in sorted(SOURCE.rglob("*.py")):
+    for module in sorted(set(SOURCE.rglob("*.py")) - EXEMPT):
         yield from ((module, *found) for found in strings(module))
     for page in sorted(path for path in SOURCE.rglob("*") if path.suffix in {".html", ".js", ".jinja", ".txt"}):
         yield from ((page, *found) for found in enumerate(page.read_text(encoding="utf-8").splitlines(), 1))

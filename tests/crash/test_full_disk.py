@@ -246,7 +246,7 @@ def test_a_pin_that_cannot_be_told_of_an_erasure_is_told_by_the_next_checkpoint(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     told = []
-    with Memory(tell=told.append) as memory:
+    with Memory(notify=told.append) as memory:
         with monkeypatch.context() as full:
             full.setattr("tallystick.ledger.checkpoint.replace", refuse)
             memory.erase("tea")

@@ -63,7 +63,7 @@ def start(work: Work, root: Path, name: str, until: float) -> Child:
 
     def begin() -> None:
         told: list[str] = []
-        work(Memory(root, by="python:local", tell=told.append), root, name, until, told)
+        work(Memory(root, by="python:local", notify=told.append), root, name, until, told)
 
     return Child(begin)
 
@@ -127,7 +127,7 @@ def together(root: Path, seconds: float, *works: Work) -> None:
     for process in running:
         assert process.wait() == 0
     told: list[str] = []
-    with Memory(root, tell=told.append) as one, Memory(root, tell=told.append) as other:
+    with Memory(root, notify=told.append) as one, Memory(root, notify=told.append) as other:
         assert one.recall("tea", k=10_000, words=True) == other.recall("tea", k=10_000, words=True)
         held = {belief.id: belief for belief in one.beliefs.query(status="active")}
         found = {name for hit in one.recall("tea", k=10_000, words=True) for name in hit.sources}
@@ -240,7 +240,7 @@ def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_
         (root / "index.db").write_bytes(kept)
         assert traces(root)
         told.clear()
-        with Memory(root, tell=told.append) as m:
+        with Memory(root, notify=told.append) as m:
             use(m)
             assert m.recall(WORD, words=True) == []
         assert traces(root) == []
@@ -437,7 +437,7 @@ def test_an_index_that_belongs_to_another_is_made_anew_where_the_folder_allows_i
     def work() -> None:
         os.environ["HOME"] = str(root)
         told: list[str] = []
-        with Memory(root, tell=told.append) as m:
+        with Memory(root, notify=told.append) as m:
             m.remember("tea of the owner")
             assert len(answers(m, "tea")) == 11
         assert len(told) == 1

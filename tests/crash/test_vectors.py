@@ -142,7 +142,7 @@ def start(work: Work, root: Path, name: str, until: float) -> Child:
 
     def begin() -> None:
         told: list[str] = []
-        work(Memory(root, embedder=Fast(), tell=told.append), root, name, until, told)
+        work(Memory(root, embedder=Fast(), notify=told.append), root, name, until, told)
 
     return Child(begin)
 

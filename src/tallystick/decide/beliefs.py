@@ -41,7 +41,7 @@ def put(
 ) -> list[Draft]:  # fmt: skip
     """State a belief. A known key is superseded as a whole; the same statement again is no event.
 
-    The `idempotency_key` is one of `source`'s own. `merged` are the versions of another path that are brought over:
+    The `idempotency_key` is one of `source`'s own. `merged` are the versions that come from another path:
     they name it too, and stay where they are.
     """
     user = fields.get("user", OWNER)

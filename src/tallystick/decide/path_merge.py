@@ -1,12 +1,12 @@
-"""Merging a path: what it brings over, and conflicts.
+"""Merging a path: its changes, and conflicts.
 
 Every belief that was stated or changed on the branch is stated where it is merged into, under its key: as a new belief,
-in place of the version that it was made from, or over an ancestor's. Withdrawn beliefs are brought over likewise, but
+in place of the version that it was made from, or over an ancestor's. Withdrawn beliefs are merged likewise, but
 not those that were both stated and forgotten on the branch.
 
 A conflict is: both sides changed the same belief; both stated something under the same key; or both have a new fact of
 the same subject and predicate, of which only one can be true, with another object. The same words on both sides are no
-conflict. What is brought over passes the gate as the requester's revision of what is there.
+conflict. What is merged passes the gate as the requester's revision of what is there.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def plan(
 def merge(
     known: State, planned: MergePlan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
 ) -> list[Draft]:
-    """The drafts of a merge: what is brought over, the requests for approval, and that the path is merged.
+    """The drafts of a merge: the merged beliefs, the requests for approval, and that the path is merged.
 
     If a person has approved it, that is an approval of all that it changes.
     """
@@ -235,7 +235,7 @@ def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Map
 
 
 def _refs(known: State, refs: Iterable[str], planned: MergePlan, there: Mapping[str, str]) -> tuple[str, ...]:
-    """The refs of beliefs where they are merged into: as brought over, or as they are there already."""
+    """The refs of beliefs where they are merged into: as merged, or as they are there already."""
     found = []
     for ref in refs:
         held = known.version(ref)

@@ -187,7 +187,7 @@ class Context:
         from tallystick.memory.recall.recall import RecallService
 
         return RecallService(
-            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, tell=self.notify
+            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, notify=self.notify
         )  # fmt: skip
 
     def pages_of(self, user: str) -> PageStore:

@@ -73,15 +73,15 @@ class Memory(ReadableMemory):
         durability: str | None = None,
         clock: Clock = system_clock,
         read_only: bool = False,
-        tell: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         embedder: Embedder | str | None = None,
     ) -> None:
-        """`tell` receives a line about anything the memory did by itself, such as rebuilding its index. Default: a log.
+        """`notify` receives a line about what the memory did by itself, such as rebuilding its index. Default: a log.
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
         super().__init__(Context(
-            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=tell,
+            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
             embedder=embedder,
         ))  # fmt: skip
         if trust != "human":
@@ -389,10 +389,10 @@ class Memory(ReadableMemory):
         everyone: bool = False,
         extractor: Extractor | str | None = None,
         salience: SalienceScorer | None = None,
-        told: Callable[[Consolidated], None] | None = None,
+        notify: Callable[[Consolidated], None] | None = None,
     ) -> list[Consolidated]:
         """Run the rules that are due: this user's, or `everyone`'s, each on its own user's episodes."""
-        return self.rules.run_due(everyone=everyone, told=told, extractor=extractor, salience=salience)
+        return self.rules.run_due(everyone=everyone, notify=notify, extractor=extractor, salience=salience)
 
     distrust = forward("_sources", SourceService.distrust)
     restore_trust = forward("_sources", SourceService.restore_trust)

@@ -35,7 +35,7 @@ class Schedule:
     def look(self) -> list[Consolidated]:
         """Run the rules that are due now."""
         try:
-            return self._memory.run_due(everyone=True, told=self._done)
+            return self._memory.run_due(everyone=True, notify=self._done)
         except TallystickError as error:
             if self._failed:
                 self._failed(str(error))

@@ -67,7 +67,7 @@ class Database:
         self, path: Path | str, pragmas: Iterable[str], schema: Iterable[str], *, alone: bool = False
     ) -> None:
         self.path = path
-        self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        self.db = self._connect(path)
         try:
             for pragma in pragmas:
                 run_patiently(self.db, pragma)
@@ -76,6 +76,9 @@ class Database:
         except BaseException:
             self.db.close()
             raise
+
+    def _connect(self, path: Path | str) -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
     def is_in_place(self) -> bool:
         """True if the file still has its name: somebody may have replaced or removed it."""

@@ -13,10 +13,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import orjson
 
-from tallystick.projections.database import IN_MEMORY, Database
+from tallystick.projections.database import IN_MEMORY, PATIENCE, Database
 from tallystick.records.event import Event
 from tallystick.state.sessions import ActiveHours
 
@@ -52,9 +53,22 @@ class Followed(Database, ABC):
     cache = "PRAGMA cache_size=-16000"
 
     def __init__(self, path: Path | str) -> None:
-        if path and path != IN_MEMORY:  # without a name it is a temporary file
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
         super().__init__(path, (*_PRAGMAS, self.cache), self.tables)
+
+    def _connect(self, path: Path | str) -> sqlite3.Connection:
+        """A new file is for its owner alone, also if somebody removes it meanwhile: SQLite would let others read it."""
+        if not path or path == IN_MEMORY:  # without a name it is a temporary file
+            return super()._connect(path)
+        address = f"file:{quote(os.fsencode(path))}?mode=rw"
+        while True:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            try:
+                return sqlite3.connect(
+                    address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                )
+            except sqlite3.OperationalError:
+                if os.path.exists(path):
+                    raise
 
     @abstractmethod
     def take(self, events: Iterable[Event]) -> None:

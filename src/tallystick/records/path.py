@@ -148,7 +148,7 @@ class Conflict(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Merged(Displayable):
-    """The result of a merge: the beliefs that were brought over, the conflicts, and their reviews."""
+    """The result of a merge: the merged beliefs, the conflicts, and their reviews."""
 
     path: str
     into: str

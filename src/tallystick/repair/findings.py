@@ -134,7 +134,7 @@ CODES: dict[str, Code] = {
         "tallystick erase ID; if it should stay, add its kind to keep_secrets in tallystick.toml",
     ),
     "rests-on-nothing": Code(
-        "warning", "a belief rests on something that no event created", "tallystick repair rests-on-nothing",
+        "warning", "a belief depends on a record that no event created", "tallystick repair rests-on-nothing",
         "records the belief again without that link",
     ),
     "rests-on-ring": Code(

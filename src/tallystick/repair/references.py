@@ -269,7 +269,7 @@ class Surveyor:
                     yield Ring(code, user, ring, links[user, ring[-1]][1])
 
     def _spot_of(self, state: Beliefs, belief: CurrentVersion) -> Spot:
-        """The place of the last version of a belief that rests on something."""
+        """The place of the last version of a belief with dependencies."""
         return next(self._spots[name] for name in reversed(state.ids_of(belief)) if name in self._spots)
 
 
@@ -280,7 +280,7 @@ def _is_current(state: Beliefs, version: str) -> bool:
 
 
 def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
-    """The active beliefs that rest on something."""
+    """The active beliefs with dependencies."""
     for belief in state.held.values():
         if belief.status in _ACTIVE and _RESTING in belief.line and (below := _texts(belief.body().get("rests_on"))):
             yield belief, below

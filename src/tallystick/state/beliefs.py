@@ -7,7 +7,7 @@ A path sees the beliefs of its ancestors, and never those of a path that is not 
 the version on the nearest path hides the others, whether it is active or not.
 
 A branch's version of an ancestor's belief is a belief of the branch's own, made from the ancestor's version (`over`).
-What a merge brings over is made from the branch's version (`merged`). The links between them say what each was made
+What a merge adds is made from the branch's version (`merged`). The links between them say what each was made
 from: so a branch's version hides its ancestor's, a name that was read on one path is understood on another, and an
 erasure reaches every copy of the words.
 """

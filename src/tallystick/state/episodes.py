@@ -1,7 +1,7 @@
 """The recorded episodes, folded from events: their authors and names, without their text.
 
 The text is in the ledger and in the index. This keeps what decisions need: whether an author's name for an episode is
-taken in its scope, whether it was retracted, and which events an erasure of it reaches.
+used in its scope, whether it was retracted, and which events an erasure of it reaches.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Reviews(Part):
 
     @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
-        """A new version. One that a merge brings over has the approval of the branch's version, and no other."""
+        """A new version. One that a merge adds has the approval of the branch's version, and no other."""
         if len(body) == 1:
             return  # a new belief
         replaced, merged = body.get("replaces", ()), body.get("merged", ())

@@ -1,6 +1,6 @@
 """An open memory folder: its ledger, the current beliefs, and those of any moment before.
 
-`Memory` and `ChronoStore` are two interfaces to the same folder. Every read first takes in what other processes wrote;
+`Memory` and `ChronoStore` are two interfaces to the same folder. Every read first reads what other processes wrote;
 results are copies.
 """
 

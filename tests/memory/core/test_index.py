@@ -56,12 +56,12 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 def everything_is_there(root: Path, told: list[str], more: int = 0) -> None:
     """Through a new handle, which writes first: all comes back, and so it does for the next one."""
-    with Memory(root, tell=told.append) as m:
+    with Memory(root, notify=told.append) as m:
         m.remember("tea after it", key=f"after{more}")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
         found = [m.recall(f"number{number}", words=True) for number in (0, 1, 7, COUNT - 1)]
         assert {sum(not hit.via for hit in each) for each in found} == {1}
-    with Memory(root, tell=told.append) as m:
+    with Memory(root, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
     same_as_rebuilt(root)
 
@@ -83,15 +83,15 @@ def same_as_rebuilt(root: Path) -> None:
 def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     for name, work in FIRST_WRITES.items():
-        with Memory(tmp_path / name, tell=told.append) as m:
+        with Memory(tmp_path / name, notify=told.append) as m:
             work(m)
             m.recall("tea", words=True)
             m.remember("coffee")
         for _ in range(2):
-            with Memory(tmp_path / name, tell=told.append) as m, m.batch():
+            with Memory(tmp_path / name, notify=told.append) as m, m.batch():
                 assert m.recall("tea", words=True)
                 m.remember("more tea")
-        with Memory(tmp_path / name, tell=told.append) as m:
+        with Memory(tmp_path / name, notify=told.append) as m:
             m.ledger.compact()
             assert m.recall("tea", words=True)
             m.erase(m.remember("quince").id)
@@ -188,7 +188,7 @@ def test_whatever_became_of_the_index_all_comes_back_and_it_is_told_once(folder:
 
 def _there_beside_a_folder(root: Path, told: list[str]) -> None:
     """Somebody's folder is put aside, not removed."""
-    with Memory(root, tell=told.append) as m:
+    with Memory(root, notify=told.append) as m:
         m.remember("tea after it")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
     [aside] = root.glob("index.db.aside-*/someones.txt")
@@ -211,7 +211,7 @@ def test_an_index_cut_at_any_length_grows_back(folder: Path) -> None:
     lengths = [1, 15, 16, 99, 100, 101, 1023, 4095, 4096, 4097, 3 * 4096, len(whole) // 2, len(whole) - 4096]
     for more, length in enumerate(lengths):
         (folder / "index.db").write_bytes((folder / "index.db").read_bytes()[:length])
-        with Memory(folder, tell=told.append) as m:
+        with Memory(folder, notify=told.append) as m:
             assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + more
             m.remember(f"tea after cut {more}")
             assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
@@ -230,7 +230,7 @@ def scribbled(root: Path, whole: bytes, drawn: random.Random) -> None:
         garbled[at : at + length] = filler[: len(garbled) - at]
     (root / "index.db").write_bytes(garbled)
     told: list[str] = []
-    with Memory(root, tell=told.append) as m:
+    with Memory(root, notify=told.append) as m:
         if "the index has seen" in m.trouble:
             (root / "index.db").unlink()  # a bookmark that was changed into another event's is a witness
             return
@@ -286,7 +286,7 @@ def test_an_older_copy_of_the_index_catches_up(folder: Path, tmp_path: Path, wit
         m.forget("k3")
     _put_back(folder, tmp_path / "kept", without=without)
 
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + 2 - 1
         assert m.recall("number3", words=True) == []
     same_as_rebuilt(folder)
@@ -299,7 +299,7 @@ def test_an_index_rolled_back_under_a_live_memory_catches_up(folder: Path, tmp_p
     with Memory(folder) as m:
         m.recall("tea", words=True)
         kept = (folder / "index.db").read_bytes()
-    with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
+    with Memory(folder, notify=told.append) as m, Memory(folder, notify=told.append) as other:
         for number in range(5):
             m.remember(f"tea later{number}")
             other.remember(f"tea other{number}")
@@ -334,7 +334,7 @@ def test_a_commit_that_sqlite_lost_is_found_again(folder: Path) -> None:
 @pytest.mark.parametrize("by", ["this process", "another"])
 def test_an_index_that_is_replaced_while_it_is_open_grows_back(folder: Path, became: str, by: str) -> None:
     told: list[str] = []
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
 
         def replace() -> None:
@@ -357,7 +357,7 @@ def test_an_index_that_is_replaced_while_it_is_open_grows_back(folder: Path, bec
 
 def test_one_that_another_process_made_anew_is_taken_up(folder: Path) -> None:
     told: list[str] = []
-    with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
+    with Memory(folder, notify=told.append) as m, Memory(folder, notify=told.append) as other:
         assert len(m.recall("tea", k=500, words=True)) == len(other.recall("tea", k=500, words=True)) == COUNT + 1
         for number in range(3):
             other.rebuild_index()
@@ -385,7 +385,7 @@ class AtCall(Watched):
 
 def test_nobody_misses_the_index_in_the_moment_in_which_a_new_one_takes_its_place(folder: Path) -> None:
     told, found = list[str](), list[int]()
-    with Memory(folder, tell=told.append) as maker, Memory(folder, tell=told.append) as other:
+    with Memory(folder, notify=told.append) as maker, Memory(folder, notify=told.append) as other:
         maker.remember("tea of a second write")
         other.recall("tea", words=True)
         asking = threading.Thread(target=lambda: found.append(len(other.recall("tea", k=500, words=True))))
@@ -560,7 +560,7 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
     for path in folder.glob("index.db*"):
         path.unlink()
 
-    with Memory(folder, tell=told.append) as m, Memory(folder) as other:
+    with Memory(folder, notify=told.append) as m, Memory(folder) as other:
 
         def meanwhile(state: State) -> Iterator[Event]:
             other._folder.ledger._then = None
@@ -638,7 +638,7 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
     with Memory(folder) as m:
         copy = m.backup()
     Memory.restore(copy, folder).close()
-    with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
+    with Memory(folder, notify=told.append) as m, Memory(folder, notify=told.append) as other:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
         other._context.gate._erased = lambda: None  # it dies before its index is made anew
         other.erase("k1")
@@ -646,7 +646,7 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     _sql("DELETE FROM block_tags")(folder / "index.db")
     mend(folder, ["index-differs"])
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     assert told == []
 
@@ -691,7 +691,7 @@ def test_a_write_stands_whatever_the_index_says_and_the_next_recall_catches_up(
         sick.append(Sick(real(path, **how), ERRORS[name], name, when))  # type: ignore[arg-type]
         return sick[-1]
 
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         monkeypatch.setattr(file_module.sqlite3, "connect", connect)
         for number in range(3):
             said = m.remember(f"tea in need {number}")
@@ -787,7 +787,7 @@ def test_for_reading_only_recall_works_and_changes_nothing(folder: Path, became:
     if became != "nothing":
         WHAT_BECAME[became](folder / "index.db")
     before, told = everything_in(folder), list[str]()
-    with Memory(folder, read_only=True, tell=told.append) as m:
+    with Memory(folder, read_only=True, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
         with pytest.raises(NotWritable, match=r"index\.db"):
             m.rebuild_index()
@@ -827,7 +827,7 @@ def test_threads_write_and_recall_through_one_memory(folder: Path) -> None:
             wrong.append(error)
 
     for durability in ("full", "group"):
-        with Memory(folder, tell=told.append, durability=durability) as m:
+        with Memory(folder, notify=told.append, durability=durability) as m:
             threads = [threading.Thread(target=work, args=(m, f"{durability}{each}")) for each in range(4)]
             for thread in threads:
                 thread.start()
@@ -842,13 +842,13 @@ def test_recall_inside_a_batch_shows_what_was_recorded_before_it(folder: Path) -
     with Memory(folder) as m:
         m._folder.ledger._then = None
         m.remember("tea that the index has not seen")
-    with Memory(folder, tell=told.append) as m, m.batch():
+    with Memory(folder, notify=told.append) as m, m.batch():
         m.remember("tea not yet recorded")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     (folder / "index.db").unlink()
-    with Memory(folder, tell=told.append) as m, m.batch():
+    with Memory(folder, notify=told.append) as m, m.batch():
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     assert len(told) == 1
     same_as_rebuilt(folder)
@@ -867,7 +867,7 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
             except BaseException as error:
                 ended.append(type(error))
 
-        m = Memory(folder, tell=told.append)
+        m = Memory(folder, notify=told.append)
         threads = [threading.Thread(target=ask, args=(m,)) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -878,7 +878,7 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
             thread.join()
         assert set(ended) == {Closed}
         assert set(answered) == {COUNT + 1}
-    with Memory(folder, tell=told.append) as m:  # the last write may have been recorded and not followed
+    with Memory(folder, notify=told.append) as m:  # the last write may have been recorded and not followed
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     assert told == []
     same_as_rebuilt(folder)
@@ -886,7 +886,7 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
 
 def test_a_forked_child_does_no_harm_to_the_index_of_its_parent(folder: Path) -> None:
     told: list[str] = []
-    with Memory(folder, tell=told.append) as m:
+    with Memory(folder, notify=told.append) as m:
         m.recall("tea", words=True)
 
         def child() -> None:

@@ -45,7 +45,7 @@ def told():
 
 @pytest.fixture
 def memory(home, told):
-    with Memory(home / "m", tell=told.append) as memory:
+    with Memory(home / "m", notify=told.append) as memory:
         yield memory
 
 

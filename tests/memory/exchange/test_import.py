@@ -283,7 +283,7 @@ def test_what_is_brought_for_one_user_is_not_seen_by_another(memory, tmp_path):
 def test_secrets_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_path):
     heard: list[str] = []
     key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
-    with Memory(tell=heard.append) as memory:
+    with Memory(notify=heard.append) as memory:
         said = [line(n, f"my token is {key}, number {n}") for n in (1, 2)]
         done = memory.import_from(transcript(tmp_path / "s.jsonl", *said))
         assert (dict(done.masked), heard) == ({"GitHub token": 2}, [])

@@ -126,7 +126,7 @@ def test_secrets_in_an_export_are_masked_and_counted_and_nobody_is_told_one_by_o
         other.observe("It is AKIAQX3Z7LM2N4P5R6TV, remember", session="s", keep_secrets=True)
         other.export(tmp_path / "all.ndjson", history=history)
     heard: list[str] = []
-    with Memory(home / "mine", embedder="none", tell=heard.append) as mine:
+    with Memory(home / "mine", embedder="none", notify=heard.append) as mine:
         done = mine.import_from(tmp_path / "all.ndjson")
         assert (done.masked, heard) == ({"AWS access key": 2}, [])
         assert "AKIA" not in str(mine.beliefs.all())

@@ -278,7 +278,7 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
         there.remember(f"The key is {key}", key="secret", keep_secrets=True)
         there.export(tmp_path / "kept")
     for name, keep in (("one", False), ("two", True)):
-        with Memory(home / name, embedder="none", tell=lambda _: None) as here:
+        with Memory(home / name, embedder="none", notify=lambda _: None) as here:
             here.import_export(tmp_path / "kept", keep_secrets=keep, mine=True)
             assert (key in here.show("secret").text) is keep
 

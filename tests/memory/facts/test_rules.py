@@ -180,7 +180,7 @@ def test_each_rule_runs_over_its_own_users_episodes(memory):
         tell(memory, "Ana likes tea", user=user)
     assert (memory.run_due(), due(memory)) == ([], [])
     heard = []
-    memory.run_due(everyone=True, told=heard.append)
+    memory.run_due(everyone=True, notify=heard.append)
     assert [(each.user, each.read) for each in heard] == [("ana", 1), ("bob", 1)]
     assert memory.facts.query() == []
     assert len(memory.facts.query(user="ana")) == 1

@@ -331,7 +331,7 @@ def test_a_place_that_cannot_be_written_is_told_once_and_the_write_stands(home):
     Memory(home / "m").close()
     (home / "m" / "audit.jsonl").unlink(missing_ok=True)
     (home / "m" / "audit.jsonl").mkdir()
-    with Memory(home / "m", tell=told.append) as memory:
+    with Memory(home / "m", notify=told.append) as memory:
         memory.remember("one")
         memory.remember("two")
         assert len(memory.beliefs) == 2

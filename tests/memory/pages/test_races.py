@@ -101,7 +101,7 @@ def test_a_page_that_keeps_changing_is_told_and_taken_in_the_next_time(m, monkey
     told = m.pages.sync()
     monkeypatch.undo()
 
-    assert [each.what for each in told.problems] == ["it keeps changing; it is taken in the next time"]
+    assert [each.what for each in told.problems] == ["it keeps changing; it is imported the next time"]
     m.pages.sync()
     assert "\ntwo\n" in path.read_text()
     is_settled(m)

@@ -166,7 +166,7 @@ def test_marks_of_a_merge_are_told_with_their_line_and_nothing_is_taken_in_or_wr
 
     for _ in range(2):
         [problem] = told(m)
-        assert problem.startswith(f"person-ana.md:{line}: a merge left its marks here")
+        assert problem.startswith(f"person-ana.md:{line}: a merge left conflict markers here")
         assert (path.read_bytes(), end_of(m)) == (merging, end)
     m.pages.append("person-ana", "two", ["x"])
     assert path.read_bytes() == merging

@@ -79,7 +79,7 @@ def test_without_an_embedder_nothing_is_missing(home: Path) -> None:
 def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path) -> None:
     slow = Slow()
     slow.is_gone = True
-    with Memory(embedder=slow, tell=lambda _: None) as memory:
+    with Memory(embedder=slow, notify=lambda _: None) as memory:
         memory.remember("tea")
         assert [hit.text for hit in memory.recall("tea")] == ["tea"]
         asked = slow.asked

@@ -46,7 +46,7 @@ ASKED = [
 @pytest.mark.sample(25)
 def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_path, name, wrong):
     told: list[str] = []
-    with Memory(tmp_path / "m", tell=told.append) as memory:
+    with Memory(tmp_path / "m", notify=told.append) as memory:
         memory.remember("Ana likes tea")
         memory.recall("tea")
         with pytest.raises(Refused):
@@ -61,7 +61,7 @@ def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_
 @pytest.mark.parametrize("odd", ["\ud800", "", "\x00", "me' OR '1'='1", "%", "_", "\U0001f375", "x" * 100_000])
 def test_nothing_is_found_under_a_name_that_nobody_has_and_the_index_is_no_worse_for_it(tmp_path, name, odd):
     told: list[str] = []
-    with Memory(tmp_path / "m", tell=told.append) as memory:
+    with Memory(tmp_path / "m", notify=told.append) as memory:
         memory.remember("Ana likes tea", tags=["self/constitutional"], always=True, user="ana", path="p")
         memory.recall("tea")
 

@@ -228,7 +228,7 @@ class InAFolder:
 
     def _open(self, which: int) -> Memory:
         """One waits for each sync, one shares them."""
-        return Memory(self.root, durability=("full", "group")[which], tell=self.told.append, by=f"cli:s{which}")
+        return Memory(self.root, durability=("full", "group")[which], notify=self.told.append, by=f"cli:s{which}")
 
     def close(self) -> None:
         for handle in self.handles:

@@ -59,7 +59,7 @@ def _section(tool: Tool, level: str = "##") -> Iterator[str]:
 def _hints(tool: Tool) -> list[tuple[str, bool]]:
     return [
         ("reads only", tool.reads_only), ("adds", not tool.reads_only and not tool.destroys),
-        ("may put something out of sight", tool.destroys), ("again changes nothing more", tool.is_idempotent),
+        ("may hide something", tool.destroys), ("idempotent", tool.is_idempotent),
     ]  # fmt: skip
 
 

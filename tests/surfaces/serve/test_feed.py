@@ -141,7 +141,7 @@ def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_i
     told = ServerNotices(said.append)
     with (folder / "events.wal").open("ab") as wal:
         wal.write(b'{"seq":%d,"ts":"20' % (len((folder / "events.wal").read_bytes().splitlines())))
-    with Memory(folder, tell=told) as memory:
+    with Memory(folder, notify=told) as memory:
         told.opened(memory)
         told.opened(memory)
         told.hear(memory.log())

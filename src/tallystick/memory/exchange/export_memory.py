@@ -102,12 +102,12 @@ class ExportService:
         mine: bool = False,
         keep_secrets: bool = False,
     ) -> TakenIn:
-        """Take in a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
+        """Import a file that `export` wrote, all of it or nothing. Repeating it changes nothing.
 
         That memory becomes a source of its own here (`source` of the answer), and what it says is kept out of recall
         until a person approves it, unless it is said to be `mine`. Then it keeps the trust that it had; and where
         nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions that
-        wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
+        wait. What is here already is never changed. Of a folder of Markdown the pages are imported, as if a person had
         put them here: only if they are `mine`.
         """
         from tallystick.memory.exchange.import_pages import PageRestorer

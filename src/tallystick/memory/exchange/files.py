@@ -131,7 +131,7 @@ class FileStore:
                 self._revise(file.id, {"data": _data(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
-        """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
+        """Forget a file, or all files of a folder, with their content. Returns how many files."""
         checked_path(path)
         with self._batch():
             files = self._below(path)

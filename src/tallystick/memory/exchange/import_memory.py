@@ -133,7 +133,7 @@ def _own() -> dict[str, ModuleType]:
 
 
 def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
-    """Bring in one file, in the format that is wanted, or the one that it is in."""
+    """Import one file, in the given format or the one recognised."""
     from tallystick.exchange.detect import FORMATS
     from tallystick.memory.exchange.sources import CannotRead
 

@@ -43,7 +43,7 @@ class Noting(Naming):
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
         """Let it be known by a name. What a person only wrote about has its page, and needs no word of its own; and so
-        has what was put out of sight since."""
+        has what was forgotten since."""
         key, before = self._key_of("entity", name), self._key
         if self.names.find(name) is not None:
             return False

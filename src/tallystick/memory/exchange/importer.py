@@ -109,7 +109,7 @@ class ImportRun:
         self._counts["files"] += 1
 
     def take(self, items: Iterable[Item], size: int) -> None:
-        """Bring in what a reader finds in a file of that size. What it finds before it fails is kept."""
+        """Import what a reader finds in a file of that size. What it finds before it fails is kept."""
         for some in self.in_groups(_until_it_fails(items)):
             with self.written():
                 for item in some:

@@ -97,11 +97,11 @@ class RuleStore:
         self,
         *,
         everyone: bool = False,
-        told: Callable[[Consolidated], None] | None = None,
+        notify: Callable[[Consolidated], None] | None = None,
         extractor: Extractor | str | None = None,
         salience: SalienceScorer | None = None,
     ) -> list[Consolidated]:
-        """Run what is due, each rule on its own user's episodes; `told` is called with each result.
+        """Run what is due, each rule on its own user's episodes; `notify` is called with each result.
 
         An error of one rule is raised when the others have run.
         """
@@ -114,8 +114,8 @@ class RuleStore:
                 except TallystickError as error:
                     wrong.append(error)
                     continue
-                if told:
-                    told(came_to[-1])
+                if notify:
+                    notify(came_to[-1])
         if wrong:
             raise wrong[0]
         return came_to

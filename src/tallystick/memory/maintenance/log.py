@@ -25,10 +25,10 @@ Read = Callable[[int, int], Iterator[Event]]  # the events from one number to be
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which events are wanted. What says nothing fits all."""
+    """The events wanted. An empty field matches all."""
 
     op: str = ""  # how their kind begins
-    by: str = ""  # through which door, or from which source
+    by: str = ""  # a client or a source
     session: str = ""
     agent: str = ""
 

@@ -54,7 +54,7 @@ class TidyService:
     # -- proposing ---------------------------------------------------------------------------------------------------
 
     def proposals(self, *, user: str | None = None, limit: int = 100) -> list[Proposal]:
-        """What may leave sight: first what has expired, then contradictions, repeats, what has faded, and pages that
+        """The proposals: first what has expired, then contradictions, repeats, what has faded, and pages that
         nobody touched for long.
 
         Nothing is proposed twice, and nothing goes that another proposal keeps.
@@ -143,7 +143,7 @@ class TidyService:
         return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
 
     def _joined(self, proposal: Proposal) -> dict[str, Any]:
-        """What the first takes over from the others."""
+        """What the first gets from the others."""
         known = self._folder.state
         return merged([known.get(name, user=proposal.user) for name in proposal.ids])
 

@@ -58,7 +58,7 @@ _COUNTERS = ("updated", "entry_count", "needs_compact")  # they follow the page,
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page before it is folded."""
+    """A page before it is compacted."""
 
     file: File
     rows: list[Entry]
@@ -80,7 +80,7 @@ class _Plan:
 
 
 class Compactor:
-    """The folding of one folder's pages. `sync` takes in what was edited and writes the files that are named."""
+    """The compaction of one folder's pages. `sync` imports edits and writes the files that are named."""
 
     def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
@@ -145,7 +145,7 @@ class Compactor:
     def carry_out(
         self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Compaction | None = None
     ) -> Compaction:
-        """Fold a page as we propose, or as the rewrite has it. Refused, if that loses anything: the page is flagged."""
+        """Compact a page as proposed, or as the rewrite has it. Refused, if that loses anything; it stays flagged."""
         with self._at.working():
             path = self._file(self._at.level(), user, about).path
             self._sync({path})

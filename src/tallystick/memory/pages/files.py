@@ -110,7 +110,7 @@ class PagesAt(Follower[PagesFile]):
         return self._paused > 0 or self.ledger.in_batch()
 
     def behind(self) -> int:
-        """How many events the rows have not taken in."""
+        """The number of events that the rows lack."""
         with self._lock:
             return self.ledger.end.seq - self._open().bookmark().seq
 
@@ -149,7 +149,7 @@ class PagesAt(Follower[PagesFile]):
         return PagesFile(path, self._hard_limit())
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
-        """From the bookmark on; where that was moved away, what is held now."""
+        """From the bookmark on; where that was moved away, the current state."""
         end = self.ledger.end
         if mark.seq + 1 >= self.ledger.chain().first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))

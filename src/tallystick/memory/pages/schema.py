@@ -23,7 +23,7 @@ Ask in this order, and take the first yes:
 | a field of knowledge, anything else | `topic-…` | `topic-rust-async` |
 
 One page for one thing. Look at the list of pages first: `person-ana` and `person-ana-maria` may be one person. Names
-are small letters and dashes. A page is made when its first entry is written.
+are lowercase letters and dashes. A page is made when its first entry is written.
 
 ## 3. Append, supersede, or say nothing?
 Read the page, and search it, before you write.

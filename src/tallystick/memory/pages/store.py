@@ -283,7 +283,7 @@ class PageStore:
             return _joined(done, self._synced(None))
 
     def clean(self, *, everything: bool = False, reason: str = "cleaned") -> int:
-        """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
+        """Forget everything of this user and remove the pages; with `everything`, also what was observed,
         and the rules. Returns how many beliefs and episodes went. They stay in history: `erase` destroys."""
         self._must_be_writable()
         self._gate.may_clean(self._user)

@@ -65,7 +65,7 @@ _TRIES = 5
 _PORTION = 50  # pages that are looked at in one transaction
 _PAUSE = 0.5  # seconds between two tries, where somebody is saving a page
 _BACK = "this is an earlier state of the page; it was brought up to date"
-_CONFLICT = "a merge left its marks here; nothing of the page is taken in or written until they are gone"
+_CONFLICT = "a merge left conflict markers here; the page is neither imported nor written until they are gone"
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class Sync:
             if not raced:
                 break
             wanted = raced
-        later = "it keeps changing; it is taken in the next time"
+        later = "it keeps changing; it is imported the next time"
         self._problems += [SyncNote(path, 0, later) for path in sorted(raced)]
         self._remember_problems()
         return Synced(
@@ -316,7 +316,7 @@ class Sync:
             user = user if path_of(user, "topic-x").startswith(f"{folder}/") else ""
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
-            why = f"its name is no page's; a page is called {kinds} and a name in small letters"
+            why = f"its name is no page's; a page is called {kinds} and a name in lowercase letters"
             self._problems.append(SyncNote(path, 0, why if user else NOBODYS))
             return None
         return user, about
@@ -497,7 +497,7 @@ def _page_in(at: PagesAt, path: str) -> Page | None:
 
 
 def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
-    """The page first, so that what is held about the other entity stays where it stands."""
+    """The page first, so that the beliefs about the other entity stay where they are."""
     rows, about, draw = db.entries(file.path), "" if to == NOTES else to, at.draw()
     said = {"reason": "its page was renamed", "user": file.user}
     with at.ledger.batch():
@@ -513,7 +513,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
             after.moved(file.path, now.path)
 
 
-# -- pages that are not taken in before a person decided: truncated, unreadable, or without most of their --------------
+# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
 
 
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"

@@ -47,9 +47,9 @@ class RecallService:
     def __init__(
         self, open_folder: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
         embedder: Embedder | str | None,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
+        self._folder, self._index, self._receipts, self._user, self._notify = open_folder, index, receipts, user, notify
         self._given = embedder
         self._frames = FrameCache(time.monotonic)
 
@@ -63,7 +63,7 @@ class RecallService:
         from tallystick.recall.vectors import VectorSearch
 
         given = self.settings.embedder if self._given is None else self._given
-        embedder = _chosen(given, self._tell) if isinstance(given, str) else given
+        embedder = _chosen(given, self._notify) if isinstance(given, str) else given
         static = None if embedder is None else _chosen("", lambda _: None)
         folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
         return VectorSearch(embedder, static, folder)
@@ -359,11 +359,11 @@ class RecallService:
         try:
             return put(ask)
         except NoVectors as error:
-            self._tell(f"{error}; recalled by words only")
+            self._notify(f"{error}; recalled by words only")
             return put(replace(ask, by_words=True))
 
 
-def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
+def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
     """The embedder of that name. The one that comes with tallystick may be missing; any other must be there."""
     from tallystick.models.registry import DEFAULT, choose
 
@@ -372,12 +372,12 @@ def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
     try:
         return choose(DEFAULT)
     except Refused as error:
-        tell(f"{error}; recall goes by words until then")
+        notify(f"{error}; recall uses words until then")
         return None
 
 
 def _reaching(file: IndexFile, at: int) -> IndexFile:
-    """The index, if it knows what was held then."""
+    """The index, if it knows the state at that time."""
     since = file.bookmark().since
     if since and at < since:
         raise Missing(

@@ -105,7 +105,7 @@ class Call:
 
         memory = Memory(
             self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
-            read_only=read_only, tell=self.warn,
+            read_only=read_only, notify=self.warn,
         )  # fmt: skip
         if read_only and memory.trouble and not self.json:
             self.trouble = memory.trouble

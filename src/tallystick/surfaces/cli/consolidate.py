@@ -155,7 +155,7 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
     made: list[Consolidated] = []
     try:
         with waiting("Reading …"):
-            memory.run_due(everyone=everyone, extractor=extractor, told=made.append)
+            memory.run_due(everyone=everyone, extractor=extractor, notify=made.append)
     finally:
         value = [
             {

@@ -141,7 +141,7 @@ def holder(
     from tallystick.memory.memory import Memory
     from tallystick.surfaces.server.worker import MemoryWorker, Person
 
-    opens = partial(Memory, call.usable(), user=call.owner(), tell=notify or call.warn)
+    opens = partial(Memory, call.usable(), user=call.owner(), notify=notify or call.warn)
     source = source_of(agent)
     by = f"elicit:{source}"
     person = Person(by, partial(opens, by=by, trust="human"), options_of(call))
@@ -228,7 +228,7 @@ def serve(
 
     log_to_standard_error()
     chosen, notices = tools(profiles), ServerNotices(call.note)
-    opens = partial(Memory, call.usable(), user=call.owner(), tell=notices)
+    opens = partial(Memory, call.usable(), user=call.owner(), notify=notices)
     workers = Holds(  # each with its own source
         page=MemoryWorker(partial(opens, by="page:local", trust="human")),
         api=MemoryWorker(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),

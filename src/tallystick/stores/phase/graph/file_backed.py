@@ -392,7 +392,7 @@ class GraphFiles:
         return found or {place: [] for place in self._places(part)}
 
     def apply(self, changes: Changes, done: Plan) -> None:
-        """Take over what is on disk now."""
+        """Use what is on disk now."""
         self.contents.apply(changes)
         for place in done.gone:
             del self._shards[place]

@@ -96,7 +96,7 @@ def file_of(name: str, width: int) -> str:
 
 
 def width_of(file: str) -> int | None:
-    """The number of digits in a file's name; None for what is no file of a part."""
+    """The number of digits in a file's name; None for any other file."""
     found = _NAME.match(file)
     return None if found is None else 0 if found[1] == "all" else len(found[1])
 
