@@ -27,7 +27,7 @@ PHRASES = re.compile(
     | stretch(?:es)? | speaks?\ (?:for|against) | rests?\ on\ (?:it|them|that|this|something|nothing)
     | (?:takes?|taken|taking|took)\ (?:in|over|it\ in) | brings?\ (?:in|over) | brought\ (?:in|over)
     | (?:by|through)\ (?:which|what|whose)\ door | (?:a|the|this|another|each|whole)\ door
-    | folds?\ (?:a|the)\ pages? | is\ folded | (?:is|are|was|were|be)\ mended | mends?\ (?:it|what|the)
+    | folds?\ (?:a|the)\ pages? | (?:is|are|was|were|be)\ mended | mends?\ (?:it|what|the)
     | set\ right | small\ letters | half\ a\ character | unheard | not\ to\ be\ had
     | goes?\ by\ words | come\ of\ it | came\ of\ it | waits?\ for\ (?:a|your)\ (?:yes|answer)
     )(?![\w`-])""",

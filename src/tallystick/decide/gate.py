@@ -115,7 +115,7 @@ def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:
         return Verdict(usual, _why(usual, action, "; ask a person" if usual == REFUSE else ""))
     if subject.trust and is_above(subject.trust, asker):
         then = REVIEW if usual == REVIEW_ABOVE else REFUSE
-        return Verdict(then, f"it would change what has the trust {subject.trust}, and {asker} asks")
+        return Verdict(then, f"the request has trust {asker}, and what it would change has trust {subject.trust}")
     return Verdict(ALLOW)
 
 

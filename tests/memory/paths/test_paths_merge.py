@@ -301,7 +301,7 @@ def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_throu
     assert (memory.show("new").trust, memory.paths.get("b").state) == ("agent", "merged")
     [review] = memory.reviews
     assert [review.id] == list(done.reviews)
-    assert "it would change what has the trust human, and agent asks" in review.why
+    assert "the request has trust agent, and what it would change has trust human" in review.why
     memory.reviews.approve(review.id)
     assert memory.show("a").text == "coffee"
 

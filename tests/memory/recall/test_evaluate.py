@@ -259,7 +259,7 @@ def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_pat
         ("- &a tea\n- *a", 1, "anchors and aliases"), ("- ask: tea\n  find: *x", 2, "anchors and aliases"),
         ("- !!python/object/apply:os.system [x]", 1, "tags"), ("- ask: !!int 3", 1, "tags"),
         ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "one document"),
-        ("- ? [a]\n  : b", 1, "a name is a text"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
+        ("- ? [a]\n  : b", 1, "a name must be a string"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
         ("\t- ask: x", 1, "not YAML"),
         ("- ask: tea\n  find: {a: b}", 2, "find must"), ("- ask: tea\n  find: [[a]]", 2, "find must"),
     ],

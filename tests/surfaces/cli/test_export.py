@@ -78,7 +78,7 @@ def test_what_was_exported_is_imported_by_one_command(tallystick, told, folder):
     before, after = ((home / "memory/person-ana.md").read_bytes() for home in (folder, folder.parent / "work/five"))
     assert before == after
     assert tallystick("-C", "six", *mine, "--quarantine").status == 2
-    assert "'me', and not of 'bob'; use --user" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
+    assert "'me', not of 'bob'; use --user" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
     log = tallystick("-C", "two", "log").out
     assert "importing another memory" in log
     assert "imported, in 2 events" in log

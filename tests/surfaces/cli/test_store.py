@@ -238,7 +238,7 @@ NO_EVENTS = [
      "merged of node likes-tea"),
     ({"kind": "node.put", "subject_ids": ["new"],
       "payload": {"node": {"id": "new", "kind": "fact", "properties": {"phase": "lasting"}}}}, "phase of node new"),
-    ("text", "an event is an object"), ({"kind": "custom", "colour": "red"}, "no field 'colour'"), ({}, "kind"),
+    ("text", "an event must be an object"), ({"kind": "custom", "colour": "red"}, "no field 'colour'"), ({}, "kind"),
 ]  # fmt: skip
 
 

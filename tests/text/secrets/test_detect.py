@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.display import told
+from tallystick.records.display import counted
 from tallystick.text.secrets import detect as secrets_fields
 from tallystick.text.secrets.detect import Secret, find, kind_under, kinds_in, masked, masked_fields
 from tests.growth import assert_linear
@@ -89,8 +89,8 @@ def test_a_kind_may_be_kept_and_what_is_known_already_stays():
 
 
 def test_kinds_are_counted_in_words():
-    assert told(["password", "GitHub token", "password"]) == "2 passwords, 1 GitHub token"
-    assert told([]) == ""
+    assert counted(["password", "GitHub token", "password"]) == "2 passwords, 1 GitHub token"
+    assert counted([]) == ""
 
 
 # -- whatever stands in a text -----------------------------------------------------------------------------------------
