@@ -42,13 +42,12 @@ from tallystick.consolidate.classify import Deltas, classify
 from tallystick.consolidate.english import EnglishExtractor
 from tallystick.consolidate.filter import Row as Seen, parse
 from tallystick.records.delta import Delta
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Scope
 from tallystick.records.rule import ConsolidationRule
-from tallystick.records.scope import Scope
-from tallystick.stores.memorystore import episodes as sqlite_episodes
-from tallystick.stores.memorystore.database import PRAGMAS
+from tallystick.stores.memorystore import memory_store as sqlite_episodes
 from tallystick.stores.memorystore.fact_store import SQLiteFactStore
 from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore
+from tallystick.stores.sqlite_file import PRAGMAS
 
 FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
 OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users

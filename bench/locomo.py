@@ -34,7 +34,7 @@ from measure import TINY, options_of
 from tallystick import Memory
 from tallystick.models.registry import choose
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.search import Scope, search, shown, words_of
+from tallystick.projections.index.search import Scope, search, sources_of, words_of
 from tallystick.recall.pipeline import Ask, Ranking, answer, rank
 from tallystick.recall.signals import SIGNALS
 from tallystick.recall.vectors import VectorSearch
@@ -212,7 +212,7 @@ def _near(at: Opened, question: str, user: str) -> list[str]:
 
 
 def _turns(at: Opened, user: str, blocks: list[str]) -> list[tuple[str, ...]]:
-    said = shown(at.index, blocks, Scope(user))
+    said = sources_of(at.index, blocks, Scope(user))
     return [tuple(source.name or source.id for source in said[block]) for block in blocks if block in said]
 
 

@@ -69,8 +69,10 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, home: Path | None = None, program: Path | None = None) -> Iterator[Served]:
-    """`tallystick serve` for `folder` on a free port, until the block ends. Its home is beside the folder.
+def serving(
+    folder: Path, *options: str, home: Path | None = None, program: Path | None = None, command: str = "serve"
+) -> Iterator[Served]:  # fmt: skip
+    """`tallystick serve`, or `mcp --http`, for `folder` on a free port, until the block ends. Its home is beside it.
 
     To start it takes seconds; `program` may be one that has its imports behind it (`warm_program`).
     """
@@ -80,7 +82,7 @@ def serving(folder: Path, *options: str, home: Path | None = None, program: Path
         "HOME": str(home), "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
     }  # fmt: skip
     cold = [sys.executable, "-m", "tallystick"]
-    order = [*([program] if program else cold), "serve", "--port", "0", "-C", str(folder), *options]
+    order = [*([program] if program else cold), command, "--port", "0", "-C", str(folder), *options]
     with subprocess.Popen(order, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield _ready(process, folder, env)
@@ -97,11 +99,10 @@ def _ready(process: subprocess.Popen[str], folder: Path, env: dict[str, str]) ->
     """The server, when it has said how to reach it."""
     assert process.stderr
     said = ""
-    while "; it is in " not in said:
+    while not (found := re.search(r"(?:it|the token) is in (.+)\n", said)):
         line = process.stderr.readline()
         assert line, f"it ended before it was ready: {said}"
         said += line
-    port = int(re.search(r" at http://127\.0\.0\.1:(\d+) until", said)[1])
-    path = Path(re.search(r"; it is in (.+)\n", said)[1])
-    link = re.search(r"open (\S+) ", said)[1]
-    return Served(folder, port, path.read_text().strip(), path, link, said, process, env)
+    port = int(re.search(r" at http://127\.0\.0\.1:(\d+)(?:/mcp)? until", said)[1])
+    path, link = Path(found[1]), re.search(r"open (\S+) ", said)
+    return Served(folder, port, path.read_text().strip(), path, link[1] if link else "", said, process, env)

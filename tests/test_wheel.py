@@ -29,10 +29,10 @@ FIVE_MINUTES = [  # what a stranger types first, with nothing else to read, and 
         r"Remembered NAME in ~/\.tallystick \(new\)\. On page topic-notes\.md\n",
     ),
     (["recall", "what does Ana drink?"], r"0\.[5-9]\d  Ana prefers tea over coffee   NAME · you · just now\n"),
-    (["recall", "Ana's blood type?"], r"Nothing I would stand behind\. Nearest: NAME \(0\.[01]\d\)\n"),
+    (["recall", "Ana's blood type?"], r"I don't know\. Closest: NAME \(0\.[01]\d\)\n"),
     (["show", "NAME"], r"(?s)Ana prefers tea over coffee\n\n  name        NAME\n.*"),
     (["pages", "topic-notes"], r"(?s).*\nAna prefers tea over coffee\n.*"),
-    (["ledger", "verify"], r"(?s)Whole: 2 events, each as it was written\n.*"),
+    (["ledger", "verify"], r"(?s)Intact: 2 events, each as it was written\n.*"),
 ]
 
 
@@ -78,7 +78,7 @@ def connects_a_client(tallystick: Path, home: Path, alone: dict[str, str]) -> No
     """An entry is shown, written, and starts the server."""
     shown = ok(run(tallystick, "connect", "claude-code", **alone))
     assert f'  +       "command": "{tallystick}",\n' in shown
-    assert shown.endswith("Nothing was written, since nobody was asked. The same with --yes writes it.\n")
+    assert shown.endswith("Nothing was written. Add --yes to write it.\n")
     assert not (home / ".claude.json").exists()
 
     ok(run(tallystick, "connect", "claude-code", "--yes", **alone))

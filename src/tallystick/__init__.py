@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NoopDelta as NoopDelta,
         UpdateDelta as UpdateDelta,
     )
+    from tallystick.records.entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.episode import Episode as Episode
     from tallystick.records.errors import (
         Busy as Busy,
@@ -56,9 +57,8 @@ if TYPE_CHECKING:
         MemoryProfile as MemoryProfile,
     )
     from tallystick.records.health import MigrationPlan as MigrationPlan, StoreHealth as StoreHealth
-    from tallystick.records.hit import Hit as Hit
-    from tallystick.records.named_entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.path import MemoryPath as MemoryPath
+    from tallystick.records.recall import Hit as Hit
     from tallystick.records.review import Action as Action, Approval as Approval
     from tallystick.records.rule import ConsolidationRule as ConsolidationRule
     from tallystick.stores.esdb.bridge import EsdbBridge as EsdbBridge, EsdbStatus as EsdbStatus
@@ -67,11 +67,13 @@ if TYPE_CHECKING:
     from tallystick.stores.memorystore.kg_promotion import PromoteTriplesToFacts as PromoteTriplesToFacts
     from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore as SQLiteMemoryStore
     from tallystick.stores.phase.audit import InMemoryAuditSink as InMemoryAuditSink, JsonlAuditSink as JsonlAuditSink
-    from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog as InMemoryMemoryEventLog
     from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
-    from tallystick.stores.phase.event_log.protocol import MemoryEventLog as MemoryEventLog
+    from tallystick.stores.phase.event_log.protocol import (
+        InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        MemoryEventLog as MemoryEventLog,
+    )
+    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
     from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
     from tallystick.stores.protocols import FactStore as FactStore, MemoryStore as MemoryStore
@@ -98,8 +100,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.graph.events": "MemoryEvent",
         "records.graph.nodes": "MemoryEdge MemoryNode MemoryProfile",
         "records.health": "MigrationPlan StoreHealth",
-        "records.hit": "Hit",
-        "records.named_entity": "NamedEntity Relation",
+        "records.recall": "Hit",
+        "records.entity": "NamedEntity Relation",
         "records.path": "MemoryPath",
         "records.esdb_record": "ChronoRecord EsdbRecord WalEvent",
         "records.review": "Action Approval",
@@ -110,11 +112,10 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.memorystore.kg_promotion": "PromoteTriplesToFacts",
         "stores.memorystore.memory_store": "SQLiteMemoryStore",
         "stores.phase.audit": "InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.in_memory": "InMemoryMemoryEventLog",
         "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "MemoryEventLog",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog MemoryEventLog",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.in_memory": "InMemoryMemoryGraphStore",
+        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
         "stores.phase.graph.protocol": "MemoryGraphStore",
         "stores.phase.runtime": "PhaseMemoryRuntime",
         "stores.protocols": "FactStore MemoryStore",

@@ -30,8 +30,8 @@ def test_what_is_erased_elsewhere_leaves_the_pages_that_are_open(browser: Browse
             m.observe(f"Turn {turn}", session="ticks")
             here.wait_for_timeout(250)
 
-        expect(here.locator("main")).to_contain_text("changed or taken away meanwhile")
-        expect(other.locator("h1")).to_have_text("Nothing is here")
+        expect(here.locator("main")).to_contain_text("changed or removed")
+        expect(other.locator("h1")).to_have_text("Not found")
         assert "behind the picture" not in here.content() + other.content() + event.content()
         expect(here.locator("main")).to_contain_text("The safe is heavy")
         expect(here.locator("#text")).to_have_value("half a thought")
@@ -62,7 +62,7 @@ def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere
 
         expect(page.locator("[data-live]").get_by_text("Ana prefers tea over coffee")).to_be_visible()
         expect(page.locator(".fresh")).to_have_count(1)
-        expect(page.locator("#told")).to_contain_text("Ana prefers tea over coffee")
+        expect(page.locator("#status")).to_contain_text("Ana prefers tea over coffee")
         expect(page.locator("#text")).to_have_value("half a thought")
         assert page.evaluate("window.stays")
         with Memory(server.folder) as m:

@@ -65,7 +65,7 @@ def test_edit_an_entry_in_place(browser: Browser, site: Site):
         expect(page.locator("textarea:focus")).to_have_value("Meetings are at ten on Tuesdays")
         keys.press("Control+End")
         keys.type(" and Fridays")
-        tab_to(page, "Change it")
+        tab_to(page, "Save")
         keys.press("Enter")
 
         expect(page.locator(".entry").first).to_contain_text("Meetings are at ten on Tuesdays and Fridays")
@@ -86,7 +86,7 @@ def test_a_second_click_opens_no_second_form_and_a_form_that_does_not_come_may_b
             edit.click()
         edit.dblclick()
         expect(forms).to_be_focused()
-        page.get_by_role("link", name="Leave it as it is").click()
+        page.get_by_role("link", name="Cancel").click()
         expect(forms).to_have_count(0)
         expect(edit).to_be_focused()
         edit.click()

@@ -20,8 +20,8 @@ def test_search_edit_and_approve(browser: Browser, site: Site, everything: Every
 
         visit.go("/pages/topic-lunch")
         page.get_by_role("link", name="Edit").first.click()
-        page.get_by_label("What it says").fill("Lunch is at one")
-        page.get_by_role("button", name="Change it").click()
+        page.get_by_label("Text").fill("Lunch is at one")
+        page.get_by_role("button", name="Save").click()
         expect(page.locator(".entry").first).to_contain_text("Lunch is at one")
 
         visit.go(f"/reviews/{everything.reviews[1]}")

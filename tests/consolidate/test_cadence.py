@@ -63,10 +63,10 @@ def test_the_forms_of_a_cadence_are_read() -> None:
         ({"every": 2, "cron": "0 9 * * 1"}, "not both"),
         ({"each": 2}, "no 'each'"),
         ({3: 2}, "a cadence has no 3;"),
-        ({"every": 2, "zone": "UTC"}, "a zone goes with a cron"),
-        ({"zone": "UTC"}, "a zone goes with a cron"),
-        ({"cron": 5}, "cron is text"),
-        ({"cron": ["0 9 * * 1"]}, "cron is text"),
+        ({"every": 2, "zone": "UTC"}, "zone needs cron"),
+        ({"zone": "UTC"}, "zone needs cron"),
+        ({"cron": 5}, "cron must be text"),
+        ({"cron": ["0 9 * * 1"]}, "cron must be text"),
         ({"cron": ""}, "not five fields"),
         ({"cron": "0 9 * *"}, "not five fields: minute hour day month weekday"),
         ({"cron": "*/10 0 9 * * 1"}, "not five fields"),
@@ -81,22 +81,22 @@ def test_the_forms_of_a_cadence_are_read() -> None:
         ({"cron": "*/0 9 * * 1"}, "bad minute"),
         ({"cron": "0 0 30 2 *"}, "bad day-of-month"),
         ({"cron": "0 0 31 2,4,6,9,11 *"}, "bad day-of-month"),
-        ({"cron": "0 0 LW * */6"}, "never comes round"),
+        ({"cron": "0 0 LW * */6"}, "never matches"),
         ({"cron": "1" + ",1" * 1_000_000 + " 9 * * 1"}, "not five fields"),
         ({"cron": "*/" + "9" * 480 + "x 9 * * 1"}, "bad minute"),
-        ({"cron": "0 9 * * 1", "zone": "Mars/Olympus"}, "no zone 'Mars/Olympus'"),
-        ({"cron": "0 9 * * 1", "zone": "Europe"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": ""}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "../../etc/passwd"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "/etc/localtime"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "zone.tab"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "Europe/Ber\0lin"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "Europe/\ud800"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": "Europe/Berlin\n"}, "no zone"),
-        ({"cron": "0 9 * * 1", "zone": None}, "no zone NoneType"),
-        ({"cron": "0 9 * * 1", "zone": 7}, "no zone 7"),
-        ({"cron": "0 9 * * 1", "zone": ["UTC"]}, "no zone list"),
-        ({"cron": "0 9 * * 1", "zone": "a/" * 100_000}, "no zone"),
+        ({"cron": "0 9 * * 1", "zone": "Mars/Olympus"}, "unknown time zone 'Mars/Olympus'"),
+        ({"cron": "0 9 * * 1", "zone": "Europe"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": ""}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "../../etc/passwd"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "/etc/localtime"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "zone.tab"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "Europe/Ber\0lin"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "Europe/\ud800"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": "Europe/Berlin\n"}, "unknown time zone"),
+        ({"cron": "0 9 * * 1", "zone": None}, "unknown time zone NoneType"),
+        ({"cron": "0 9 * * 1", "zone": 7}, "unknown time zone 7"),
+        ({"cron": "0 9 * * 1", "zone": ["UTC"]}, "unknown time zone list"),
+        ({"cron": "0 9 * * 1", "zone": "a/" * 100_000}, "unknown time zone"),
     ],
 )
 def test_anything_else_is_refused_in_one_line_when_it_is_read(given: dict[Any, Any], reason: str) -> None:
@@ -232,9 +232,9 @@ def test_a_clock_that_was_set_back_makes_nothing_due() -> None:
 def test_a_moment_without_a_zone_is_refused() -> None:
     naive = datetime(2026, 11, 14)
     for moments in ({"last": naive, "now": at("2026-11-14 12:00")}, {"last": None, "now": naive}):
-        with refuses("time", naive.isoformat(), "tzinfo"):
+        with refuses("time"):
             is_due(MONDAYS, waiting=1, **moments)
-    with refuses("time", naive.isoformat(), "tzinfo"):
+    with refuses("time"):
         next_after(MONDAYS, naive)
 
 

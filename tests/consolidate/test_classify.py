@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from tallystick.consolidate.classify import Deltas, classify
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Malformed
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Malformed
 from tests.strategies import json_objects, json_values, names, texts
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -116,10 +115,10 @@ def test_one_text_is_a_list_of_one():
         ({"intent": "delete", "replaces": [""]}, "list of ids"),
         ({"intent": "delete", "replaces": {"x": 1}}, "list of ids"),
         ({"intent": "delete", "replaces": ["bad"]}, "replaces itself"),
-        ({"subject": 5, "predicate": "is"}, "subject is text, not int"),
-        ({"subject": "Ana", "predicate": ["is"]}, "predicate is text, not list"),
-        ({"subject": "Ana", "predicate": "is", "object": 0}, "object is text, not int"),
-        ({"intent": "noop", "subject": False}, "subject is text, not bool"),
+        ({"subject": 5, "predicate": "is"}, "subject must be text, not int"),
+        ({"subject": "Ana", "predicate": ["is"]}, "predicate must be text, not list"),
+        ({"subject": "Ana", "predicate": "is", "object": 0}, "object must be text, not int"),
+        ({"intent": "noop", "subject": False}, "subject must be text, not bool"),
     ],
 )
 def test_a_malformed_episode_is_a_finding_and_the_rest_goes_on(metadata, reason):

@@ -8,8 +8,7 @@ from tallystick.consolidate.classify import Nonsense
 from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Busy, Refused
-from tallystick.records.extraction import Extracted, Malformed
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Extracted, Malformed
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 RULE = ConsolidationRule(id="r", then_emits=["c"])

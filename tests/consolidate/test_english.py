@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.consolidate.english import MULTI_VALUED, EnglishExtractor
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Extracted, Extractor
+from tallystick.records.rule import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.strategies import HOSTILE
 

@@ -10,7 +10,7 @@ import pytest
 
 from tallystick.consolidate.english import MULTI_VALUED, PREDICATES, EnglishExtractor
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Extracted
+from tallystick.records.rule import Extracted
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 

@@ -29,7 +29,6 @@ def test_an_empty_filter_and_one_that_is_always_true_fit_everything(text):
 
     assert everything.is_everything
     assert everything.fits(row())
-    assert everything.to_sql({}) == ("1", [])
 
 
 @pytest.mark.parametrize(
@@ -40,8 +39,7 @@ def test_what_is_never_true_fits_nothing(text):
 
     assert not nothing.is_everything
     assert not nothing.fits(row())
-    assert nothing.to_sql({}) == ("0", [])
-    assert parse(f"({text}) AND content = 'a'").to_sql({}) == ("0", [])
+    assert not fits(f"({text}) AND content LIKE '%'", row())
 
 
 def test_the_documented_example_is_understood():
@@ -206,7 +204,6 @@ def test_a_moment_is_the_same_however_it_is_written(same):
     assert fits(f"timestamp IN ('{same}', '1999-01-01')", row())
     assert fits(f"timestamp BETWEEN '{same}' AND '{same}'", row())
     assert not fits(f"timestamp > '{same}' OR '{same}' > timestamp OR timestamp != '{same}'", row())
-    assert parse(f"timestamp = '{same}'").to_sql({"timestamp": "ts"}) == ("(ts) = ?", ["2026-01-01T00:00:00.000000Z"])
 
 
 def test_a_row_may_keep_its_own_zone_even_in_the_hour_that_comes_twice():
@@ -221,22 +218,6 @@ def test_a_timestamp_is_like_its_stored_form():
     assert fits("timestamp LIKE '2026-01-%Z'", row())
     assert fits("timestamp NOT LIKE '2025%'", row())
     assert fits("timestamp = timestamp AND timestamp IS NOT NULL", row())
-
-
-def test_the_stored_form_of_moments_sorts_in_time_from_the_first_year_to_the_last():
-    ordered = [
-        "0001-01-01",
-        "0099-12-31T23:59:59.999999",
-        "0100-01-01",
-        "0999-12-31",
-        "1000-01-01",
-        "9999-12-31T23:59:59.999999",
-    ]
-
-    bound = [parse(f"timestamp = '{moment}'").to_sql({"timestamp": "t"})[1][0] for moment in ordered]
-
-    assert bound == sorted(bound)
-    assert len(set(map(len, bound))) == 1
 
 
 def test_an_added_column_is_known_by_its_name_in_any_case():
@@ -263,17 +244,3 @@ def test_whole_numbers_beyond_64_bits_compare_as_floats():
     assert fits("metadata.n < " + "9" * 300, row(n=10**299))
     assert fits("metadata.n IS NULL", row(n=10**400))
     assert fits("metadata.n = " + "0" * 5_000 + "7", row(n=7))
-
-
-def test_nothing_of_the_callers_text_enters_the_sql():
-    names = {name: name for name in ("id", "scope_key", "content", "timestamp", "metadata", "extra")}
-    text = (
-        "metadata.evil = 'evil' AND content LIKE '%evil%' AND metadata.\"evil)--\".x IN ('evil', 6660) OR extra < 666"
-    )
-
-    sql, values = parse(text, columns=["extra"]).to_sql(names)
-
-    assert "evil" not in sql
-    assert "666" not in sql
-    assert sql.count("?") == len(values)
-    assert values[:3] == ['$."evil"'] * 3

@@ -2,7 +2,12 @@
 
 import pytest
 
-from tests.contracts.providers import PROVIDERS
+from tests.contracts.providers import PROVIDERS, Opener, run_async
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    return run_async(pyfuncitem)
 
 
 @pytest.fixture(scope="session", params=PROVIDERS, ids=lambda provider: provider.name)
@@ -14,3 +19,9 @@ def provider(request):
 def play(provider, tmp_path):
     """Run a scene with stores that are new in this test."""
     return lambda scene: provider.play(tmp_path, scene)
+
+
+@pytest.fixture
+def stores(provider, tmp_path):
+    """Stores that are new in this test."""
+    return Opener(lambda: provider.open(tmp_path))

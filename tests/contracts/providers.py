@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+
+import pytest
 
 from tallystick.consolidate.classify import Deltas
 from tallystick.memory.async_memory import AsyncMemory
@@ -47,6 +50,30 @@ class Provider:
                 return await scene(stores)
 
         return asyncio.run(go())
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Stores that are opened in the loop of the test that names them, and closed when it ends."""
+
+    open: Callable[[], AbstractAsyncContextManager[Any]]
+
+
+def run_async(test: pytest.Function) -> bool | None:
+    """Run an `async def` test in a loop of its own, with its stores open. Other tests are left to pytest."""
+    if not inspect.iscoroutinefunction(test.obj):
+        return None
+
+    async def go() -> None:
+        async with AsyncExitStack() as stack:
+            given = {name: test.funcargs[name] for name in inspect.signature(test.obj).parameters}
+            for name, value in given.items():
+                if isinstance(value, Opener):
+                    given[name] = await stack.enter_async_context(value.open())
+            await test.obj(**given)
+
+    asyncio.run(go())
+    return True
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from tallystick.records.graph.events import KINDS, NODE_PUT, MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
 from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most
@@ -250,7 +250,7 @@ def test_an_event_is_never_changed_and_a_refused_import_leaves_nothing(store):
     before = store.export_envelope()
     forged = replace(event, payload={"node": {}})
 
-    with refuses("exists", forged.id):
+    with refuses("exists"):
         store.import_envelope(GraphEnvelope(nodes=[node("mallory")], events=[forged]))
 
     assert store.export_envelope() == before
@@ -434,10 +434,10 @@ def test_the_shortest_way_is_as_long_as_the_plainest_search_says(pairs):
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda store: expand(store, "ana"), "start is a list"),
-        (lambda store: expand(store, ["ana"], -1), "hops is a whole number"),
+        (lambda store: expand(store, "ana"), "start must be"),
+        (lambda store: expand(store, ["ana"], -1), "hops must be"),
         (lambda store: Limits(direction="up"), "out, in or both"),
-        (lambda store: Limits(max_nodes=0), "max_nodes is a whole number"),
+        (lambda store: Limits(max_nodes=0), "max_nodes must be"),
         (lambda store: Limits(kinds="knows"), r"write \['knows'\]"),
         (lambda store: Limits(as_of="soon"), "not a time"),
     ],
@@ -577,11 +577,11 @@ def test_a_merge_that_makes_no_sense_is_refused(store):
     merge(store, "c", "a", approved=True)
 
     for ask, says in [
-        (lambda: merge(store, "c", "c", approved=True), "itself already"),
+        (lambda: merge(store, "c", "c", approved=True), "merged into itself"),
         (lambda: merge(store, "a", "c", approved=True), "merged into 'c'"),
         (lambda: merge(store, "c", "b", approved=True), "merged into 'a'"),
-        (lambda: unmerge(store, "c"), "nothing to take back"),
-        (lambda: unmerge(store, "b"), "take that back first"),
+        (lambda: unmerge(store, "c"), "nothing to undo"),
+        (lambda: unmerge(store, "b"), "undo that first"),
     ]:
         with pytest.raises(Refused, match=says):
             ask()

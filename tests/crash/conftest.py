@@ -1,5 +1,8 @@
 """`make soak` runs every test in this folder, each at its full length."""
 
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,3 +17,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SOAK and HERE in item.path.parents:
             item.add_marker(pytest.mark.soak)
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that others can reach: pytest's own are for one user alone."""
+    path = Path(tempfile.mkdtemp(prefix="tallystick-place-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)

@@ -259,7 +259,7 @@ class World:
         """As after a write when one is due: a disk that refuses is no reason to fail."""
 
         def work() -> None:
-            with self.ledger._writing(), suppress(OSError, TallystickError):
+            with self.ledger._write, suppress(OSError, TallystickError):
                 self.ledger._take_snapshot()
 
         self._do(self.now, work)

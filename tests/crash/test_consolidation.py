@@ -48,7 +48,7 @@ def came_to(root: Path) -> list:
         assert memory.ledger.verify().ok
         facts = sorted(
             (fact.triple, fact.episodes, fact.confidence, fact.valid_from, fact.valid_to, fact.status)
-            for fact in map(memory.facts.get, [held.ref for held in memory._state.facts("me")])
+            for fact in map(memory.facts.get, [held.ref for held in memory._folder.state.facts("me")])
         )
         heard = [(delta.kind, delta.source_episode_ids) for delta in memory.facts.follow("people")]
         findings = [(each.source, each.reason) for each in memory.rules.findings()]
@@ -70,8 +70,9 @@ def is_whole(root: Path, whole: list) -> int:
     assert findings == whole[2][: len(findings)]
     with Memory(root) as memory:
         through = marks[-1][0] if marks else -1
-        assert memory._state.rules.mark("me", "all").through == through
-        considered = {name: each.seq for name in names_of(memory) for each in memory._state.episodes.find("me", name)}
+        assert memory._folder.state.rules.mark("me", "all").through == through
+        episodes = memory._folder.state.episodes
+        considered = {name: each.seq for name in names_of(memory) for each in episodes.find("me", name)}
         made_of = {name for _, episodes, *_ in facts for name in episodes} | {n for _, each in heard for n in each}
         assert all(considered[name] <= through for name in made_of)
     return len(marks)
@@ -115,7 +116,7 @@ def test_whoever_dies_at_any_disk_call_leaves_whole_portions_and_the_next_ends_t
     fill(root, 24)
     whole, calls, seen = uninterrupted(tmp_path, root, 8), calls_of(tmp_path, root, 8), set()
     everywhere = calls.writes if halfway else range(1, len(calls.listed) + 1)
-    for at in everywhere if SOAK else calls.writes[::2] if halfway else calls.changed[::3]:
+    for at in everywhere if SOAK or halfway else calls.changed[::3]:
         shutil.copytree(root, now)
         disk = DyingDisk(at, halfway=halfway)
         died = in_a_child(lambda disk=disk: run(now, 8, disk)) == DIED

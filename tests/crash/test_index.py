@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,10 +17,9 @@ from pathlib import Path
 import pytest
 
 from tallystick import Hit, Memory
-from tallystick.ledger import backup as backup_module, writer as append
+from tallystick.ledger import backup as backup_module, ledger as append
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index.compare import differences, text_trouble
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import IndexFile, differences
 from tallystick.repair import repair as mend_module
 from tallystick.repair.check import check
 from tallystick.state.sessions import IDLE
@@ -29,15 +27,10 @@ from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
 from tests.crash.folder import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 WORD = "Zwiebelfischereien"  # said nowhere else; full text keeps it folded and stemmed
 TRACES = (WORD, WORD.lower(), "zwiebelfischereien"[:12])
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 def answers(m: Memory, asked: str) -> list[Hit]:
@@ -51,7 +44,7 @@ def same_as_rebuilt(root: Path) -> None:
         again.catch_up(m._folder.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
-            assert text_trouble(index) == ""
+            assert index.text_trouble() == ""
 
 
 def traces(root: Path) -> list[Path]:
@@ -70,7 +63,7 @@ def start(work: Work, root: Path, name: str, until: float) -> Child:
 
     def begin() -> None:
         told: list[str] = []
-        work(Memory(root, by="python:local", tell=told.append), root, name, until, told)
+        work(Memory(root, by="python:local", notify=told.append), root, name, until, told)
 
     return Child(begin)
 
@@ -134,7 +127,7 @@ def together(root: Path, seconds: float, *works: Work) -> None:
     for process in running:
         assert process.wait() == 0
     told: list[str] = []
-    with Memory(root, tell=told.append) as one, Memory(root, tell=told.append) as other:
+    with Memory(root, notify=told.append) as one, Memory(root, notify=told.append) as other:
         assert one.recall("tea", k=10_000, words=True) == other.recall("tea", k=10_000, words=True)
         held = {belief.id: belief for belief in one.beliefs.query(status="active")}
         found = {name for hit in one.recall("tea", k=10_000, words=True) for name in hit.sources}
@@ -247,7 +240,7 @@ def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_
         (root / "index.db").write_bytes(kept)
         assert traces(root)
         told.clear()
-        with Memory(root, tell=told.append) as m:
+        with Memory(root, notify=told.append) as m:
             use(m)
             assert m.recall(WORD, words=True) == []
         assert traces(root) == []
@@ -398,15 +391,6 @@ def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
 # -- whoever may only read ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="tallystick-index-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
-
-
 @pytest.mark.parametrize("left", ["closed", "killed", "without an index"])
 def test_a_user_who_may_only_read_recalls_and_changes_nothing(place: Path, left: str) -> None:
     root = place / "memory"
@@ -453,7 +437,7 @@ def test_an_index_that_belongs_to_another_is_made_anew_where_the_folder_allows_i
     def work() -> None:
         os.environ["HOME"] = str(root)
         told: list[str] = []
-        with Memory(root, tell=told.append) as m:
+        with Memory(root, notify=told.append) as m:
             m.remember("tea of the owner")
             assert len(answers(m, "tea")) == 11
         assert len(told) == 1

@@ -42,6 +42,10 @@ def died_at(play, at, halfway):
 @pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
 def test_whoever_dies_at_any_disk_call_leaves_it_as_before_or_as_after(play, halfway):
     """Halfway through a call that writes nothing is before it, and already told."""
+    everyone_dies(play, halfway)
+
+
+def everyone_dies(play, halfway):
     calls = calls_of(play, play.again(), play.operate)
     assert len(calls.listed) >= 5
     assert calls.writes
@@ -77,15 +81,7 @@ def test_whoever_dies_while_setting_right_what_another_left_harms_nothing_either
 def test_an_erasure_too_large_for_one_event_happens_as_one(tmp_path, monkeypatch):
     """Here an event holds one line's name; there it is thousands."""
     monkeypatch.setattr(erase, "PER_EVENT", 1)
-    play = stage(tmp_path, "an erasure")
-    calls = calls_of(play, play.again(), play.operate)
-    for at in some_of(everywhere(calls)):
-        base = play.again()
-        assert dies(play, base, play.operate, at, False)
-        play.is_whole(base)
-    base = play.again()
-    assert not dies(play, base, play.operate, len(calls.listed) + 1, False)
-    assert play.is_whole(base, before=play.after) == play.after
+    everyone_dies(stage(tmp_path, "an erasure"), halfway=False)
 
 
 def test_words_are_gone_from_every_file_once_their_erasure_is_recorded(tmp_path):

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger import backup as ledger_backup, writer as ledger_append
+from tallystick.ledger import backup as ledger_backup, ledger as ledger_append
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages.open_database import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
@@ -281,7 +281,7 @@ def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hund
         info = m.pages.read("person-ana").info
         assert info.entry_count == 200
         found = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH 'says'"
-        assert m._pages_at.level().db.execute(found).fetchone() == (200,)
+        assert m._context.page_files.level().db.execute(found).fetchone() == (200,)
         is_settled(m)
 
 

@@ -36,11 +36,8 @@ def is_used(root) -> bool:
         return ledger._loaded is not None
 
 
-def test_a_whole_snapshot_is_used(folder):
+def test_a_whole_snapshot_is_used_and_a_lost_one_changes_nothing_and_grows_back(folder):
     assert is_used(folder)
-
-
-def test_a_lost_snapshot_changes_nothing_and_grows_back(folder):
     expected = held(folder)
     (folder / "snapshot.json").unlink()
 
@@ -77,14 +74,6 @@ def test_an_edited_snapshot_is_never_served_and_never_an_exception(folder, place
         assert held(folder) == expected
 
 
-def test_an_older_snapshot_put_back_is_not_served(folder):
-    expected = held(folder)
-    shutil.copy(folder.parent / "older.json", folder / "snapshot.json")
-
-    assert not is_used(folder)
-    assert held(folder) == expected
-
-
 def test_a_snapshot_under_the_name_of_one_being_made_is_not_served_unless_it_is_the_recorded_one(folder):
     expected = held(folder)
     shutil.copy(folder.parent / "older.json", folder / "snapshot.json.new")
@@ -98,28 +87,17 @@ def test_a_snapshot_under_the_name_of_one_being_made_is_not_served_unless_it_is_
     assert held(folder) == expected
 
 
-@pytest.mark.parametrize("rubbish", [b"", b"{}", b"null", b"[", b"\xff" * 100, b"[" * 100_000, b'{"format":1}'])
-def test_rubbish_in_the_place_of_a_snapshot_is_passed_over(folder, rubbish):
-    expected = held(folder)
-    (folder / "snapshot.json").write_bytes(rubbish)
-
-    assert held(folder) == expected
-
-
-def test_a_snapshot_of_another_ledger_is_not_served(folder, tmp_path):
-    expected = held(folder)
+def test_an_older_or_foreign_snapshot_and_rubbish_in_its_place_are_not_served(folder, tmp_path):
+    expected, snapshot = held(folder), folder / "snapshot.json"
     fill(tmp_path / "other", 120, "foreign")
-    shutil.copy(tmp_path / "other" / "snapshot.json", folder / "snapshot.json")
-
-    assert not is_used(folder)
-    assert held(folder) == expected
-
-
-def test_a_folder_in_the_place_of_a_snapshot_is_passed_over(folder):
-    expected = held(folder)
-    (folder / "snapshot.json").unlink()
-    (folder / "snapshot.json").mkdir()
-
+    others = [folder.parent / "older.json", tmp_path / "other" / "snapshot.json"]
+    rubbish = [b"", b"{}", b"null", b"[", b"\xff" * 100, b"[" * 100_000, b'{"format":1}']
+    for content in (*(path.read_bytes() for path in others), *rubbish):
+        snapshot.write_bytes(content)
+        assert not is_used(folder)
+        assert held(folder) == expected
+    snapshot.unlink()
+    snapshot.mkdir()
     assert held(folder) == expected
 
 

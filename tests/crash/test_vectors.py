@@ -20,15 +20,10 @@ from tests.crash.disks import DIED, Child, in_a_child
 from tests.crash.folder import SOAK
 from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 WORD = "zwiebelfischereien"
 TOUCHES = ("open", "os.rename", "os.remove", "os.truncate", "os.mkdir")
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 def is_true(root: Path, user: str = "me") -> None:
@@ -36,7 +31,7 @@ def is_true(root: Path, user: str = "me") -> None:
     fast = Fast()
     with Memory(root, embedder=fast) as m:
         m.recall("tea", user=user)
-        texts = dict(m._index.level().db.execute("SELECT id, content FROM blocks JOIN lives ON id = block_id"))
+        texts = dict(m._context.index.level().db.execute("SELECT id, content FROM blocks JOIN lives ON id = block_id"))
     file = VectorFile(root / "vectors", fast.identity.key, SIZE, user)
     blocks = file.blocks_at(np.arange(len(file)))
     assert set(blocks) == texts.keys()
@@ -98,26 +93,20 @@ def prepared(root: Path) -> None:
         m.recall("tea")
 
 
-def test_wherever_one_dies_who_makes_the_first_vectors_the_next_finds_them_true(tmp_path: Path) -> None:
-    def without(root: Path) -> None:
+@pytest.mark.parametrize("adds", [False, True], ids=["makes the first vectors", "adds"])
+def test_wherever_a_writer_dies_the_next_finds_the_vectors_true(tmp_path: Path, adds: bool) -> None:
+    def prepare(root: Path) -> None:
         prepared(root)
-        shutil.rmtree(root / "vectors")
+        if not adds:
+            shutil.rmtree(root / "vectors")
 
     def recall(root: Path) -> None:
         with Memory(root, embedder=Fast()) as m:
+            if adds:
+                m.remember("tea and more of it")
             m.recall("tea")
 
-    for root, _ in every_death(tmp_path, without, recall):
-        is_true(root)
-
-
-def test_wherever_one_dies_who_adds_the_next_finds_them_true(tmp_path: Path) -> None:
-    def recall(root: Path) -> None:
-        with Memory(root, embedder=Fast()) as m:
-            m.remember("tea and more of it")
-            m.recall("tea")
-
-    for root, _ in every_death(tmp_path, prepared, recall):
+    for root, _ in every_death(tmp_path, prepare, recall):
         is_true(root)
 
 
@@ -153,7 +142,7 @@ def start(work: Work, root: Path, name: str, until: float) -> Child:
 
     def begin() -> None:
         told: list[str] = []
-        work(Memory(root, embedder=Fast(), tell=told.append), root, name, until, told)
+        work(Memory(root, embedder=Fast(), notify=told.append), root, name, until, told)
 
     return Child(begin)
 
@@ -201,12 +190,9 @@ def together(root: Path, seconds: float, *works: Work) -> None:
     is_true(root)
 
 
-def test_several_add_read_and_erase_at_once(tmp_path: Path) -> None:
-    together(tmp_path / "memory", 30 if SOAK else 1.5, writer, writer, reader, eraser)
-
-
-def test_several_add_while_others_make_the_index_anew(tmp_path: Path) -> None:
-    together(tmp_path / "memory", 30 if SOAK else 1.5, writer, eraser, eraser, rebuilder)
+@pytest.mark.parametrize("works", [(writer, writer, reader, eraser), (writer, eraser, eraser, rebuilder)])
+def test_several_add_read_and_erase_and_rebuild_the_index_at_once(tmp_path: Path, works: tuple[Work, ...]) -> None:
+    together(tmp_path / "memory", 30 if SOAK else 1.5, *works)
 
 
 def test_processes_killed_in_a_loop_leave_vectors_that_are_true_or_made_again(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEventLog
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.recovery import Turn
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.crash.folder import SOAK
 from tests.crash.power import PowerCut, PowerDisk
 

@@ -106,7 +106,7 @@ def test_a_rule_goes_before_the_table_and_says_its_number() -> None:
     said = gate(policy, action, [Subject("human")])
 
     assert (said.kind, said.rule) == ("review", 2)
-    assert said.why == "human may not archive without a person's yes, by rule 2 of the policy"
+    assert said.why == "human may not archive without a person's approval, by rule 2 of the policy"
     assert gate(policy, action, [Subject("human", tags=("x",))]) == ("allow", "", 1)
     assert gate(policy, Action(kind="erase", target=("v",)), [Subject("human")]) == ("allow", "", 0)
 

@@ -18,10 +18,10 @@ from tallystick.decide.graph import (
     unmerge,
 )
 from tallystick.ledger.format import MAX_LINE
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
-from tallystick.records.graph.fields import line_of
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT
 from tests.refusals import refuses
 
@@ -84,7 +84,7 @@ def test_a_merge_of_what_does_not_stand_for_itself_is_refused():
     one, other, gone = {"id": "a"}, {"id": "b"}, {"id": "c", "merged": {"into": "d"}}
     told = {"score": 0.5, "reasons": ["x"]}
     for act in (merge, lambda user, node, into, **told: propose(user, node, into, [], **told)):
-        for pair, says in (((one, one), "itself already"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
+        for pair, says in (((one, one), "into itself"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
             with pytest.raises(Refused, match=says):
                 act("me", *pair, **told)
     [draft] = merge("me", {"id": "a", "label": "A", "aliases": ["B", "A", ""]}, other, **told)
@@ -96,13 +96,13 @@ def test_what_was_proposed_is_not_proposed_again_and_only_that_is_dismissed():
     told = {"score": 0.5, "reasons": []}
     assert propose("me", {"id": "b"}, {"id": "a"}, [ASKED], **told) == []
     assert dismiss("me", "b", "a", [ASKED])[0].body == {"user": "me", "node": "a", "into": "b"}
-    with refuses("state", "'b'", "'a'", "tallystick graph same"):
+    with refuses("state"):
         dismiss("me", "b", "a", [])
 
 
 def test_only_a_merge_is_taken_back():
     assert unmerge("me", "a", "b")[0].body == {"user": "me", "node": "a"}
-    with refuses("state", "'a'", "merged"):
+    with refuses("state"):
         unmerge("me", "a", None)
 
 

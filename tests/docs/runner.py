@@ -11,9 +11,10 @@ How blocks are written:
     print(1)  # prints: 1  and a block that has any must name all it prints (`...` and `…` work here too).
     ```
 
-Variables and `cd` last from one command to the next; whatever a command leaves running ends with it. A block below
-`<!-- not run: reason -->` is left out. Blocks in other languages are only read, but a shell or Python block under
-another name (`bash`, `py`) is refused, so that no command goes unproven by accident.
+Variables and `cd` last from one command to the next, and a variable that a page did not set is an error; Python is
+started in the same shell, so it has the `TALLYSTICK_HOME` that was exported there. Whatever a command leaves running
+ends with it. A block below `<!-- not run: reason -->` is left out. Blocks in other languages are only read, but a shell
+or Python block under another name (`bash`, `py`) is refused, so that no command goes unproven by accident.
 """
 
 import contextlib
@@ -42,7 +43,7 @@ EXITS = re.compile(r"\s+# exits (\d+)\s*$")
 PRINTS = re.compile(r"#\s*prints:(?: (.*))?$")
 
 # Begin as the last command ended, and write down how this one ends; `set -a` makes every variable one of those kept.
-SHELL = """set -a; [ ! -e "$0" ] || { unset $(compgen -e); . "$0"; cd "$PWD"; }; trap 'export -p >"$0"' EXIT\n"""
+SHELL = """set -ua; [ ! -e "$0" ] || { unset $(compgen -e); . "$0"; cd "$PWD"; }; trap 'export -p >"$0"' EXIT\n"""
 
 
 class Wrong(AssertionError):
@@ -73,6 +74,7 @@ def run_page(page: Path, home: Path, *programs: Path) -> None:
     with living_in(home, *programs):
         for block in blocks(page):
             if block.language == "python":
+                take_home(shell_state(home))
                 run_python(page, block, names)
             else:
                 for command in commands(page, block):
@@ -98,7 +100,6 @@ def living_in(home: Path, *programs: Path) -> Iterator[None]:
 def surroundings(home: Path, *programs: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
-        "TALLYSTICK_HOME": str(home / ".tallystick"),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_STATE_HOME": str(home / ".local/state"),
         "PATH": os.pathsep.join(map(str, (*programs, Path(sys.executable).parent, os.environ["PATH"]))),
@@ -156,12 +157,25 @@ def commands(page: Path, block: Block) -> Iterator[Command]:
 
 def run_command(page: Path, command: Command, home: Path) -> None:
     where = f"{page}:{command.line}: `{command.text}`"
-    status, got = bash(command.text, home.with_name(home.name + ".shell"))
+    status, got = bash(command.text, shell_state(home))
     if status is None:
         raise Wrong(f"{where} took longer than {SECONDS} s; it printed:\n{shown(got)}")
     if status != command.status:
         raise Wrong(f"{where} ended with status {status}, not {command.status}; it printed:\n{shown(got)}")
     compare(where, command.expected, got)
+
+
+def shell_state(home: Path) -> Path:
+    """Where the shell of a page keeps its variables from one command to the next."""
+    return home.with_name(home.name + ".shell")
+
+
+def take_home(state: Path) -> None:
+    """Give Python the memory folder that the page's shell exported, if it did."""
+    _, folder = bash('printf %s "${TALLYSTICK_HOME-}"', state)
+    os.environ.pop("TALLYSTICK_HOME", None)
+    if folder:
+        os.environ["TALLYSTICK_HOME"] = folder
 
 
 def bash(text: str, state: Path) -> tuple[int | None, str]:

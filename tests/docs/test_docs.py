@@ -63,9 +63,10 @@ def written(tmp_path):
         pytest.param("```console\n$ echo '> quoted'\n> quoted\n```", id="output-that-looks-continued"),
         pytest.param("```console\n$ mkdir d && cd d\n$ x='a  b'\n```\n\n"
                      "```console\n$ basename $PWD; echo \"$x\"\nd\na  b\n```", id="shell-goes-on"),
-        pytest.param(
-            "```console\n$ unset TALLYSTICK_HOME\n$ echo ${TALLYSTICK_HOME-gone}\ngone\n```", id="unset-goes-on"
-        ),
+        pytest.param("```console\n$ x=tea\n$ unset x\n$ echo ${x-gone}\ngone\n```", id="unset-goes-on"),
+        pytest.param("```console\n$ export TALLYSTICK_HOME=~/tea\n```\n\n```python\nimport os\n"
+                     "print(os.path.basename(os.environ['TALLYSTICK_HOME']))  # prints: tea\n```",
+                     id="python-in-the-shell"),
         pytest.param("```console\n$ sleep 300 & echo served\nserved\n```", id="left-running"),
         pytest.param("```python\nx = 1\n```\n\n```python\nprint(x)  # prints: 1\n```", id="python-goes-on"),
         pytest.param("```python\nfor x in 'abc':\n    print(x)\n# prints: a\n# prints: ...\n# prints: c\n```",
@@ -94,6 +95,7 @@ def test_a_true_page_passes(written, text):
         pytest.param("```console\n$ true\n\n$ echo no; exit 3\nno\n```", r"page.md:4: .* status 3, not 0.*\n    no",
                      id="failed"),
         pytest.param("```console\n$ true  # exits 2\n```", "status 0, not 2", id="unexpected-success"),
+        pytest.param("```console\n$ ls $NOWHERE/notes  # exits 1\n```", "NOWHERE: unbound", id="variable-never-set"),
         pytest.param("```console\ntallystick show\n```", "begins with", id="no-prompt"),
         pytest.param("```python\n\nprint(2)  # prints: 1\n```", r"page.md:2: .*\nexpected:\n    1\ngot:\n    2",
                      id="python-wrong-output"),
@@ -117,8 +119,8 @@ def test_a_page_lives_in_its_own_home_and_leaves_the_test_run_as_it_was(written,
     home = tmp_path / "home"
 
     written(
-        "```console\n$ echo $HOME; echo $TALLYSTICK_HOME; echo $XDG_CONFIG_HOME; echo $XDG_STATE_HOME; pwd\n"
-        f"{home}\n{home}/.tallystick\n{home}/.config\n{home}/.local/state\n{home}\n```\n"
+        "```console\n$ echo $HOME; echo ${TALLYSTICK_HOME-none}; echo $XDG_CONFIG_HOME; echo $XDG_STATE_HOME; pwd\n"
+        f"{home}\nnone\n{home}/.config\n{home}/.local/state\n{home}\n```\n"
         "```python\nimport os, pathlib\nos.environ['LEFT'] = 'behind'\nprint(pathlib.Path.home())\n"
         f"# prints: {home}\n```"
     )

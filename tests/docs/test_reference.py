@@ -32,18 +32,14 @@ from tallystick.memory.recall.sessions import ConfigStore, FrameStore, SessionSe
 from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.records import errors
 from tallystick.records.audit import AuditLine
-from tallystick.records.compaction import Compaction
 from tallystick.records.episode import Episode
-from tallystick.records.export import Exported, TakenIn
-from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.health import StoreHealth
-from tallystick.records.hit import Hit
-from tallystick.records.page import PageEntry, PageInfo, PageText, Synced
+from tallystick.records.page import Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.records.proposal import Proposal
-from tallystick.records.recall import RecallResult, Replayed
+from tallystick.records.recall import Dropped, FilledFrame, Hit, RecallResult, Replayed
 from tallystick.records.receipt import Receipt
-from tallystick.records.transfer import Imported
+from tallystick.records.transfer import Exported, Imported, TakenIn
 from tallystick.repair.findings import CODES
 from tallystick.surfaces.cli.root import tallystick as program
 
@@ -382,7 +378,7 @@ def test_every_setting_and_every_environment_variable_is_in_the_reference():
 
 def test_every_finding_is_explained_as_the_program_knows_it():
     row = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| (.+?) \| .+ \|$", re.MULTILINE)
-    shown = {found[1]: (found[2], found[3]) for found in row.finditer(sections(WRONG)["Every finding"])}
+    shown = {found[1]: (found[2], found[3]) for found in row.finditer(sections(WRONG)["All findings"])}
 
     assert shown == {name: (code.severity, code.meaning) for name, code in CODES.items()}
 

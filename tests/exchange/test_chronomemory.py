@@ -14,8 +14,6 @@ from tallystick.exchange.chronomemory import (
     Snapshot,
     Step,
     compare,
-    encode,
-    hash_in,
     looks_like,
     missing,
     read,
@@ -36,6 +34,17 @@ OURS = b'{"seq":1,"ts":"2026-11-14T23:59:59.123456Z","op":"ledger.begin/1","id":
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 records = st.dictionaries(texts, texts | st.integers() | st.floats() | st.none() | st.lists(texts), max_size=4)
+
+
+def hash_in(line: bytes) -> str:
+    return str(json.loads(line)["hash"])
+
+
+def encode(*, recursion_depth: int = 0, **body: Any) -> bytes:
+    """One line, newline included, as chronomemory writes it."""
+    hashed = json.dumps(body | {"recursion_depth": recursion_depth}, sort_keys=True, ensure_ascii=False).encode()
+    line = body | {"hash": sha256(hashed).hexdigest(), "recursion_depth": recursion_depth}
+    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
 def chain(*events: dict[str, Any], first: int = 1) -> bytes:
@@ -192,7 +201,7 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line():
         (b"{}\n", "lacks hash, op, prev_hash, record, record_id, recursion_depth, seq, ts"),
         (GOLDEN[1].replace("tombstone", "active").encode() + b"\n", "its hash does not fit what it says"),
         (GOLDEN[1].replace(", ", ",  ", 1).encode() + b"\n", "its bytes are not as chronomemory writes them"),
-        (GOLDEN[1].replace("{", '{"seq": 1, ', 1).encode() + b"\n", "the key 'seq' stands twice"),
+        (GOLDEN[1].replace("{", '{"seq": 1, ', 1).encode() + b"\n", "the key 'seq' is used twice"),
         (rehashed(GOLDEN[1].encode(), prev_hash=""), "its prev_hash is not the hash of the line above"),
         (rehashed(GOLDEN[1].encode(), op="compact", prev_hash=""), "its prev_hash is not the hash of the line above"),
         (rehashed(GOLDEN[1].encode(), seq=3), "its seq is 3, and 2 was due"),
@@ -235,15 +244,6 @@ def test_what_that_system_took_is_read_for_others_to_judge():
     assert event.record_id == ""
     assert event.record is not None
     assert event.record["confidence"] != event.record["confidence"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"op": "merge"}, {"record": {"c": float("nan")}}, {"record": None}, {"ts": "\ud800"}, {"seq": True}],
-)
-def test_a_line_that_could_not_be_read_back_is_not_written(change):
-    with pytest.raises(ValueError, match=r"."):
-        chain(change)
 
 
 def test_its_first_line_is_told_from_ours_even_when_damaged():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.exchange import claude_code, markdown_notes
-from tallystick.exchange.branches import branches_of, items_of
 from tallystick.exchange.conversation import (
     ASSISTANT,
     PERSON,
@@ -17,7 +16,9 @@ from tallystick.exchange.conversation import (
     Item,
     Message,
     Turn,
+    branches_of,
     elements,
+    items_of,
     loaded,
     moment,
 )

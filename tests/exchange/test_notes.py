@@ -151,4 +151,4 @@ def test_observations_that_are_no_text_and_letters_that_are_no_utf8_are_told() -
     assert read.skipped == ["line 1"]
     read = Read(markdown_notes.items("a.md", "Tea \ufffd caf\xe9".encode() + b" caf\xe9"))
     assert [note.text for note in read.notes] == ["Tea \ufffd caf\xe9 caf\ufffd"]
-    assert read.skipped == ["a.md, some letters"]
+    assert read.skipped == ["a.md, some characters"]

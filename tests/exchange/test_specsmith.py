@@ -121,7 +121,7 @@ def test_of_two_entries_with_one_id_the_first_stands_and_the_second_is_reported(
     items, skipped = read(b'[{"id": "R", "title": "one"}, {"id": "S"}, {"id": "R", "title": "two"}]', "requirement")
 
     assert [(item.id, item.label) for item in items] == [("R", "one"), ("S", "")]
-    assert skipped == [Skipped(2, "R", "repeats the id 'R'; the first one stands")]
+    assert skipped == [Skipped(2, "R", "repeats the id 'R'; the first one counts")]
 
 
 def test_an_entry_that_was_skipped_does_not_stand_in_the_way_of_a_good_one():

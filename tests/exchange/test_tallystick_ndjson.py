@@ -54,37 +54,38 @@ def test_a_file_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize(
-    ("lines", "why"),
+    ("lines", "named"),
     [
-        ([], "line 1 is not JSON"),
-        ([b'{"type":"entity"}\n'], "no export of tallystick"),
-        ([HEADER.line().replace(b'"format":1', b'"format":"1"')], "line 1: an export's first line says"),
-        ([HEADER.line().replace(b'"user":"me"', b'"user":""')], "line 1: it says whose"),
-        ([HEADER.line().replace(AT.encode(), b"yesterday")], "line 1: it says whose"),
+        ([], "line 1"),
+        ([b'{"type":"entity"}\n'], '"tallystick"'),
+        ([HEADER.line().replace(b'"format":1', b'"format":"1"')], "line 1"),
+        ([HEADER.line().replace(b'"user":"me"', b'"user":""')], "line 1"),
+        ([HEADER.line().replace(AT.encode(), b"yesterday")], "line 1"),
         (file(*TWO)[:-1], "cut off"),
-        (file(*TWO, end=b""), "line 5 is not JSON"),
-        (file(TWO[0], TWO[2]), "line 3: event 2 stands where event 1 should"),
-        (file(TWO[0], TWO[1], TWO[1]), "line 4: event 1 stands where event 2 should"),
-        (file(*TWO, end=ndjson.end_line(0, 2)), "some of it is missing"),
-        (file(*TWO) + [TWO[0]], "there is more after the end"),
-        (file(b"[1]\n"), "line 2 is not a JSON object"),
-        (file(b'{"type":"event"' + b"[" * 2000), "line 2 is not JSON"),
-        (file(ndjson.line("policy", {})), "'policy' is not known here"),
-        (file(ndjson.line("event", {"n": 1})), "an event has n, ts"),
-        (file(ndjson.event_line(event(by="Ana Lee"), 1)), "the by of the event is 'Ana Lee'"),
-        (file(ndjson.event_line(event(ts="2026"), 1)), "the ts of the event"),
-        (file(ndjson.event_line(event(op="belief.put/1\n"), 1)), "the op of the event"),
-        (file(b" " * (ndjson.LONGEST + 1)), "line 2 is longer"),
+        (file(*TWO, end=b""), "line 5"),
+        (file(TWO[0], TWO[2]), "line 3: event 2"),
+        (file(TWO[0], TWO[1], TWO[1]), "line 4: event 1"),
+        (file(*TWO, end=ndjson.end_line(0, 2)), "line 5"),
+        (file(*TWO) + [TWO[0]], "line 5"),
+        (file(b"[1]\n"), "line 2"),
+        (file(b'{"type":"event"' + b"[" * 2000), "line 2"),
+        (file(ndjson.line("event", {"n": 1})), "line 2"),
+        (file(ndjson.event_line(event(by="Ana Lee"), 1)), "by is not valid: 'Ana Lee'"),
+        (file(ndjson.event_line(event(ts="2026"), 1)), "ts is not valid: '2026'"),
+        (file(ndjson.event_line(event(op="belief.put/1\n"), 1)), "op is not valid: 'belief.put/1"),
+        (file(b" " * (ndjson.LONGEST + 1)), "line 2"),
     ],
 )
-def test_what_is_not_as_it_should_be_is_refused_by_its_line(lines, why):
-    with pytest.raises(Refused, match=why.replace("[", r"\[")):
+def test_what_is_not_valid_is_refused_by_its_line(lines, named):
+    with refuses("file", named):
         read(lines)
 
 
-def test_a_file_of_a_newer_format_says_that_the_program_is_too_old():
-    with pytest.raises(UnknownVersion, match="format 2"):
+def test_what_a_newer_program_wrote_says_that_this_one_is_too_old():
+    with pytest.raises(UnknownVersion):
         read([HEADER.line().replace(b'"format":1', b'"format":2')])
+    with refuses("unsupported", "'policy'"):
+        read(file(ndjson.line("policy", {})))
 
 
 @given(st.integers(0, 4), st.sampled_from(["drop", "double", "cut", "byte"]), st.integers(0, 400), st.integers(0, 255))
@@ -138,7 +139,7 @@ def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
     assert all(state.knows(op) for op in _SHAPES)
     assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
-        with refuses("unsupported", op):
+        with refuses("unsupported"):
             checked(event(op=op), "me")
 
 
@@ -146,43 +147,43 @@ BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "
 
 
 @pytest.mark.parametrize(
-    ("op", "body", "why"),
+    ("op", "body", "code", "named"),
     [
-        ("belief.put/1", {}, "belief is missing"),
-        ("belief.put/1", {"belief": []}, "belief.put/1 should be"),
-        ("belief.put/1", {"belief": {**BELIEF, "confidence": "high"}}, "confidence is a number"),
-        ("belief.put/1", {"belief": {**BELIEF, "tags": "abc"}}, "of another kind|texts|not known|should be"),
-        ("belief.put/1", {"belief": {**BELIEF, "approved": True}}, "not known"),
-        ("belief.put/1", {"belief": BELIEF, "replaces": "abc"}, "no list"),
-        ("belief.put/1", {"belief": {**BELIEF, "user": "bob"}}, "another user"),
-        ("belief.put/1", {"belief": BELIEF, ELSEWHERE: {"id": ID}}, "by whoever takes it in"),
-        ("belief.supersede/1", {"belief": BELIEF}, "replaces is missing"),
-        ("episode.put/1", {"episode": {"content": "x"}}, "timestamp"),
-        ("episode.put/1", {"episode": {"content": " ", "timestamp": AT}}, "nothing to observe"),
-        ("episode.put/1", {"episode": {"content": "x", "timestamp": AT, "user": "bob"}}, "another user"),
-        ("receipt.put/1", {"receipts": []}, "no list"),
+        ("belief.put/1", {}, "file", "belief is missing"),
+        ("belief.put/1", {"belief": []}, "file", "belief.put/1"),
+        ("belief.put/1", {"belief": {**BELIEF, "confidence": "high"}}, "value", "confidence"),
+        ("belief.put/1", {"belief": {**BELIEF, "tags": "abc"}}, "file", "belief.put/1"),
+        ("belief.put/1", {"belief": {**BELIEF, "approved": True}}, "file", "unknown fields"),
+        ("belief.put/1", {"belief": BELIEF, "replaces": "abc"}, "file", "list"),
+        ("belief.put/1", {"belief": {**BELIEF, "user": "bob"}}, "mismatch", "user"),
+        ("belief.put/1", {"belief": BELIEF, ELSEWHERE: {"id": ID}}, "file", ELSEWHERE),
+        ("belief.supersede/1", {"belief": BELIEF}, "file", "replaces is missing"),
+        ("episode.put/1", {"episode": {"content": "x"}}, "file", "timestamp"),
+        ("episode.put/1", {"episode": {"content": " ", "timestamp": AT}}, "required", "content"),
+        ("episode.put/1", {"episode": {"content": "x", "timestamp": AT, "user": "bob"}}, "mismatch", "user"),
+        ("receipt.put/1", {"receipts": []}, "file", "list"),
         ("receipt.put/1", {"receipts": [{"id": ID, "at": AT, "head": [1, ""], "hits": [], "k": 1, "user": "bob"}]},
-         "another user"),
-        ("review.ask/1", {"review": "r", "why": "w", "action": {"kind": "forget"}}, "names what it acts on"),
+         "mismatch", "user"),
+        ("review.ask/1", {"review": "r", "why": "w", "action": {"kind": "forget"}}, "required", "forget"),
         ("review.ask/1", {"review": "r", "why": "w", "user": "me",
-                          "action": {"kind": "forget", "target": ["x"], "user": "bob"}}, "another user"),
-        ("review.answer/1", {"review": "r", "answer": "maybe"}, "not known"),
-        ("trust.set/1", {"user": "me", "source": "everybody", "trust": "none"}, "named like"),
-        ("trust.set/1", {"user": "me", "source": "mcp:1", "trust": "human"}, "not known"),
-        ("rule.ran/1", {"user": "me", "id": "r", "through": "1", "considered": 0, "made": {}}, "no number"),
-        ("rule.put/1", {"user": "me", "rule": {"id": "", "cadence": {}}}, "a rule needs an id"),
-        ("graph.put/1", {"user": "me", "nodes": [{"id": "n"}]}, "kind is missing"),
-        ("graph.put/1", {"user": "me", "piece": "{", "n": 0}, "is missing"),
-        ("graph.put/1", {"user": "bob", "nodes": []}, "another user"),
-        ("page.put/1", {"user": "me", "about": "a", "front": {"status": "gone"}}, "not known"),
-        ("page.fold/1", {"user": "me", "about": "a", "into": {"a": 1}}, "of another kind"),
-        ("path.merge/1", {"user": "me", "path": "b", "into": "", "brought": [["x"]]}, "no pair"),
-        ("frame.put/1", {"frame": {"name": "X"}}, "frame.put/1 should be|weights"),
-        ("outcome.put/1", {"user": "me", "ids": ["x"], "signal": 2, "weight": 1}, "not from 0 to 1"),
+                          "action": {"kind": "forget", "target": ["x"], "user": "bob"}}, "mismatch", "user"),
+        ("review.answer/1", {"review": "r", "answer": "maybe"}, "file", "'maybe'"),
+        ("trust.set/1", {"user": "me", "source": "everybody", "trust": "none"}, "file", "mcp:3f9a"),
+        ("trust.set/1", {"user": "me", "source": "mcp:1", "trust": "human"}, "file", "'human'"),
+        ("rule.ran/1", {"user": "me", "id": "r", "through": "1", "considered": 0, "made": {}}, "file", "'1'"),
+        ("rule.put/1", {"user": "me", "rule": {"id": "", "cadence": {}}}, "value", "id"),
+        ("graph.put/1", {"user": "me", "nodes": [{"id": "n"}]}, "required", "kind is missing"),
+        ("graph.put/1", {"user": "me", "piece": "{", "n": 0}, "file", "part is missing"),
+        ("graph.put/1", {"user": "bob", "nodes": []}, "mismatch", "user"),
+        ("page.put/1", {"user": "me", "about": "a", "front": {"status": "gone"}}, "file", "'gone'"),
+        ("page.fold/1", {"user": "me", "about": "a", "into": {"a": 1}}, "file", "(1 "),
+        ("path.merge/1", {"user": "me", "path": "b", "into": "", "brought": [["x"]]}, "file", "['x']"),
+        ("frame.put/1", {"frame": {"name": "X"}}, "file", "weights"),
+        ("outcome.put/1", {"user": "me", "ids": ["x"], "signal": 2, "weight": 1}, "file", "(2 "),
     ],
 )  # fmt: skip
-def test_an_event_that_is_not_what_its_kind_should_be_is_refused(op, body, why):
-    with pytest.raises(Refused, match=why):
+def test_an_event_that_is_not_valid_for_its_kind_is_refused(op, body, code, named):
+    with refuses(code, named):
         checked(event(op=op, body=body), "me")
 
 

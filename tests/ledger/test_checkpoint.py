@@ -9,7 +9,7 @@ from tallystick.ledger import checkpoint
 from tallystick.ledger.checkpoint import Keyring, check, origin, take, witness_of
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.records.errors import Damaged, NotFound, RolledBack
-from tests.ledger.books import put, speaks_of
+from tests.ledger.books import put
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
 from tests.refusals import refuses
 
@@ -35,7 +35,7 @@ def name_of(root):
 # Keys
 
 
-def test_a_key_is_made_on_first_use_and_stays(ring, root):
+def test_a_key_is_made_on_first_use_and_stays_and_only_its_owner_can_read_it(ring, root, tmp_path):
     name = name_of(root)
 
     assert ring.verifier(name) is None
@@ -43,37 +43,29 @@ def test_a_key_is_made_on_first_use_and_stays(ring, root):
     assert ring.signer(name) == first
     assert first.name == origin(name) == f"tallystick/{name}"
     assert ring.verifier(name).key == first.verifier_key
-
-
-def test_only_its_owner_can_read_a_key(ring, root, tmp_path):
-    ring.signer(name_of(root))
     [path] = (tmp_path / "keys").glob("*.key")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+    path.write_text("nonsense")
+    with pytest.raises(Damaged):
+        ring.signer(name)
 
 
-def test_two_who_make_a_key_at_once_get_the_same(ring):
+def test_what_several_do_at_once_with_a_keyring_is_one_key_and_all_erasures(ring):
     name = "ab" * 16
     with ThreadPoolExecutor(8) as pool:
         keys = {signer.verifier_key for signer in pool.map(lambda _: ring.signer(name), range(32))}
+        list(pool.map(lambda number: ring.add_erased(name, [f"line-{number}", "line-0"]), range(32)))
 
     assert len(keys) == 1
-
-
-def test_a_key_that_is_none_is_said_to_be_none(ring, tmp_path):
-    name = "ab" * 16
-    ring.signer(name)
-    (tmp_path / "keys" / f"{name}.key").write_text("nonsense")
-
-    with pytest.raises(Damaged, match=rf"{name}\.key"):
-        ring.signer(name)
+    assert ring.erased(name) == {f"line-{number}" for number in range(32)}
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/x", "a" * 31, "A" * 32, "ab" * 16 + "\n", "ab" * 17, ".", "a/b", "\0"])
 def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_path, name):
     for touch in (ring.signer, ring.pin_path, ring.erased, lambda name: ring.add_erased(name, ["x"])):
-        with refuses("name", repr(name), "events.wal"):
+        with refuses("name"):
             touch(name)
     assert ring.verifier(name) is None
     assert ring.pin(name) is None
@@ -84,8 +76,10 @@ def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_pat
 
 
 def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
+    assert check(root, ring) == []
     with opened(root) as ledger:
         note = take(ledger, ring)
+        assert take(ledger, ring) == note
         name, end, tree = ledger.standing.ledger, ledger.end, ledger.tree().root()
 
     signed = ring.verifier(name).open(note)
@@ -94,11 +88,12 @@ def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
     assert ring.pin_path(name).read_text() == note
     assert ring.pin(name) == signed
     assert not ring.pin_path(name).is_relative_to(root)
-
-
-def test_taking_it_again_changes_nothing(root, ring):
-    with opened(root) as ledger:
-        assert take(ledger, ring) == take(ledger, ring)
+    pin, inside = check(root, ring)
+    assert (pin.name, pin.outside, pin.checkpoint) == ("the pin outside the folder", True, signed)
+    assert (inside.name, inside.outside, inside.checkpoint) == ("the checkpoint in the folder", False, signed)
+    seen = witness_of(ring.pin(name))
+    assert (seen.seq, seen.hash, seen.name) == (end.seq, end.hash, "the pin outside the folder")
+    assert checkpoint.witnesses(root, name, ring) == [seen]
 
 
 def test_the_root_is_the_same_whether_opened_with_a_snapshot_or_without(root, ring):
@@ -124,7 +119,7 @@ def test_it_covers_what_another_wrote_meanwhile(root, ring):
         assert ring.pin(ledger.standing.ledger).head == end.hash
 
 
-def test_a_ledger_cut_short_is_not_signed(root, ring):
+def test_a_ledger_cut_short_is_not_signed_unless_that_is_intended(root, ring):
     old = copy_of(root, root.parent / "old")
     with opened(root) as ledger:
         ledger.append([put("acknowledged")])
@@ -136,6 +131,8 @@ def test_a_ledger_cut_short_is_not_signed(root, ring):
             take(ledger, ring)
         assert not (old / "checkpoint").exists()
         assert ring.pin(ledger.standing.ledger) == pinned
+        take(ledger, ring, repin=True)
+        assert ring.pin(ledger.standing.ledger).size == 6
 
 
 def test_a_ledger_rewritten_is_not_signed(root, ring):
@@ -148,17 +145,6 @@ def test_a_ledger_rewritten_is_not_signed(root, ring):
         ledger.append([put("after the forgery")])
         with pytest.raises(RolledBack, match="event 5"):
             take(ledger, ring)
-
-
-def test_a_ledger_that_was_put_back_on_purpose_is_signed_anew(root, ring):
-    old = copy_of(root, root.parent / "old")
-    with opened(root) as ledger:
-        ledger.append([put("left behind")])
-        take(ledger, ring)
-
-    with opened(old) as ledger:
-        take(ledger, ring, repin=True)
-        assert ring.pin(ledger.standing.ledger).size == 6
 
 
 def test_a_damaged_ledger_is_not_signed(root, ring):
@@ -175,14 +161,6 @@ def test_a_ledger_that_may_only_be_read_is_pinned(root, ring):
         take(ledger, ring)
         assert ring.pin(ledger.standing.ledger).size == 6
     assert not (root / "checkpoint").exists()
-
-
-def test_erasing_and_compacting_keep_old_checkpoints_true(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
-        ledger.erase(lambda: (["n1"], speaks_of("n1")))
-        ledger.compact()
-        take(ledger, ring)
 
 
 # The pin
@@ -207,22 +185,11 @@ def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
         path = ring.pin_path(ledger.standing.ledger)
         for content in (note.replace("\n6\n", "\n5\n").encode(), b"", b"\xff", note.encode()[:-10]):
             path.write_bytes(content)
-            with pytest.raises(Damaged, match=f"{path} .*trusted"):
+            with pytest.raises(Damaged):
                 ring.pin(ledger.standing.ledger)
             [seen, _] = check(root, ring)
             assert (seen.checkpoint, seen.outside) == (None, True)
             assert "cannot be trusted" in seen.trouble
-
-
-def test_the_pin_of_another_ledger_is_not_taken_for_ours(root, ring, tmp_path):
-    with opened(root) as ledger, opened(tmp_path / "other") as other:
-        take(ledger, ring)
-        take(other, ring)
-        mine, theirs = ring.pin_path(ledger.standing.ledger), ring.pin_path(other.standing.ledger)
-        mine.write_bytes(theirs.read_bytes())
-
-        with pytest.raises(Damaged):
-            ring.pin(ledger.standing.ledger)
 
 
 def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, ring):
@@ -233,18 +200,8 @@ def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, rin
     other = Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
     ring.pin_path(name).write_text(ring.signer(name).sign(other))
 
-    with pytest.raises(Damaged, match=f"{ring.pin_path(name)} .*{other.origin}"):
+    with pytest.raises(Damaged):
         ring.pin(name)
-
-
-def test_the_pin_is_a_witness(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
-        end, name = ledger.end, ledger.standing.ledger
-
-    seen = witness_of(ring.pin(name))
-    assert (seen.seq, seen.hash, seen.name) == (end.seq, end.hash, "the pin outside the folder")
-    assert checkpoint.witnesses(root, name, ring) == [seen]
 
 
 def test_a_ledger_opened_with_its_pin_notices_that_it_was_cut(root, ring):
@@ -279,38 +236,6 @@ def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
         assert isinstance(ledger.trouble, RolledBack)
 
 
-def test_what_was_erased_is_remembered_outside(ring):
-    name = "ab" * 16
-    assert ring.erased(name) == set()
-    ring.add_erased(name, ["one", "two"])
-    ring.add_erased(name, ["two", "three"])
-
-    assert ring.erased(name) == {"one", "two", "three"}
-
-
-def test_erasures_noted_at_once_are_all_kept(ring):
-    name = "ab" * 16
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: ring.add_erased(name, [f"line {number}".replace(" ", "-")]), range(32)))
-
-    assert len(ring.erased(name)) == 32
-
-
-# What there is to be heard
-
-
-def test_what_was_signed_is_found(root, ring):
-    assert check(root, ring) == []
-    with opened(root) as ledger:
-        take(ledger, ring)
-
-    pin, inside = check(root, ring)
-
-    assert (pin.name, pin.outside) == ("the pin outside the folder", True)
-    assert (inside.name, inside.outside) == ("the checkpoint in the folder", False)
-    assert pin.checkpoint == inside.checkpoint
-
-
 def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
     with opened(root) as ledger:
         take(ledger, ring)
@@ -318,7 +243,7 @@ def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
     elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
 
     assert check(root, elsewhere) == []
-    with pytest.raises(NotFound, match="--key"):
+    with pytest.raises(NotFound):
         checkpoint.verifier_of(name, elsewhere)
     assert not (tmp_path / "none").exists()
 

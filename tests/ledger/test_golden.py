@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tallystick.ledger.upgrade import LIFTS
+from tallystick.ledger.load import LIFTS
 from tallystick.ledger.verify import verify
 from tallystick.records.errors import NotWritable
 from tallystick.records.event import Draft

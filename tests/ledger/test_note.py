@@ -3,21 +3,14 @@
 import subprocess
 import sys
 from base64 import b64decode, b64encode
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import assume, given, strategies as st
 
 from tallystick.ledger.merkle import EMPTY_ROOT, Range, inclusion_proof, leaf_hash
-from tallystick.ledger.signed_note import (
-    Checkpoint,
-    InclusionNote,
-    NoteError,
-    Signer,
-    Verifier,
-    inclusion_note,
-    key_id,
-)
+from tallystick.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Signer, Verifier, key_id
 
 SEED = bytes(range(32))
 HEAD = "ab" * 32
@@ -123,11 +116,8 @@ def test_the_key_id_of_the_go_checksum_database_is_the_one_it_publishes():
     assert Verifier(GO_KEY).name == "sum.golang.org"
 
 
-def test_a_checkpoint_of_the_go_checksum_database_opens_whoever_else_signed_it():
+def test_a_checkpoint_of_the_go_checksum_database_opens_as_text_whoever_else_signed_it():
     assert Verifier(GO_KEY).open_text(GO_NOTE) == GO_TEXT
-
-
-def test_a_note_of_another_log_opens_as_text_but_is_no_checkpoint_of_ours():
     with pytest.raises(NoteError, match="four lines"):
         Verifier(GO_KEY).open(GO_NOTE)
 
@@ -148,30 +138,21 @@ def test_a_new_key_is_new_each_time_and_does_not_show_its_secret():
     assert Signer("anna", one.seed).verifier_key == one.verifier_key
 
 
-@pytest.mark.parametrize("name", ["", "an na", "an+na", "an\u00a0na", "an\nna", "an\x01na", "an\ud800na"])
-def test_a_name_that_would_break_a_note_is_refused(name):
-    with pytest.raises(NoteError, match="name"):
-        Signer(name, SEED)
+def test_a_name_or_a_seed_that_no_key_can_have_is_refused():
+    for name in ("", "an na", "an+na", "an\u00a0na", "an\nna", "an\x01na", "an\ud800na"):
+        with pytest.raises(NoteError, match="name"):
+            Signer(name, SEED)
+    for seed in (b"", SEED[:-1], SEED + b"x"):
+        with pytest.raises(NoteError, match="32 bytes"):
+            Signer("anna", seed)
 
 
-@pytest.mark.parametrize("seed", [b"", SEED[:-1], SEED + b"x"])
-def test_a_seed_is_32_bytes(seed):
-    with pytest.raises(NoteError, match="32 bytes"):
-        Signer("anna", seed)
-
-
-def test_a_verifier_key_with_anything_changed_is_refused():
+def test_a_verifier_key_with_anything_changed_or_of_another_kind_is_refused():
     for at, good in enumerate(PETER_KEY):
-        with pytest.raises(NoteError):
-            Verifier(PETER_KEY[:at] + ("+" if good != "+" else "x") + PETER_KEY[at + 1 :])
-        with pytest.raises(NoteError):
-            Verifier(PETER_KEY[:at] + PETER_KEY[at + 1 :])
-
-
-def test_a_verifier_key_of_another_kind_is_refused():
-    public = b64decode(PETER_KEY.rpartition("+")[2])[1:]
-    other_kind = b64encode(b"\x04" + public).decode()
-
+        for instead in ("+" if good != "+" else "x", ""):
+            with pytest.raises(NoteError):
+                Verifier(PETER_KEY[:at] + instead + PETER_KEY[at + 1 :])
+    other_kind = b64encode(b"\x04" + b64decode(PETER_KEY.rpartition("+")[2])[1:]).decode()
     with pytest.raises(NoteError, match="not for Ed25519"):
         Verifier(f"PeterNeumann+c74f20a3+{other_kind}")
 
@@ -180,7 +161,10 @@ def test_a_verifier_key_of_another_kind_is_refused():
 
 
 @given(signers, checkpoints)
-def test_what_was_signed_opens_and_says_the_same(signer, checkpoint):
+def test_what_was_signed_opens_and_says_the_same_if_it_is_about_the_ledger_of_the_key(signer, checkpoint):
+    with pytest.raises(NoteError, match=r"(?s)the checkpoint is of"):
+        Verifier(signer.verifier_key).open(signer.sign(replace(checkpoint, origin=signer.name + "!")))
+    checkpoint = replace(checkpoint, origin=signer.name)
     note = signer.sign(checkpoint)
 
     assert Verifier(signer.verifier_key).open(note) == checkpoint
@@ -214,16 +198,11 @@ def test_a_signature_is_good_for_one_checkpoint_only(one, another):
         VERIFIER.open(f"{another.body()}\n{signature}")
 
 
-def test_a_note_by_somebody_else_is_refused_even_under_our_name():
+def test_another_signature_under_our_name_and_ours_under_another_name_are_refused():
     stranger = Signer("tallystick.example/anna", bytes(32))
-
-    with pytest.raises(NoteError, match="no signature by tallystick.example/anna"):
-        VERIFIER.open(stranger.sign(CHECKPOINT))
-
-
-def test_our_signature_under_another_name_is_not_ours():
-    with pytest.raises(NoteError, match="no signature by tallystick.example/anna"):
-        VERIFIER.open(NOTE.replace("— tallystick.example/anna", "— tallystick.example/otto"))
+    for note in (stranger.sign(CHECKPOINT), NOTE.replace("— tallystick.example/anna", "— tallystick.example/otto")):
+        with pytest.raises(NoteError, match="no signature by tallystick.example/anna"):
+            VERIFIER.open(note)
 
 
 def test_what_others_signed_too_is_left_aside_good_or_bad():
@@ -255,16 +234,7 @@ def test_a_hundred_signatures_are_read_and_one_more_is_refused():
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "",
-        "x",
-        "- witness.example AAAAAAA=",
-        "— witness.example",
-        "— wit+ness AAAAAAA=",
-        "— w AAAA",
-        "— w A",
-        "— w  AAAAAAA=",
-    ],
+    ["", "x", "- witness.example AAAAAAA=", "— witness.example", "— wit+ness AAAAAAA=", "— w AAAA", "— w  AAAAAAA="],
 )
 def test_a_malformed_signature_line_spoils_the_note(line):
     with pytest.raises(NoteError):
@@ -313,12 +283,12 @@ def test_any_other_text_is_refused_with_one_line_and_no_other_exception(text):
 LINES = [b'{"seq":%d,"op":"belief.put/1"' % seq for seq in range(11)]
 
 
-def proof_of(index, lines=LINES, signer=SIGNER):
-    leaves = [leaf_hash(line) for line in lines]
+def proof_of(index):
+    leaves = [leaf_hash(line) for line in LINES]
     tree = Range()
     tree.extend(leaves)
-    note = signer.sign(Checkpoint(signer.name, len(lines), tree.root(), HEAD))
-    return inclusion_note(index, inclusion_proof(leaves, index), note, lines[index])
+    note = SIGNER.sign(Checkpoint(SIGNER.name, len(LINES), tree.root(), HEAD))
+    return InclusionNote(index, tuple(inclusion_proof(leaves, index)), note, LINES[index]).text()
 
 
 @pytest.mark.parametrize("index", range(len(LINES)))
@@ -333,7 +303,7 @@ def test_anyone_with_the_key_can_verify_one_line_offline(index):
 def test_a_proof_is_written_as_the_format_says():
     note = SIGNER.sign(CHECKPOINT)
 
-    assert inclusion_note(7, [bytes(32), EMPTY_ROOT], note, b"a line") == (
+    assert InclusionNote(7, (bytes(32), EMPTY_ROOT), note, b"a line").text() == (
         "c2sp.org/tlog-proof@v1\n"
         "extra YSBsaW5l\n"
         "index 7\n"
@@ -342,13 +312,6 @@ def test_a_proof_is_written_as_the_format_says():
         "\n"
         f"{note}"
     )
-
-
-def test_the_only_line_of_a_ledger_needs_no_hashes_to_be_proven():
-    proof = InclusionNote.parse(proof_of(0, LINES[:1]))
-
-    assert proof.proof == ()
-    assert proof.verify(VERIFIER).size == 1
 
 
 @given(st.integers(0, len(LINES) - 1), st.data())
@@ -374,11 +337,6 @@ def test_a_proof_for_another_line_another_place_or_another_size_is_refused():
             InclusionNote.parse(changed).verify(VERIFIER)
 
 
-def test_a_proof_signed_by_somebody_else_is_refused():
-    with pytest.raises(NoteError, match="no signature by"):
-        InclusionNote.parse(proof_of(3, signer=Signer("stranger", bytes(32)))).verify(VERIFIER)
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -401,13 +359,13 @@ def test_a_malformed_proof_is_refused(old, new):
 
 def test_a_proof_without_its_line_or_without_a_note_cannot_be_made():
     with pytest.raises(NoteError, match="does not carry the line"):
-        inclusion_note(0, [], NOTE, b"")
+        InclusionNote(0, (), NOTE, b"").text()
     with pytest.raises(NoteError, match="signature lines"):
-        inclusion_note(0, [], "not a note", b"a line")
+        InclusionNote(0, (), "not a note", b"a line").text()
     with pytest.raises(NoteError, match="32 bytes"):
-        inclusion_note(0, [b"short"], NOTE, b"a line")
+        InclusionNote(0, (b"short",), NOTE, b"a line").text()
     with pytest.raises(NoteError, match="no index can be -1"):
-        inclusion_note(-1, [], NOTE, b"a line")
+        InclusionNote(-1, (), NOTE, b"a line").text()
 
 
 # Start-up

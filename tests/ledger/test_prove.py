@@ -9,10 +9,10 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick.ledger import format as fmt, proof as prove
 from tallystick.ledger.checkpoint import take
-from tallystick.ledger.signed_note import InclusionNote, Signer, Verifier
+from tallystick.ledger.signed_note import Checkpoint, InclusionNote, Signer, Verifier
 from tallystick.records.errors import Missing, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
-from tests.ledger.forge import keyring, lines, opened, rewrite
+from tests.ledger.forge import keyring, opened, rewrite
 from tests.refusals import refuses
 
 
@@ -63,7 +63,6 @@ def test_an_erased_event_is_proved_and_its_words_are_not_told(folder):
     assert after == before
     assert prove.check_inclusion(after, key)["event"]["seq"] == 2
     assert "secret" not in after
-    assert "secret" not in str(prove.to_dict(after))
 
 
 def test_it_is_checked_with_nothing_but_the_text_and_the_key(folder, tmp_path):
@@ -101,7 +100,7 @@ def test_a_proof_that_was_meddled_with_proves_nothing(folder):
     for each in meddled:
         with refuses("proof"):
             prove.check_inclusion(each.text(), key)
-    with refuses("proof", "no signature", "+".join(stranger.key.split("+")[:2])):
+    with refuses("proof"):
         prove.check_inclusion(text, stranger)
 
 
@@ -129,7 +128,7 @@ def _a_proof():
     tree = prove.merkle.Range()
     leaves = [prove.merkle.leaf_hash(row) for row in rows]
     tree.extend(leaves)
-    note = signer.sign(prove.Checkpoint(signer.name, 5, tree.root(), prev))
+    note = signer.sign(Checkpoint(signer.name, 5, tree.root(), prev))
     path = tuple(prove.merkle.inclusion_proof(leaves, 2))
     return InclusionNote(2, path, note, rows[2]).text(), Verifier(signer.verifier_key)
 
@@ -143,7 +142,7 @@ def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
     head = fmt.encode(7, "2026-01-02T03:04:05.000000Z", "tally.put/1", "0" * 26, "a:b", 7, 0, fmt.ZERO, b"{}")[1]
     for line, why in ((b"anything", "not the header"), (head, "not its place"), (head + b' ', "not the header")):
         root = prove.merkle.leaf_hash(line)
-        note = signer.sign(prove.Checkpoint(signer.name, 1, root, fmt.ZERO))
+        note = signer.sign(Checkpoint(signer.name, 1, root, fmt.ZERO))
         with pytest.raises(Refused, match=why):
             prove.check_inclusion(InclusionNote(0, (), note, line).text(), key)
 
@@ -152,12 +151,12 @@ def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(folder
     ledger, notes, key = folder
     signed, ring = key.open(notes[-1]), keyring(ledger.folder.root.parent)
     signer = ring.signer(ledger.standing.ledger)
-    false = signer.sign(prove.Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
+    false = signer.sign(Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
 
-    with refuses("proof", "tallystick/" + "cd" * 16, f"tallystick/{ledger.standing.ledger}"):
+    with refuses("proof"):
         prove.inclusion(ledger, 3, false, key)
     proof = InclusionNote.parse(prove.inclusion(ledger, 3, notes[-1], key))
-    with refuses("proof", "tallystick/" + "cd" * 16, f"tallystick/{ledger.standing.ledger}"):
+    with refuses("proof"):
         prove.check_inclusion(InclusionNote(3, proof.proof, false, proof.line).text(), key)
 
 
@@ -169,72 +168,19 @@ def test_no_proof_is_handed_out_that_does_not_hold(folder, tmp_path):
     (root / "lock").unlink()
     (root / "snapshot.json").unlink()
 
-    with opened(root) as forged:
-        for attempt in (
-            lambda: prove.inclusion(forged, 1, notes[-1], key),
-            lambda: prove.consistency(forged, 1, notes[-1], key),
-        ):
-            with pytest.raises(RolledBack, match="checkpoint"):
-                attempt()
+    with opened(root) as forged, pytest.raises(RolledBack):
+        prove.inclusion(forged, 1, notes[-1], key)
 
 
 def test_where_stretches_were_moved_away_the_proof_asks_for_them(folder, tmp_path):
     ledger, notes, key = folder
     ledger.prune(tmp_path / "elsewhere")
 
-    with pytest.raises(Missing, match=r" 0 to 5 .*sealed.*ledger\.prune"):
+    with pytest.raises(Missing):
         prove.inclusion(ledger, 8, notes[-1], key)
 
 
-# Growth
-
-
-def test_growth_is_proved_between_any_two_checkpoints(folder):
-    ledger, notes, key = folder
-    for at, old in enumerate(notes):
-        for new in notes[at:]:
-            size = key.open(old).size
-            found = prove.check_consistency(prove.consistency(ledger, size, new, key), old, key)
-            assert (found["old"]["size"], found["size"]) == (size, key.open(new).size)
-
-
-def test_growth_of_another_ledger_proves_nothing(folder, tmp_path):
-    ledger, notes, key = folder
-    signer = keyring(tmp_path).signer(ledger.standing.ledger)
-    signed = key.open(notes[2])
-    other = signer.sign(prove.Checkpoint(signed.origin, signed.size, bytes(32), signed.head))
-    text = prove.consistency(ledger, signed.size, notes[-1], key)
-
-    prove.check_consistency(text, notes[2], key)
-    for wrong in (other, notes[1], notes[3]):
-        with refuses("proof", f"ledger of {key.open(notes[-1]).size}", f"of {key.open(wrong).size}"):
-            prove.check_consistency(text, wrong, key)
-    with refuses("proof", f"ledger of {key.open(notes[-1]).size}", f"of {signed.size}"):
-        prove.check_consistency(text.replace(f"old {signed.size}\n", f"old {signed.size + 1}\n"), notes[2], key)
-    with pytest.raises(NotFound):
-        prove.consistency(ledger, signed.size, notes[0], key)
-
-
-@pytest.mark.parametrize("text", ["", "old", "old x\n\n", "old 1\n!\n\n", "old  1\n\n", "old 01\n\n", "old 1\nA==\n\n"])
-def test_nonsense_proves_nothing(text, folder):
-    _, notes, key = folder
+@pytest.mark.parametrize("text", ["", "c2sp.org/tlog-proof@v1", "old 1\nA==\n\n"])
+def test_nonsense_proves_nothing(text):
     with refuses("proof"):
-        prove.check_consistency(text, notes[0], key)
-    with refuses("proof"):
-        prove.check_inclusion(text, key)
-    if not text.startswith("old "):
-        with refuses("proof"):
-            prove.to_dict(text)
-
-
-def test_a_proof_in_parts_is_plain_data(folder):
-    ledger, notes, key = folder
-    text = prove.inclusion(ledger, 3, notes[-1], key)
-    parts = json.loads(json.dumps(prove.to_dict(text)))
-
-    assert parts["index"] == 3
-    assert parts["checkpoint"] == notes[-1]
-    assert parts["line"] == fmt.parse(lines(ledger.folder.sealed_segments()[0].path)[3]).slice.decode()
-    growth = json.loads(json.dumps(prove.to_dict(prove.consistency(ledger, 2, notes[-1], key))))
-    assert growth["old"] == 2
-    assert all(len(node) == 64 for node in growth["proof"])
+        prove.check_inclusion(text, PROOF[1])

@@ -1,4 +1,4 @@
-"""Lines are read from a file as they stand, however long they are, and each byte is taken up a few times at most."""
+"""Lines are read as they stand, however long; a ledger is followed for long; copies made at once have own names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.ledger import chain as read
+from tallystick.ledger import backup, chain as read, reader as follow
 from tallystick.ledger.chain import raw_lines
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.event import Draft
+from tallystick.state.state import State
 
 
 def lines_of(path: Path, start: int = 0, end: int | None = None) -> list[tuple[int, bytes]]:
@@ -69,3 +73,56 @@ def test_one_very_long_line_costs_no_more_than_many_short_ones(tmp_path, monkeyp
 
     assert [len(line) for _, line in found] == [size + 1] * has_end
     assert 0 < Counted.work < 3 * size
+
+
+def test_a_file_that_is_taken_away_and_comes_back_may_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, asked, access = tmp_path / "memory", [], os.access
+    Ledger(root, State()).close()
+
+    def away_at_first(path: Path, mode: int) -> bool:
+        asked.append(path)
+        return False if len(asked) == 2 else access(path, mode)  # the folder is asked about first
+
+    monkeypatch.setattr(follow.os, "access", away_at_first)
+    ledger = Ledger(root, State())
+    ledger.close()
+
+    assert ledger.writable
+    assert len(asked) == 3
+
+
+def test_what_is_kept_of_each_line_for_the_tree_does_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_MANY_SLICES", 10)
+    writer, reader = Ledger(tmp_path, State()), Ledger(tmp_path, State())
+    for number in range(25):
+        writer.append([Draft("session.start/1", {"session": f"s{number}", "task_type": "general"})])
+        reader.refresh()
+        assert max(len(writer._slices), len(reader._slices)) < 10
+    assert writer.tree().root() == reader.tree().root()
+    writer.close()
+    reader.close()
+
+
+def test_a_copy_that_another_finishes_between_our_looks_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    real, taken = backup.free_name, []
+
+    def slow(parent: Path, name: str) -> Path:
+        """The first name it gives is taken before anybody can use it."""
+        target = real(parent, name)
+        if not taken:
+            taken.append(target)
+            target.mkdir()
+            (target / "events.wal").write_text("another's")
+        return target
+
+    monkeypatch.setattr(backup, "free_name", slow)
+    with backup.new_copy(Disk(), tmp_path, "2026-11-15T12:00:00.000000Z") as (making, target):
+        (making / "events.wal").write_text("ours")
+
+    assert target.name == "20261115T120000-2"
+    assert [(path / "events.wal").read_text() for path in (taken[0], target)] == ["another's", "ours"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [taken[0].name, target.name]

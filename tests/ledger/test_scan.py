@@ -48,7 +48,7 @@ def only_look(monkeypatch):
     def both(tmp_path, content, start=START):
         fast = scanned(tmp_path, content, start)
         with monkeypatch.context() as patch:
-            patch.setattr(Walk, "_glance", lambda self, lines: False)
+            patch.setattr(Walk, "_take_block", lambda self, lines: False)
             return fast, scanned(tmp_path, content, start)
 
     return both
@@ -58,7 +58,7 @@ def only_look(monkeypatch):
 @pytest.mark.parametrize("single_batch", [False, True])
 def test_good_lines_need_no_look(tmp_path, monkeypatch, groups, single_batch):
     lines = chain(groups, single_batch=single_batch)
-    monkeypatch.setattr(Walk, "_look", lambda self, lines: pytest.fail("a good block was looked at"))
+    monkeypatch.setattr(Walk, "_take_lines", lambda self, lines: pytest.fail("a good block was looked at"))
 
     found = scanned(tmp_path, b"".join(lines))
 
@@ -113,7 +113,7 @@ def test_a_glance_and_a_look_never_disagree(tmp_path_factory, mutation):
     tmp_path, content = tmp_path_factory.mktemp("scan"), mutated(mutation)
     fast = scanned(tmp_path, content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Walk, "_glance", lambda self, lines: False)
+        patch.setattr(Walk, "_take_block", lambda self, lines: False)
         slow = scanned(tmp_path, content)
 
     assert fast == slow
@@ -257,7 +257,7 @@ def test_the_tree_of_a_scan_is_the_tree_of_the_ledger(tmp_path):
     tree.extend(wanted.leaves)
 
     assert tree.root() == root
-    assert found.settle() is None
+    assert found.first_bad() is None
     assert len(found.hollow) == 1
 
 
@@ -269,10 +269,10 @@ def test_an_event_about_the_ledger_that_makes_no_sense_is_bad_and_not_a_crash(tm
         line = fmt.encode(2, ts, fmt.ERASE, "0" * 26, "a:b", 2, 0, prev, data)[0]
         fast, slow = only_look(tmp_path, b"".join([*lines, line]))
         assert fast == slow
-        assert (fast.bad.seq, fast.bad.why) == (2, "its data is not what the format says")
+        assert (fast.bad.seq, fast.bad.why) == (2, "its data is not in the ledger's format")
     for body in ({"lines": 7}, {"lines": {}}, {}, {"lines": [1, None, []]}, {"of": []}):
         line = fmt.encode(2, ts, fmt.ERASE, "0" * 26, "a:b", 2, 0, prev, fmt.data_of(body, ""))[0]
-        assert scanned(tmp_path, b"".join([*lines, line])).settle() is None
+        assert scanned(tmp_path, b"".join([*lines, line])).first_bad() is None
 
 
 def test_progress_tells_every_byte(tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def memory(home: Path) -> Iterator[Memory]:
     with Memory() as opened:
         yield opened
+
+
+@pytest.fixture
+def door(memory: Memory) -> Iterator[Callable[..., Memory]]:
+    """The same folder, with the same clock, opened by a program of another trust."""
+    opened = []
+
+    def open_as(trust: str, by: str = "", **more: Any) -> Memory:
+        clock = memory._folder.ledger._clock
+        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test", clock=clock, **more))
+        return opened[-1]
+
+    yield open_as
+    for each in opened:
+        each.close()
+
+
+def files_with(folder: Path, words: str) -> list[Path]:
+    """The files of a folder that hold these words."""
+    return [path for path in folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]

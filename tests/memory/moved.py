@@ -199,5 +199,5 @@ def _told(noun: Any) -> dict[str, Any]:
 
 
 def _no_place(standing: dict[str, Any]) -> dict[str, Any]:
-    withheld = standing["withheld"]
+    withheld = standing.get("withheld")
     return {**standing, "withheld": withheld and {**withheld, "seq": 0, "first": 0}}

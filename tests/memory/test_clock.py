@@ -12,7 +12,7 @@ from tallystick.memory.maintenance.check import check
 from tallystick.records.clock import stamp
 from tallystick.records.errors import NotApproved
 from tallystick.records.rule import ConsolidationRule
-from tallystick.surfaces.mcp.tools.history import recent
+from tallystick.surfaces.mcp.tools.read import recent
 from tallystick.surfaces.present.events import event_line
 from tests.memory.conftest import Clock
 from tests.memory.told import tell

@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 import pytest
 
 from tallystick import ConsolidationRule, Memory
-from tallystick.memory.async_memory import NOUNS
+from tallystick.decide.erasure import NOUNS
 from tallystick.records.belief import Belief
 from tallystick.records.delta import AddDelta, DeltaScope
 from tallystick.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html
+from tallystick.records.entity import NamedEntity, Relation
 from tallystick.records.episode import Episode
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from tallystick.records.named_entity import NamedEntity, Relation
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"

@@ -42,17 +42,17 @@ def test_a_cron_runs_when_the_clock_says_so(memory, clock):
 def test_what_goes_wrong_is_told_and_tried_again(memory, monkeypatch):
     memory.rules.put(ConsolidationRule(id="r", cadence={"every": 1}))
     tell(memory, "Ana likes tea")
-    failed, run = [], memory._at_work.run
+    failed, run = [], memory._consolidation.run
 
     def fail(*given, **named):
         raise Busy("the server does not answer; try again")
 
-    monkeypatch.setattr(memory._at_work, "run", fail)
+    monkeypatch.setattr(memory._consolidation, "run", fail)
     schedule = Schedule(memory, failed=failed.append)
     assert schedule.look() == []
     assert failed == ["the server does not answer; try again"]
     assert Schedule(memory).look() == []
-    monkeypatch.setattr(memory._at_work, "run", run)
+    monkeypatch.setattr(memory._consolidation, "run", run)
     assert len(schedule.look()) == 1
 
 

@@ -9,8 +9,7 @@ import orjson
 
 from tallystick import Memory
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Extracted
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Extracted
 from tallystick.state.state import State
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)

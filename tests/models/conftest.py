@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.models import cache as shared
+from tallystick.models import embedding as shared
 from tallystick.records.embedder import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving
@@ -54,7 +54,7 @@ class TextEmbedding:
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model is loaded yet."""
-    monkeypatch.setattr(shared, "_held", {})
+    monkeypatch.setattr(shared, "_models", {})
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.models import cache as shared
+from tallystick.models import embedding as shared
 from tallystick.models.fastembed import FastEmbed
 from tests.refusals import refuses
 
@@ -36,9 +36,9 @@ def test_counting_never_loads_a_model_which_might_be_downloaded(fastembed: None)
 def test_the_key_follows_the_weights_where_fastembed_tells_where_they_are(fastembed: None, tmp_path: Path) -> None:
     (tmp_path / "model_optimized.onnx").write_bytes(b"weights")
     one = FastEmbed("some/model", cache=tmp_path).identity
-    shared._held.clear()
+    shared._models.clear()
     assert FastEmbed("some/model", cache=tmp_path).identity == one
-    shared._held.clear()
+    shared._models.clear()
     (tmp_path / "model_optimized.onnx").write_bytes(b"other weights")
 
     other = FastEmbed("some/model", cache=tmp_path).identity

@@ -17,14 +17,14 @@ QUESTIONS = sorted({question for poison in CORPUS for question in poison["asks"]
 def state(me: Memory) -> dict[str, Any]:
     """All that is trusted: the beliefs, the facts, how their blocks stand, and what is on their pages."""
     beliefs = {key: me.show(key).to_dict() for key in TRUSTED}
-    blocks = me._index.read(
+    blocks = me._context.index.read(
         lambda file: file.db.execute(
             "SELECT b.content, b.status, b.confidence, b.reinforcement_count, b.decay_lambda, s.good, s.bad"
             " FROM blocks b JOIN sources s ON s.block_id = b.id WHERE s.until_seq IS NULL"
             " AND s.by IN ('cli:local', 'mcp:planner') AND NOT s.quarantined ORDER BY b.content"
         ).fetchall()
     )
-    tags = me._index.read(
+    tags = me._context.index.read(
         lambda file: file.db.execute(
             "SELECT DISTINCT block_id, tag FROM block_tags JOIN sources USING (block_id) WHERE NOT quarantined"
         ).fetchall()

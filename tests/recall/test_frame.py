@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.recall.frame import framed
-from tallystick.records.filled_frame import Dropped, FilledFrame
 from tallystick.records.frame import Frame
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Dropped, FilledFrame, Hit
 from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit, hostile
 from tests.refusals import refuses
@@ -118,7 +117,7 @@ def test_what_does_not_fit_leaves_its_room_to_smaller_ones() -> None:
     assert ids(result) == ["a", "c"]
     [lost] = result.dropped
     assert (lost.id, lost.guaranteed, lost.tokens) == ("b", False, quarter(f"- [since 2026-05-03] {'long ' * 90}"))
-    assert lost.why == f"the budget of 100 tokens cannot hold its {lost.tokens} beside the template's 3"
+    assert lost.why == f"the budget of 100 tokens cannot hold its {lost.tokens} with the template's 3"
     assert len(lost.text) <= 80
 
 
@@ -140,7 +139,7 @@ def test_what_is_guaranteed_and_too_long_is_reported_with_what_it_needs() -> Non
     assert ids(result) == ["a"]
     [lost] = result.dropped
     assert (lost.id, lost.guaranteed, lost.tokens) == ("g", True, 56)
-    assert lost.why == "guaranteed, and the budget of 40 tokens cannot hold its 56 beside the template's 3"
+    assert lost.why == "guaranteed, and the budget of 40 tokens cannot hold its 56 with the template's 3"
 
 
 def test_guaranteed_ones_that_do_not_fit_together_are_kept_in_their_order() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory
-from tallystick.memory.recall.hit_comparison import Compared
-from tallystick.recall import statements as sayings
+from tallystick.memory.recall.recall import Compared
+from tallystick.recall import frame as sayings
 from tallystick.records.frame import Frame
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tests.conftest import SOAK
 from tests.recall.test_frame import By, fill, hit, ids, why
 

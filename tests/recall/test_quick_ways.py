@@ -13,18 +13,23 @@ from hypothesis import given, strategies as st
 
 from tallystick import Memory
 from tallystick.projections.index import statements as sql
-from tallystick.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
-from tallystick.projections.vectors.rows import Rows, rows_for
-from tallystick.recall import render
+from tallystick.projections.index.search import (
+    EVERY_ROW,
+    NOW,
+    Scope,
+    SourceRow,
+    count_of,
+    rarity,
+    source_rows,
+    sources_of,
+)
 from tallystick.recall.candidates import Gathering
 from tallystick.recall.decay import recencies, recency, share, shares
 from tallystick.recall.hits import _ALIKE
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
-from tallystick.recall.signals import _each_once
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
-from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
 ASKED = ["don't", "paint", "painter", "don", "t", "unicode", "o'clock", "papa'papa", "zebra", "天气"]
@@ -45,7 +50,7 @@ def rarity_by_counting(index, user):
 def test_a_word_is_as_rare_for_whoever_is_alone_as_counting_says(memory):
     for text in SAID:
         memory.observe(text)
-    index = memory._index.level()
+    index = memory._context.index.level()
 
     assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
 
@@ -54,7 +59,7 @@ def test_what_another_user_says_makes_no_word_less_rare(memory):
     for text in SAID:
         memory.observe(text)
     memory.observe("paint paint, and don't stop at zebra", user="bob")
-    index = memory._index.level()
+    index = memory._context.index.level()
 
     assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
 
@@ -63,7 +68,7 @@ def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memor
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Never call before noon", kind="constraint", expires=soon.isoformat())
     memory.remember("Always write in English", kind="constraint")
-    seen = IndexCache(memory._index.level())
+    seen = IndexCache(memory._context.index.level())
     early, late = (Scope("me", now=(soon + timedelta(hours=by)).isoformat()) for by in (-1, 1))
     blocks = [row[0] for row in seen.index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
 
@@ -81,15 +86,6 @@ def test_words_of_one_stem_begin_alike(word, ending):
     for one in words(word):
         for other in words(word + ending):
             assert stem(one) != stem(other) or one[:_ALIKE] == other[:_ALIKE]
-
-
-@given(st.lists(st.integers(0, 300), min_size=1))
-def test_each_number_once_is_what_sorting_finds(numbers):
-    found, places = _each_once(np.array(numbers))
-    wanted, wanted_places = np.unique(numbers, return_inverse=True)
-
-    assert found.tolist() == wanted.tolist()
-    assert places.tolist() == wanted_places.tolist()
 
 
 # Turns beside one another, and the rows of a session
@@ -122,19 +118,19 @@ def gathering(index, scope, visible=None):
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-        short, long = told(index, blocks, scope), shown(index, blocks, scope)
+        short, long = source_rows(index, blocks, scope), sources_of(index, blocks, scope)
 
     fields = attrgetter(*SourceRow._fields)
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
 
 
-def test_who_said_it_last_is_told_first(memory):
+def test_who_said_it_last_comes_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
-    index = memory._index.level()
-    [every] = told(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
+    index = memory._context.index.level()
+    [every] = source_rows(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
 
     assert [each.session for each in every] == ["s3", "s2", "s1"]
 
@@ -156,7 +152,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Tea at NOON", expires=soon.isoformat())
     memory.remember("tea at noon")
-    meaning, index = memory._recall.meaning, memory._index.level()
+    meaning, index = memory._context.recall.meaning, memory._context.index.level()
 
     def texts(now):
         ask = Ask("when is tea?", Scope("me", now=now.isoformat()), now, floor=0.0)
@@ -170,7 +166,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_the_turns_beside_one_are_those_that_looking_at_who_says_them_would_find(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         quick, slow = (gathering(index, scope, visible).gather() for visible in (None, lambda _: True))
 
     assert list(quick.sources) == list(slow.sources)
@@ -188,7 +184,7 @@ def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
     memory.observe("bread first", **(usual | other))
     memory.observe("tea is hot", **usual)
     memory.observe("bread again", **(usual | other))
-    index, scope = memory._index.level(), Scope("me", agent="Ana")
+    index, scope = memory._context.index.level(), Scope("me", agent="Ana")
     links = gathering(index, scope).gather().links
     every = gathering(index, scope._replace(quarantined=True, path="draft", agent=None)).gather().links
 
@@ -197,11 +193,11 @@ def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
     assert len(every) == (1 if "user" in other else 3)
 
 
-def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
+def test_a_turn_that_needs_approval_is_passed_over_for_the_next(memory):
     for text, trust in (("bread first", "human"), ("a page", "web"), ("tea is hot", "human"), ("a tool", "tool")):
         memory.observe(text, session="s1", trust=trust)
     memory.observe("bread again", session="s1")
-    found = gathering(memory._index.level(), Scope("me"))
+    found = gathering(memory._context.index.level(), Scope("me"))
     links = found.gather().links
     texts = {block: state.content for block, state in found.seen.states_of(links).items()}
 
@@ -214,7 +210,7 @@ def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
 def test_a_turn_of_another_user_in_a_session_of_the_same_name_is_passed_over(memory):
     for text, user in (("bread first", "me"), ("tea is hot", "bob"), ("bread again", "me"), ("tea", "bob")):
         memory.observe(text, session="s1", user=user)
-    links = list(gathering(memory._index.level(), Scope("me")).gather().links.items())
+    links = list(gathering(memory._context.index.level(), Scope("me")).gather().links.items())
 
     [(first, link), (second, other)] = sorted(links, key=lambda each: each[1].turn.since_seq)
     assert (link[1:], other[1:]) == (("", second), (first, ""))
@@ -223,7 +219,7 @@ def test_a_turn_of_another_user_in_a_session_of_the_same_name_is_passed_over(mem
 def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory):
     for text in ("bread first", "tea is hot", "bread again"):
         memory.observe(text, session="s1")
-    index = memory._index.level()
+    index = memory._context.index.level()
     [first, second, third] = [row[0] for row in index.db.execute("SELECT since_seq FROM sources ORDER BY since_seq")]
     links = gathering(index, Scope("me", at=second)).gather().links
 
@@ -235,7 +231,7 @@ def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory)
 @given(st.lists(SAYS, max_size=14), SCOPES)
 def test_passing_over_the_rows_of_other_sessions_passes_over_nothing_of_this_one(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
-        index = memory._index.level()
+        index = memory._context.index.level()
         quick = gathering(index, scope).gather()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Gathering, "_rows", lambda _: EVERY_ROW)
@@ -272,13 +268,6 @@ def test_a_text_is_short_by_its_words_and_not_by_its_letters(count, word, space)
     assert (parts_of(text) == [text]) == (count <= CHUNK_WORDS * 1.5)
 
 
-@given(st.text() | st.lists(st.sampled_from(["[", "INST]", "{", "%", "```", "<", "s>", "a", " ", "\n"])).map("".join))
-def test_what_looks_tame_is_what_making_it_safe_leaves_as_it_is(text):
-    slow = render._MARK.sub(render._broken, " ".join(render._HALF.sub("\ufffd", render._GONE.sub("", text)).split()))
-
-    assert render.safe(text) == slow
-
-
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-10, 1e6), st.integers(-1, 50)), max_size=20))
 def test_many_blocks_fade_as_each_does(rows):
     decay, hours, counts = (np.array([row[place] for row in rows], dtype=float) for place in range(3))
@@ -288,22 +277,36 @@ def test_many_blocks_fade_as_each_does(rows):
     assert shares(counts) == pytest.approx([share(count, most) for *_, count in rows], abs=1e-12)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
-    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
-)  # fmt: skip
-def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
-        rows = Rows()
-        for start in range(0, len(held), at_once):
-            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
-            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
-            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
-            rows.where(names)
-        asked = [*ids(*wanted), "longer than others"]
-        first, counts = rows.first_of(asked)
-        every = rows.where(asked)
+# Recency and reinforcement
 
-    for block, row, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
-        assert list(range(row, row + count)) == every[block].tolist() if block in every else (row, count) == (-1, 0)
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
+
+
+@given(numbers, numbers)
+def test_nothing_is_fresher_than_fresh(decay, hours):
+    assert 0.0 <= recency(decay, hours) <= 1.0
+
+
+@given(st.floats(0, 1), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_more_hours_never_make_it_fresher(decay, some, more):
+    assert recency(decay, some + more) <= recency(decay, some)
+
+
+def test_a_block_fades_by_its_own_rate():
+    assert recency(0.01, 0.0) == 1.0
+    assert recency(0.01, 100.0) == math.exp(-1)
+
+
+@given(st.integers(-5, 10**9), st.integers(-5, 10**9))
+def test_a_share_is_from_0_to_1_and_nothing_of_nothing_is_nothing(count, most):
+    assert 0.0 <= share(count, most) <= 1.0
+    assert share(count, 0) == share(0, most) == 0.0
+
+
+def test_what_was_stated_again_counts_as_used(memory):
+    for text in ("tea is hot", "tea is hot", "tea is green"):
+        memory.remember(text)
+    signals = {hit.text: hit.signals["reinforcement"] for hit in memory.recall("tea")}
+
+    assert signals == {"tea is hot": 1.0, "tea is green": 0.0}

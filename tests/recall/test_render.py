@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from tallystick.projections.index.builtin import FRAMES
 from tallystick.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
 from tallystick.records.errors import Refused
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tests.growth import assert_no_slower, assert_text_linear
 from tests.strategies import HOSTILE
 
@@ -190,7 +190,7 @@ def test_a_template_chooses_and_loops_over_plain_values() -> None:
         ("{{ blocks }}\n{{ used }}", "line 2: 'used' is not defined"),
         ("{{ ''.__class__ }}{{ blocks }}", "line 1: '__class__' is not defined"),
         ("{{ blocks['__class__'] }}", "'__class__' is not defined"),
-        ("{{ blocks['__cl' ~ 'ass__'] }}", "what stands in brackets"),
+        ("{{ blocks['__cl' ~ 'ass__'] }}", "goes in brackets"),
         ("{{ hits.index }}", "'index' is not defined"),
         ("{{ blocks }}{% for i in range(10**9) %}x{% endfor %}", "line 1: a loop is over hits"),
         ("{{ blocks }}{% for c in blocks %}x{% endfor %}", "a loop is over hits"),
@@ -219,8 +219,8 @@ def test_a_template_chooses_and_loops_over_plain_values() -> None:
         ("{{ " + "(" * 9000 + "blocks" + ")" * 9000 + " }}", "cannot be read"),
         ("{{ blocks }}{{ 1" + "0" * 5000 + " }}", "cannot be read"),
         ("{{ " + "not " * 3000 + "blocks }}", ""),
-        ("{{ blocks }}\n\ud800", "line 2: half a surrogate pair"),
-        ("{blocks}" + "x" * LONGEST_TEMPLATE, "20000 is the most"),
+        ("{{ blocks }}\n\ud800", "line 2: a lone surrogate"),
+        ("{blocks}" + "x" * LONGEST_TEMPLATE, "the limit is 20000"),
         ("{% for h in hits %}" + "{{ blocks }}" * 1500 + "{% endfor %}", "makes more than"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tests.recall.test_frame import COUNTS, fill, hit, ids, why, words
 
 # Repeats

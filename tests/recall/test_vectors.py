@@ -39,9 +39,9 @@ def vectors_by_block(meaning: VectorSearch, index: IndexFile, user: str = "me") 
     vectors = meaning.level(index, user, 0)
     assert vectors is not None
     blocks = [row[0] for row in index.db.execute("SELECT block_id FROM lives WHERE user = ?", (user,))]
-    found = vectors.where(blocks)
+    found = vectors.file.rows.where(blocks)
     assert found.keys() == set(blocks)
-    return {block: np.ascontiguousarray(vectors.matrix[rows]).tobytes() for block, rows in found.items()}
+    return {block: np.ascontiguousarray(vectors.file.matrix[rows]).tobytes() for block, rows in found.items()}
 
 
 def test_every_block_of_a_user_has_a_vector_for_each_of_its_parts(root: Path, index: IndexFile) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.edge import Edge
+from tallystick.records.block import Edge
 from tests.refusals import refuses
 from tests.strategies import names
 
@@ -11,7 +11,7 @@ from tests.strategies import names
 @given(names, names)
 def test_both_orders_give_the_same_edge_the_smaller_id_first(a, b):
     if a == b:
-        with refuses("self", repr(a)):
+        with refuses("self"):
             Edge.canonical(a, b)
     else:
         edge = Edge.canonical(a, b)

@@ -98,11 +98,8 @@ def test_a_number_too_great_is_refused_and_never_becomes_another(text):
     reason = refusal(loads, f'{{"n": {text}}}')
 
     assert reason in ("n: an integer beyond 64 bits", "n: not a finite number", f"an integer of {len(text)} digits")
-
-
-@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
-def test_the_words_for_no_number_are_refused_where_they_stand(word):
-    assert refusal(loads, f'{{"a": [0, {word}]}}') == "a[1]: not a finite number"
+    for word in ("NaN", "Infinity", "-Infinity"):
+        assert refusal(loads, f'{{"a": [0, {word}]}}') == "a[1]: not a finite number"
 
 
 def test_parse_leaves_values_to_be_judged_one_by_one():
@@ -118,12 +115,9 @@ def test_a_key_that_stands_twice_is_refused_at_any_depth(key, one, other):
     name = json.dumps(key)
     doubled = f"{{{name}: {json.dumps(one)}, {name}: {json.dumps(other)}}}"
 
-    assert "stands twice" in refusal(loads, doubled)
-    assert "stands twice" in refusal(parse, f'{{"a": [{doubled}]}}')
-
-
-def test_a_key_spelled_in_two_ways_is_still_the_same_key():
-    assert refusal(loads, r'{"a": 1, "\u0061": 2}') == "the key 'a' stands twice"
+    assert "is used twice" in refusal(loads, doubled)
+    assert "is used twice" in refusal(parse, f'{{"a": [{doubled}]}}')
+    assert refusal(loads, r'{"a": 1, "\u0061": 2}') == "the key 'a' is used twice"
 
 
 @pytest.mark.parametrize("text", [r'"\ud800"', r'"\udc00\ud800"', r'{"\udfff": 1}', r'["a\ud83d b"]'])
@@ -154,17 +148,10 @@ def test_depth_is_allowed_up_to_the_limit_and_not_beyond():
     assert loads(json.dumps(deep)) == deep
     assert refusal(check, deeper).endswith("nested deeper than 32")
     assert refusal(loads, json.dumps(deeper)) == refusal(parse, json.dumps(deeper)) == "nested deeper than 32"
-
-
-@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":', '["]]]]", "\\"]]",'])
-def test_hostile_depth_is_refused_without_recursion(opening):
-    assert refusal(loads, opening * 100_000) == "nested deeper than 32"
-
-
-def test_a_value_that_holds_itself_is_refused():
+    for opening in ("[", '{"a":', '[{"a":', '["]]]]", "\\"]]",'):  # hostile: refused without recursion
+        assert refusal(loads, opening * 100_000) == "nested deeper than 32"
     value: dict[str, Any] = {}
     value["me"] = [value]
-
     assert refusal(check, value).endswith("nested deeper than 32")
 
 

@@ -24,21 +24,12 @@ def fits(subject: Subject | None = None, **said: Any) -> bool:
     return Rule(then="review", **said).fits("revise", "agent", "mcp:1", subject or Subject())
 
 
-@pytest.mark.parametrize(("word", "kind"), SAME.items())
-def test_two_words_for_one_thing_mean_the_same(word: str, kind: str) -> None:
-    assert kind_of(word) == kind_of(kind) == kind
-    assert Rule(then="review", action=(word,)) == Rule(then="review", action=(kind,))
-
-
-def test_a_word_that_is_no_action_is_refused_with_those_that_are() -> None:
+def test_two_words_for_one_thing_mean_the_same_and_a_word_that_is_no_action_is_refused() -> None:
+    for word, kind in SAME.items():
+        assert kind_of(word) == kind_of(kind) == kind
+        assert Rule(then="review", action=(word,)) == Rule(then="review", action=(kind,))
     with refuses("value", "'bless'"):
         kind_of("bless")
-
-
-def test_a_rule_without_fields_speaks_of_everything_that_is_remembered() -> None:
-    rule = Rule(then="refuse")
-
-    assert all(rule.fits(named_cell(kind), trust, "x:1", Subject()) for kind in ACTIONS for trust in TRUST)
 
 
 def test_a_verb_alone_covers_it_on_every_noun_that_is_remembered_and_a_name_covers_one_row() -> None:
@@ -48,9 +39,11 @@ def test_a_verb_alone_covers_it_on_every_noun_that_is_remembered_and_a_name_cove
     assert cells_of(("path.merge",)) == {"path.merge"}
     assert cells_of(("config.*", "ledger.prune")) == {"config.set", "config.erase", "ledger.prune"}
     assert not Rule(then="allow").fits("config.set", "agent", "mcp:1", Subject())
+    everything = Rule(then="refuse")
+    assert all(everything.fits(named_cell(kind), trust, "x:1", Subject()) for kind in ACTIONS for trust in TRUST)
     assert Rule(then="review", action=("belief.archive",)).action == ("forget",)
     for word in ("path.bless", "moon.merge", "moon.*", "path."):
-        with refuses("unsupported", "--matrix"):
+        with refuses("unsupported"):
             Rule(then="review", action=(word,))
 
 
@@ -83,13 +76,13 @@ def test_who_asks_narrows_a_rule() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"then": "perhaps"}, "then is one of allow, quarantine, review, refuse, not 'perhaps'"),
-        ({"then": "review", "trust": ("god",)}, "trust is one of human, .* not 'god'"),
-        ({"then": "review", "action": ("bless",)}, "action 'bless' is not known"),
-        ({"then": "quarantine"}, '"quarantine" is for action = "remember" and'),
-        ({"then": "quarantine", "action": ("remember", "erase")}, '"quarantine" is for action = "remember" and'),
-        ({"then": "review", "confidence": (0.9, 0.1)}, "from the lower to the higher"),
-        ({"then": "review", "confidence": (0.0, float("nan"))}, "from the lower to the higher"),
+        ({"then": "perhaps"}, "then must be one of allow, quarantine, review, refuse, not 'perhaps'"),
+        ({"then": "review", "trust": ("god",)}, "trust must be one of human, .* not 'god'"),
+        ({"then": "review", "action": ("bless",)}, "action must be one of remember, .* not 'bless'"),
+        ({"then": "quarantine"}, '"quarantine" works only for action'),
+        ({"then": "quarantine", "action": ("remember", "erase")}, '"quarantine" works only for action'),
+        ({"then": "review", "confidence": (0.9, 0.1)}, "confidence must be"),
+        ({"then": "review", "confidence": (0.0, float("nan"))}, "confidence must be"),
     ],
 )
 def test_a_rule_that_makes_no_sense_cannot_be_made(wrong: dict[str, Any], says: str) -> None:
@@ -141,10 +134,8 @@ def test_whoever_is_free_meets_no_rule_that_says_anything_but_yes(
 def test_approvers_are_patterns_of_doors_and_sources() -> None:
     named = law(approvers=("cli:*", "web:ana"))
 
-    assert named.names("cli:local")
-    assert named.names("web:ana")
-    assert not named.names("web:bob")
-    assert not named.names("xcli:local")
+    clients = ("cli:local", "web:ana", "web:bob", "xcli:local")
+    assert [named.names(client) for client in clients] == [True, True, False, False]
     assert law().names("anything:at-all")
 
 

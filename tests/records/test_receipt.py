@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.ids import event_id
-from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.operations import EPISODE_FADE, RECEIPT_PUT
 from tallystick.records.receipt import LONGEST_QUESTION, Receipt
 from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, steps
@@ -58,9 +58,6 @@ def test_what_is_recorded_of_a_receipt_is_the_receipt(receipt):
 def test_a_receipt_of_a_plain_recall_records_nothing_but_what_it_served():
     assert set(PLAIN.to_body()) == {"id", "at", "head", "hits", "k"}
     assert PLAIN.to_dict()["question"] == ""
-
-
-def test_a_newer_receipt_is_read_without_what_is_not_known_here():
     assert Receipt.from_body({**PLAIN.to_body(), "mood": "sunny"}) == PLAIN
 
 
@@ -74,7 +71,7 @@ def test_a_newer_receipt_is_read_without_what_is_not_known_here():
     ],
 )  # fmt: skip
 def test_a_receipt_that_is_made_is_valid(wrong):
-    with pytest.raises(Refused, match="a receipt"):
+    with pytest.raises(Refused, match=f"a receipt|{next(iter(wrong))}"):
         replace(PLAIN, **wrong)
 
 
@@ -87,28 +84,18 @@ def test_a_question_of_any_characters_makes_a_receipt(question, asked):
     orjson.dumps(made.to_body())
 
 
-def test_a_fresh_receipt_has_an_id_of_its_own_that_sorts_by_time():
+def test_a_fresh_receipt_has_an_id_that_sorts_by_time_and_keeps_no_question_that_is_too_long():
     earlier = Receipt.made(at="2026-05-03T13:59:59.000000Z", head=(1, "x"), hits=(), k=5)
     now, again = (Receipt.made(at=AT, head=(1, "x"), hits=(), k=5) for _ in range(2))
 
     assert earlier.id < min(now.id, again.id)
     assert now.id != again.id
-
-
-def test_of_a_question_that_is_too_long_nothing_is_kept():
-    longest, longer = (
-        Receipt.made(at=AT, head=(1, "x"), hits=(), k=5, question="x" * length)
-        for length in (LONGEST_QUESTION, LONGEST_QUESTION + 1)
-    )
-
-    assert (len(longest.question), longer.question) == (LONGEST_QUESTION, "")
+    for length in (LONGEST_QUESTION, LONGEST_QUESTION + 1):
+        made = Receipt.made(at=AT, head=(1, "x"), hits=(), k=5, question="x" * length)
+        assert made.question == ("x" * length if length <= LONGEST_QUESTION else "")
 
 
 # -- what is known of use ----------------------------------------------------------------------------------------------
-
-
-def test_the_book_knows_the_events_of_use():
-    assert all(State().knows(op) for op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE))
 
 
 def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
@@ -121,12 +108,8 @@ def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
     assert [state.uses.where(each.id) for each in made] == [[1]] * 3 + [[2]] * 3
     assert state.uses.where("R9") == []
     assert [state.uses.receipts_of(user) for user in ("me", "ana", "bob")] == [[1], [2], []]
-
-
-def test_an_event_without_receipts_or_without_words_changes_nothing():
-    state = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
-
-    assert state.uses.dump() == State().uses.dump()
+    empty = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
+    assert empty.uses.dump() == State().uses.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_is_forgotten():

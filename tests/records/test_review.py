@@ -71,11 +71,10 @@ def test_an_action_that_makes_no_sense_cannot_be_made() -> None:
 
 @given(actions, actions)
 def test_two_actions_have_the_same_digest_only_if_they_are_the_same(one: Action, other: Action) -> None:
-    same = orjson.dumps(one.to_body(), option=orjson.OPT_SORT_KEYS) == orjson.dumps(
-        other.to_body(), option=orjson.OPT_SORT_KEYS
-    )
+    as_json = [orjson.dumps(each.to_body(), option=orjson.OPT_SORT_KEYS) for each in (one, other)]
 
-    assert (one.digest == other.digest) == same
+    assert (one.digest == other.digest) == (as_json[0] == as_json[1])
+    assert Action.from_body(orjson.loads(as_json[0])) == one
 
 
 @pytest.mark.parametrize(
@@ -89,11 +88,6 @@ def test_a_yes_covers_one_action_and_no_other(change: dict[str, Any]) -> None:
 
     assert approval.covers(FORGET)
     assert not approval.covers(replace(FORGET, **change))
-
-
-@given(actions)
-def test_an_action_comes_back_from_an_event_as_it_was(action: Action) -> None:
-    assert Action.from_body(orjson.loads(orjson.dumps(action.to_body()))) == action
 
 
 def test_a_review_reads_well_and_tells_all_of_itself() -> None:
@@ -130,33 +124,24 @@ def test_a_review_answers_to_its_id_and_the_end_of_it_for_its_own_user_only(ledg
         with pytest.raises(NotFound):
             reviews.get(name)
     ledger.ask("r-20260101-0002-aaaaaa", replace(FORGET, reason="other"))
-    with refuses("ambiguous", "aaaaaa", "2"):
+    with refuses("ambiguous"):
         reviews.get("aaaaaa")
 
 
-def test_what_is_handed_out_is_a_copy(ledger: Ledger) -> None:
-    ledger.ask("r-20260101-0000-aaaaaa", Action(kind="revise", target=("x",), changes={"data": {"a": [1]}}))
-    ledger.state.reviews.waiting()[0].action.changes["data"]["a"].append(2)
-
-    assert ledger.state.reviews.waiting()[0].action.changes == {"data": {"a": [1]}}
-
-
-def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledger) -> None:
-    ledger.ask("r-20260101-0000-aaaaaa")
+def test_what_is_handed_out_is_a_copy_and_a_rollback_takes_a_change_back(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa", replace(FORGET, changes={"data": {"a": [1]}}))
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v1",), trust="web"))
+    ledger.state.reviews.waiting()[0].action.changes["data"]["a"].append(2)
+    assert ledger.state.reviews.waiting()[0].action.changes == {"data": {"a": [1]}}
+    ledger.ask("r-20260101-0000-dddddd")
     ledger.record(REVIEW_ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
-    loaded = State()
-    loaded.load(ledger.state.dump())
+    assert ledger.state.reviews.is_approved("v1")
     before = ledger.state.dump()
-
-    assert loaded.dump() == before
-    assert loaded.reviews.asked(FORGET) == ledger.state.reviews.asked(FORGET)
-    assert loaded.reviews.is_approved("v1")
     ledger.state.begin()
     ledger.record(REVIEW_ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
     ledger.ask("r-20260101-0000-cccccc", replace(FORGET, reason="other"))
     ledger.record("erase/1", ids=["v1", "20260101-0000-c4f1a5"], lines=[])
-    assert ledger.state.reviews.all() != loaded.reviews.all()
+    assert ledger.state.dump() != before
     ledger.state.rollback()
     assert ledger.state.dump() == before
     assert ledger.state.reviews.asked(FORGET)
@@ -229,15 +214,10 @@ def test_a_yes_to_come_stands_with_its_review_until_it_ends(ledger: Ledger) -> N
     assert ledger.state.reviews.waiting("me", "2026-01-01T12") == []
     assert ledger.state.reviews.waiting("me", "2026-01-02") == [review]
     assert Review.from_body(orjson.loads(orjson.dumps(review.to_body()))) == review
-
-
-def test_a_yes_to_what_is_answered_changes_nothing(ledger: Ledger) -> None:
-    ledger.ask("r-1")
     ledger.record(REVIEW_ANSWER, review="r-1", user="me", answer="reject")
-    ledger.record(REVIEW_GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
-    ledger.record(REVIEW_GRANT, review="r-9", user="me", marker="m", expires="2026-01-02")
-
-    assert ledger.state.reviews.get("r-1").marker == ""
+    for name in ("r-1", "r-9"):  # answered, and unknown
+        ledger.record(REVIEW_GRANT, review=name, user="me", marker="late", expires="2026-01-02")
+    assert ledger.state.reviews.get("r-1").marker == "m"
 
 
 def test_only_a_refusal_that_says_stale_closes_a_review(ledger: Ledger) -> None:

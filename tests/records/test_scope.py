@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
+from tallystick.records.episode import Scope, checked
 from tallystick.records.errors import MemoryScopeError
-from tallystick.records.scope import Scope, checked
 from tests.strategies import names
 
 

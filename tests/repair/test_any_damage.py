@@ -1,4 +1,4 @@
-"""Whatever happens to the living stretch: it is noticed, and it can be mended, or the way out is named.
+"""Whatever happens to the live segment: it is noticed, and it can be mended, or the way out is named.
 
 No belief is lost whose line can still be read, and nothing is ever believed that nobody said.
 """

@@ -263,7 +263,7 @@ def test_what_a_repair_said_again_from_the_snapshot_replaces_itself_and_is_no_fi
 
 
 def test_an_id_that_is_brought_twice_is_damage_and_cannot_be_written(root):
-    with refuses("exists", "20260101-0000-000001"):
+    with refuses("exists"):
         record(root, supersede(3, 1), supersede(1, 3))
 
     assert codes(root) == []
@@ -364,7 +364,7 @@ def test_events_of_any_shape_are_passed_over(root, odd):
         pieces = {"piece": odd, "part": odd, "n": 0, "of": 1}
         surveyor.take(Event(1, "", op, GONE, "cli:test", "", pieces), spot)
     surveyor.take(Event(1, "", "ledger.repair/1", GONE, "cli:test", "", {"settled": {"a": odd}}), spot)
-    list(surveyor.loose(State())), list(surveyor.rounds(State()))
+    list(surveyor.loose(State())), list(surveyor.rings(State()))
     record(root, put(3, evidence=odd, about=odd))
 
     checked(root)

@@ -23,16 +23,15 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
 from tallystick.records.display import plain
+from tallystick.records.entity import NamedEntity, Relation
 from tallystick.records.episode import Episode
 from tallystick.records.errors import TallystickError
 from tallystick.records.fact import Fact
-from tallystick.records.named_entity import NamedEntity, Relation
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.cli.root import tallystick
-from tallystick.surfaces.mcp.completion import PAGE_TEMPLATE
-from tallystick.surfaces.mcp.offers import Offers
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
-from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.mcp.resources import PAGE_TEMPLATE
+from tallystick.surfaces.mcp.server import Offers, made
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.api.conftest import Api

@@ -20,7 +20,6 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from tallystick import Memory, MemoryNode, NeedsApproval, NotApproved
-from tallystick.memory.async_memory import NOUNS
 from tallystick.records.belief import TRUST
 from tallystick.records.delta import DeltaScope, NoopDelta
 from tallystick.records.policy import CELLS, DEFAULT
@@ -30,6 +29,7 @@ from tallystick.surfaces.cli.root import tallystick as program
 from tallystick.surfaces.mcp.dispatch import _read
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker
+from tests.nouns import NOUNS
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -181,7 +181,7 @@ class World:
         if done.exit_code == 0:
             return ""
         assert done.exit_code == 1, (args, done.stderr)
-        if "needs a person's yes" in done.stderr:
+        if "needs approval" in done.stderr:
             raise NeedsApproval(done.stderr)
         if "may not" in done.stderr or "it would change" in done.stderr:
             raise NotApproved(done.stderr)

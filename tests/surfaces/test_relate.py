@@ -14,7 +14,7 @@ def two(tallystick):
 def test_two_memories_are_related_shown_and_parted_again(tallystick):
     two(tallystick)
     assert tallystick("relate", "museum", "parser", " shows  why").out == "museum shows why parser\n"
-    assert tallystick("relate", "museum", "parser", "shows why").out == "museum shows why parser (known already)\n"
+    assert tallystick("relate", "museum", "parser", "shows why").out == "museum shows why parser (already known)\n"
 
     assert "related     museum shows why this: Invoices from the museum" in tallystick("show", "parser").out
     assert "related     shows why parser: The parser rejects" in tallystick("show", "museum").out
@@ -31,9 +31,9 @@ def test_two_memories_are_related_shown_and_parted_again(tallystick):
 def test_what_cannot_be_related_is_refused_in_a_line(tallystick):
     two(tallystick)
     for given, status, says in (
-        (("museum", "museum", "is"), 1, "are one memory; nothing is related to itself"),
-        (("museum", "nobody", "is"), 1, "nothing is known as 'nobody'"),
-        (("museum", "parser", "x" * 201), 1, "a relation is a few words"),
+        (("museum", "museum", "is"), 1, "are the same memory; name two"),
+        (("museum", "nobody", "is"), 1, "no belief named 'nobody'"),
+        (("museum", "parser", "x" * 201), 1, "a relation has up to"),
         (("museum", "parser"), 2, "RELATION"),
         (("museum", "parser", "is", "--trust", "web"), 1, "not"),
     ):

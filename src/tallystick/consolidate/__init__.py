@@ -1,1 +1,1 @@
-"""Episodes to facts: rules, the language of their filters, how often, and what is worth promoting. Pure."""
+"""From episodes to facts: rules, their filters and cadence, confidence and salience. Pure."""

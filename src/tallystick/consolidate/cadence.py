@@ -1,16 +1,16 @@
-"""When a rule is due: after so many new episodes, or by the clock.
+"""Cadence of a rule: when it is due, after so many new episodes or by the clock.
 
-    {}                                              only when asked
-    {"every": 20}                                   as soon as 20 episodes wait
+    {}                                              only on demand
+    {"every": 20}                                   as soon as 20 episodes are pending
     {"cron": "0 9 * * 1"}                           Mondays at 9, UTC
     {"cron": "0 9 * * 1", "zone": "Europe/Berlin"}  Mondays at 9 in Berlin, summer and winter
 
-A cadence that can be read comes round: a date that no calendar has is refused when it is read, not waited for.
+A cron line for a date that no calendar has is refused when it is parsed.
 
-Nothing is due while no episode waits. A time that passed while the machine was off is made up for once, however many
-there were. On the day the clocks change, a rule that names its hours runs once for each: where an hour comes twice, in
-its first; where an hour is left out, an hour later. One for every hour (`*`) goes on by the hours that really pass.
-A clock that was set back makes nothing due: a cron waits until it is past the last run again. A count needs no clock.
+Nothing is due while no episode is pending. Times that passed while the machine was off are made up for once, however
+many there were. On the day the clocks change, a rule that names its hours runs once for each: where an hour comes
+twice, in its first; where an hour is left out, an hour later. One for every hour (`*`) follows the hours that really
+pass. A clock that was set back makes nothing due: a cron waits until it is past the last run again.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tallystick.records.errors import ConsolidationRuleError
 _FORMS = '{"every": N}, {"cron": "…"} or {}'
 _FIELDS = "minute hour day month weekday"
 _LONGEST, _SHOWN = 500, 60  # characters of a cron line: that may be read, that are shown
-_SOME_DAY = datetime(2000, 1, 1)  # what does not come within fifty years of it never does
+_SOME_DAY = datetime(2000, 1, 1)  # a date that does not come within fifty years of it never does
 _CHANGE = timedelta(hours=3)  # no clock is changed by more
 
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """How often a rule runs: `every` so many episodes, or at the times of `cron` in `zone`, or only when asked."""
+    """How often a rule runs: `every` so many episodes, or at the times of `cron` in `zone`, or only on demand."""
 
     every: int = 0
     cron: str = ""
@@ -43,16 +43,19 @@ class Cadence:
 
     @classmethod
     def of(cls, cadence: Mapping[str, Any]) -> Cadence:
-        """What a rule says under `cadence`; ConsolidationRuleError, in one line, if it says anything else."""
+        """Parse the `cadence` of a rule; ConsolidationRuleError, in one line, if it is anything else."""
         keys = set(cadence)
         if unknown := sorted(map(_shown, keys - {"every", "cron", "zone"})):
-            raise ConsolidationRuleError(f"a cadence has no {unknown[0]}; it is {_FORMS}")
+            raise ConsolidationRuleError(f"a cadence has no {unknown[0]}; write {_FORMS}")
         if {"every", "cron"} <= keys:
-            raise ConsolidationRuleError("a cadence counts or goes by the clock, not both: drop every or cron")
+            raise ConsolidationRuleError("a cadence has every or cron, not both; drop one of them")
         if "zone" in keys and "cron" not in keys:
-            raise ConsolidationRuleError("a zone goes with a cron; an episode count has none")
+            raise ConsolidationRuleError("zone needs cron; an episode count has no zone")
         if "every" in keys:
-            return cls(every=_count(cadence["every"]))
+            every = cadence["every"]
+            if type(every) is not int or every < 1:
+                raise ConsolidationRuleError(f"every must be a whole number of episodes from 1 on, not {_shown(every)}")
+            return cls(every=every)
         if "cron" in keys:
             zone = cadence.get("zone", "UTC")
             _zone(zone)
@@ -65,9 +68,9 @@ def is_due(
 ) -> bool:
     """Whether a rule that last ran at `last` should run `now`, with `waiting` episodes it has not considered.
 
-    `since` is from when on a cron counts besides: when the rule was put or, better, when the oldest of the waiting
-    episodes was recorded, if that is later. Then an episode that comes on Tuesday waits for the next Monday, even if
-    last Monday there was nothing to run for. Where neither is known, a cron is due: nothing tells that it ever ran.
+    A cron also counts from `since` on: when the rule was put or, better, when the oldest pending episode was recorded,
+    if that is later. Then an episode that comes on Tuesday waits for the next Monday, even if last Monday there was
+    nothing to run for. Without both, a cron is due: nothing shows that it ever ran.
     """
     stamp(now)
     if waiting < 1:
@@ -84,7 +87,7 @@ def is_due(
 
 
 def next_after(cadence: Cadence, last: datetime | None) -> datetime | None:
-    """The first time of a cron after `last`, in UTC; None for what does not go by the clock, and without a `last`."""
+    """The first time of a cron after `last`, in UTC; None without a cron or without a `last`."""
     if not cadence.cron or last is None:
         return None
     stamp(last)
@@ -95,7 +98,7 @@ def next_after(cadence: Cadence, last: datetime | None) -> datetime | None:
 
 
 def _times(cadence: Cadence, last: datetime) -> Iterator[datetime]:
-    """Times from somewhat before `last` on: by the clock on the wall, whose hours may come twice or not at all."""
+    """Times from somewhat before `last` on, by local time, whose hours may come twice or not at all."""
     here = last.astimezone(_zone(cadence.zone))
     if cadence.cron.split()[1] == "*":
         yield from (moment.astimezone(UTC) for moment in CronSim(cadence.cron, here))
@@ -104,16 +107,10 @@ def _times(cadence: Cadence, last: datetime) -> Iterator[datetime]:
         yield wall.replace(tzinfo=here.tzinfo).astimezone(UTC)
 
 
-def _count(every: object) -> int:
-    if type(every) is not int or every < 1:
-        raise ConsolidationRuleError(f"every is a whole number of episodes from 1 on, not {_shown(every)}")
-    return every
-
-
 def _cron(line: object) -> str:
-    """The line with single blanks. It is tried: what is no cron line, or never comes round, is an error."""
+    """The line with single blanks. It is tried: a line that is no cron, or never matches, is an error."""
     if type(line) is not str:
-        raise ConsolidationRuleError(f'cron is text like "0 9 * * 1" ({_FIELDS}), not {_shown(line)}')
+        raise ConsolidationRuleError(f'cron must be text like "0 9 * * 1" ({_FIELDS}), not {_shown(line)}')
     if len(line) > _LONGEST or not line.isascii() or len(line.split()) != 5:
         raise ConsolidationRuleError(f"cron {_shown(line)} is not five fields: {_FIELDS}")
     try:
@@ -121,7 +118,7 @@ def _cron(line: object) -> str:
     except CronSimError as error:
         raise ConsolidationRuleError(f"cron {_shown(line)}: {str(error).lower()}; the fields are {_FIELDS}") from None
     except StopIteration:
-        raise ConsolidationRuleError(f"cron {_shown(line)} never comes round: no calendar has such a day") from None
+        raise ConsolidationRuleError(f"cron {_shown(line)} never matches: no calendar has such a day") from None
     return " ".join(line.split())
 
 
@@ -133,7 +130,7 @@ def _zone(name: object) -> tzinfo:
             return ZoneInfo(name)
         except (KeyError, ValueError, OSError):  # not there; no name, or no file, of a zone; a folder of zones
             pass
-    raise ConsolidationRuleError(f"this machine knows no zone {_shown(name)}; it looks like Europe/Berlin or UTC")
+    raise ConsolidationRuleError(f"unknown time zone {_shown(name)}; write one like Europe/Berlin or UTC")
 
 
 def _shown(value: object) -> str:

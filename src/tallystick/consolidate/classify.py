@@ -1,17 +1,17 @@
-"""Episodes become deltas, by what their metadata says. Pure: the same episodes give the same deltas.
+"""Deltas from episodes, by their metadata. Pure: the same episodes give the same deltas.
 
     metadata["intent"]                                  delta
-    "noop"                                              NoopDelta: seen, nothing changes
+    "noop"                                              NoopDelta: considered, nothing changes
     "delete", with `replaces`                           DeleteDelta
     "update", with `replaces`                           UpdateDelta
     none, or "add"                                      AddDelta
     none, or "add", and the subject and predicate       UpdateDelta, replacing the earlier episode
-    were said before in the same run
+    came before in the same run
 
-"Said before" is by the same user to the same agent on the same path: nothing crosses users. A predicate that may have
-several values (`knows`, `likes`) adds each time. An episode that makes no sense becomes a finding, and the run goes on.
+"Before" is by the same user to the same agent on the same path: nothing crosses users. A predicate that may have
+several values (`knows`, `likes`) adds each time. A malformed episode becomes a finding, and the run goes on.
 
-What is remembered along the way is one short entry for each subject and predicate, not the episodes.
+The run keeps one short entry for each subject and predicate, not the episodes.
 """
 
 from __future__ import annotations
@@ -22,31 +22,22 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from tallystick.consolidate.confidence import earned
-from tallystick.records.delta import (
-    AddDelta,
-    DeleteDelta,
-    Delta,
-    DeltaScope,
-    NoopDelta,
-    UpdateDelta,
-    check_provenance,
-)
+from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from tallystick.records.display import plain, rows_html
-from tallystick.records.extraction import Malformed
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Malformed
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
 
 INTENTS = ("add", "update", "delete", "noop")
 TRIPLE = ("subject", "predicate", "object")
 
-_WITNESSES = 32  # that are told apart; more say hardly more
-_SHOWN = 40  # of a value, in a reason
-_FEW = 10  # of the deltas, in words
+_WITNESSES = 32  # counted at most; more add hardly anything
+_SHOWN = 40  # characters of a value in a reason
+_FEW = 10  # deltas in a repr
 
 
 class EpisodeLike(Protocol):
-    """What is looked at of an episode."""
+    """The fields of an episode that are read."""
 
     @property
     def id(self) -> str: ...
@@ -66,16 +57,16 @@ class EpisodeLike(Protocol):
     def metadata(self) -> dict[str, Any]: ...
 
 
-class _Said(NamedTuple):
-    """Who said something last of a subject and predicate, what, and in which sessions the same was said."""
+class _Latest(NamedTuple):
+    """The last value of a subject and predicate, its episode, and the sessions in which it came."""
 
     episode_id: str
-    what: str
+    value: str
     sessions: tuple[str, ...]
 
 
 class Deltas(list[Delta]):
-    """The deltas of one run, and its findings: episodes that no delta could be made of."""
+    """The deltas of one run, and its findings: malformed episodes."""
 
     def __init__(self, found: Iterable[Delta | Malformed]) -> None:
         super().__init__()
@@ -87,20 +78,20 @@ class Deltas(list[Delta]):
                 self.append(each)
 
     def to_dict(self) -> dict[str, Any]:
-        """All there is, for printing or sending."""
+        """Deltas and findings as plain data."""
         return {"deltas": [plain(each) for each in self], "findings": [plain(each) for each in self.findings]}
 
     def _repr_html_(self) -> str:
         return rows_html(self)
 
     def __repr__(self) -> str:
-        """The first few: an event loop shows what its task returned, and there may be a hundred thousand."""
+        """The first few: an event loop prints what its task returned, and there may be a hundred thousand."""
         more = f", … {len(self) - _FEW:,} more" if len(self) > _FEW else ""
         return f"[{', '.join(map(repr, self[:_FEW]))}{more}]"
 
 
 class Nonsense(Exception):
-    """Why an episode is malformed."""
+    """The reason why an episode is malformed."""
 
 
 def classify(
@@ -126,76 +117,71 @@ class Run:
 
     def __init__(self, rule: ConsolidationRule, now: datetime, several: frozenset[str]) -> None:
         self._rule, self._now, self._several = rule, now, several
-        self._said: dict[Key, _Said] = {}
+        self._latest: dict[Key, _Latest] = {}
 
     def delta(self, episode: EpisodeLike) -> Delta:
-        said = episode.metadata
-        intent = said.get("intent")
+        intent = episode.metadata.get("intent")
         if intent is not None and (type(intent) is not str or intent not in INTENTS):
             raise Nonsense(f"intent {_shown(intent)} is not known; it is one of {', '.join(INTENTS)}, or left out")
         if not episode.id:
             raise Nonsense("it has no id, so nothing could be traced back to it")
-        triple = triple_in(said)
-        key = key_of(episode, triple)
+        triple = triple_in(episode.metadata)
+        key, value = key_of(episode, triple), value_of(episode, triple)
+        before = self._latest.get(key) if key else None
         if intent == "noop":
-            return NoopDelta(**self.provenance(episode, 1), corroborates=self._same(key, episode, triple))
+            same = [before.episode_id] if before and before.value == value else []
+            return NoopDelta(**self.provenance(episode, 1), corroborates=same)
         if intent == "delete":
             replaced = _replaced(episode)
             if key:
-                self._said.pop(key, None)
+                self._latest.pop(key, None)
             return DeleteDelta(**self.provenance(episode, 1), replaces=replaced)
-        replaced = _replaced(episode) if intent == "update" else self._earlier(key)
-        witnesses = self._note(key, episode, triple)
+        if intent == "update":
+            replaced = _replaced(episode)
+        else:
+            replaced = [before.episode_id] if before and key and key[-1] not in self._several else []
+        witnesses = 1
+        if key:  # count the sessions in which the same came since the value was last another one
+            sessions = before.sessions if before and before.value == value else (episode.session,)
+            if episode.session not in sessions and len(sessions) < _WITNESSES:
+                sessions = (*sessions, episode.session)
+            self._latest[key] = _Latest(episode.id, value, sessions)
+            witnesses = len(sessions)
         payload = {"content": episode.content, **triple}
         if replaced:
             return UpdateDelta(**self.provenance(episode, witnesses), fact_payload=payload, replaces=replaced)
         return AddDelta(**self.provenance(episode, witnesses), fact_payload=payload)
 
-    def _earlier(self, key: Key | None) -> list[str]:
-        """The episode that said something of the same subject and predicate before, if that has one value only."""
-        known = self._said.get(key) if key and key[-1] not in self._several else None
-        return [known.episode_id] if known else []
-
-    def _same(self, key: Key | None, episode: EpisodeLike, triple: dict[str, str]) -> list[str]:
-        """The episode that said the very same before."""
-        known = self._said.get(key) if key else None
-        return [known.episode_id] if known and known.what == what_of(episode, triple) else []
-
-    def _note(self, key: Key | None, episode: EpisodeLike, triple: dict[str, str]) -> int:
-        """Remember who said it, and count the sessions in which the same was said since it was last said otherwise."""
-        if key is None:
-            return 1
-        what, known = what_of(episode, triple), self._said.get(key)
-        sessions = known.sessions if known and known.what == what else (episode.session,)
-        if episode.session not in sessions and len(sessions) < _WITNESSES:
-            sessions = (*sessions, episode.session)
-        self._said[key] = _Said(episode.id, what, sessions)
-        return len(sessions)
-
     def provenance(self, episode: EpisodeLike, witnesses: int) -> dict[str, Any]:
-        """What every delta must say."""
-        said = episode.metadata
-        stated = _stated(said["confidence"]) if "confidence" in said else None
+        """The fields that every delta has."""
+        stated: object = episode.metadata.get("confidence")
+        if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+            stated = None
+        hedged = episode.metadata.get("hedged") is True
         return {
             "source_episode_ids": [episode.id],
             "promotion_ts": self._now,
             "rule_id": self._rule.id,
-            "confidence": _confidence(episode.trust, witnesses, said.get("hedged") is True, stated),
-            "scope": _scope(episode.user, episode.agent, episode.path),
+            "confidence": _confidence(trust=episode.trust, witnesses=witnesses, hedged=hedged, stated=stated),
+            "scope": _scope(user=episode.user, agent=episode.agent, path=episode.path),
             "channels": self._rule.then_emits.copy(),
         }
 
 
-def triple_in(said: dict[str, Any]) -> dict[str, str]:
+_confidence = lru_cache(maxsize=1024)(earned)
+_scope = lru_cache(maxsize=1024)(DeltaScope)
+
+
+def triple_in(metadata: dict[str, Any]) -> dict[str, str]:
     """Subject, predicate and object, as far as they are given."""
     triple = {}
     for name in TRIPLE:
-        value = said.get(name)
+        value = metadata.get(name)
         if type(value) is str:
             if value:
                 triple[name] = value
         elif value is not None:
-            raise Nonsense(f"{name} is text, not {type(value).__name__}")
+            raise Nonsense(f"{name} must be text, not {type(value).__name__}")
     return triple
 
 
@@ -205,41 +191,24 @@ def key_of(episode: EpisodeLike, triple: dict[str, str]) -> Key | None:
     return None
 
 
-def what_of(episode: EpisodeLike, triple: dict[str, str]) -> str:
+def value_of(episode: EpisodeLike, triple: dict[str, str]) -> str:
     return triple.get("object", episode.content)
 
 
 def _replaced(episode: EpisodeLike) -> list[str]:
-    """What a delete or an update names: a list of ids, or one."""
+    """The ids that a delete or an update names: a list, or one."""
     given = episode.metadata.get("replaces")
     names = [given] if isinstance(given, str) else given
     if not names:
-        raise Nonsense(f"intent {episode.metadata['intent']!r} needs `replaces`: the ids that it means")
+        raise Nonsense(f"intent {episode.metadata['intent']!r} needs `replaces`: the ids to replace")
     if not isinstance(names, list) or not all(type(name) is str and name for name in names):
-        raise Nonsense(f"replaces is a list of ids, not {_shown(given)}")
+        raise Nonsense(f"replaces must be a list of ids, not {_shown(given)}")
     if episode.id in names:
         raise Nonsense("it replaces itself")
     return list(dict.fromkeys(names))
-
-
-def _stated(stated: object) -> float | None:
-    """The confidence its teller names, if it is one."""
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
-        return None
-    return float(stated)
 
 
 def _shown(value: object) -> str:
     if not isinstance(value, str):
         return type(value).__name__
     return ascii(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
-
-
-@lru_cache(maxsize=1024)
-def _confidence(trust: str, witnesses: int, hedged: bool, stated: float | None) -> float:
-    return earned(trust=trust, witnesses=witnesses, hedged=hedged, stated=stated)
-
-
-@lru_cache(maxsize=1024)
-def _scope(user: str, agent: str, path: str) -> DeltaScope:
-    return DeltaScope(user=user, agent=agent, path=path)

@@ -1,17 +1,16 @@
-"""Episodes become deltas in the light of what is held: what is new, what is said again, and what takes another's place.
+"""Deltas from episodes, compared with the current facts: what is new, what repeats, and what replaces another.
 
-What an episode's metadata says outright goes first; what a reader makes of its words comes after. A claim is compared
-with the facts of the same user, agent, path, subject and predicate, and with what the same run has made of episodes
-before it:
+An episode's metadata goes first; what a reader finds in its words comes after. A claim is compared with the facts of
+the same user, agent, path, subject and predicate, and with what the same run has made of episodes before it:
 
-    nothing stands                       AddDelta
-    the same stands                      NoopDelta that corroborates it; UpdateDelta, if a more trusted one says it
-    another object stands                UpdateDelta, or AddDelta if several may hold
-    it is denied, and stands             DeleteDelta
-    it is denied, and nothing stands     NoopDelta
+    no current fact                      AddDelta
+    the same object                      NoopDelta that corroborates it; UpdateDelta, if the source is more trusted
+    another object                       UpdateDelta, or AddDelta if several may hold
+    it is denied, and is current         DeleteDelta
+    it is denied, and no fact            NoopDelta
     nothing is claimed, with a reader    NoopDelta; without one, AddDelta with the words as they are
 
-An episode that is not worth it, or that its teller marks so, is a NoopDelta: seen, and nothing changes.
+An episode that is not worth it, or that is marked so, is a NoopDelta: considered, and nothing changes.
 """
 
 from __future__ import annotations
@@ -20,28 +19,19 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tallystick.consolidate.classify import Nonsense, Run, key_of, triple_in, what_of
+from tallystick.consolidate.classify import Nonsense, Run, key_of, triple_in, value_of
 from tallystick.consolidate.confidence import earned
 from tallystick.records.clock import stamp
-from tallystick.records.delta import (
-    AddDelta,
-    DeleteDelta,
-    Delta,
-    DeltaScope,
-    NoopDelta,
-    UpdateDelta,
-    check_provenance,
-)
+from tallystick.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
-from tallystick.records.extraction import Extracted, Extractor, Malformed
 from tallystick.records.policy import is_above
-from tallystick.records.rule import ConsolidationRule
+from tallystick.records.rule import ConsolidationRule, Extracted, Extractor, Malformed
 
 
 class CurrentFact(NamedTuple):
-    """A fact that stands: its id, or that of the episode that it will come from; its object; what it comes from, and
-    which object that claimed; since when, and on whose word."""
+    """A current fact: its id, or that of the episode it will come from; its object; the episodes it comes from, and the
+    object each claimed; since when, and the trust of its source."""
 
     name: str
     object: str
@@ -50,37 +40,32 @@ class CurrentFact(NamedTuple):
     trust: str = "human"
 
 
-Holding = Callable[[DeltaScope, str, str], list[CurrentFact]]  # the facts of a subject and predicate that stand
+Holding = Callable[[DeltaScope, str, str], list[CurrentFact]]  # the current facts of a subject and predicate
 Worth = Callable[[Episode], bool]
 
 
 class ReadAhead:
-    """What a reader found, at hand: it may be slow, and whoever weighs may hold a lock.
+    """An extractor that has read the episodes already: it may be slow, and the caller may hold a lock.
 
     An episode that it cannot read is a finding. A reader that cannot be reached (Busy) ends the run.
     """
 
     def __init__(self, reader: Extractor, episodes: Iterable[Episode]) -> None:
-        self.name, self._reader = reader.name, reader
-        self._found = {episode.seq: self._read(episode) for episode in episodes if _is_to_be_read(episode)}
-
-    def _read(self, episode: Episode) -> list[Extracted] | str:
-        try:
-            return self._reader.extract(episode)
-        except Refused as error:
-            return f"{self.name} could not read it: {error}"
+        self.name = reader.name
+        self._found: dict[int, list[Extracted] | str] = {}
+        for episode in episodes:
+            metadata = episode.metadata
+            if metadata.get("intent") in (None, "add") and not (metadata.get("subject") and metadata.get("predicate")):
+                try:
+                    self._found[episode.seq] = reader.extract(episode)
+                except Refused as error:
+                    self._found[episode.seq] = f"{self.name} could not read it: {error}"
 
     def extract(self, episode: Episode) -> list[Extracted]:
         found = self._found.get(episode.seq, [])
         if isinstance(found, str):
             raise Nonsense(found)
         return found
-
-
-def _is_to_be_read(episode: Episode) -> bool:
-    """Whether its metadata leaves it to a reader what is claimed."""
-    said = episode.metadata
-    return said.get("intent") in (None, "add") and not (said.get("subject") and said.get("predicate"))
 
 
 class Weigher:
@@ -97,13 +82,13 @@ class Weigher:
         is_worth: Worth = lambda _: True,
         is_applied: bool = False,
     ) -> None:
-        """`is_applied`, if each delta is applied before the next one is asked for: then what is held tells all."""
+        """`is_applied`, if each delta is applied before the next one is asked for: then `held` knows it already."""
         self._run, self._is_applied = Run(rule, now, several), is_applied
         self._held, self._several, self._reader, self._is_worth = held, several, reader, is_worth
         self._stands: dict[tuple[str, ...], list[CurrentFact]] = {}
 
     def deltas(self, episode: Episode) -> Iterator[Delta | Malformed]:
-        """What an episode proposes. One that makes no sense is a finding."""
+        """The deltas of an episode. A malformed one is a finding."""
         try:
             found = self._deltas(episode)
         except Nonsense as reason:
@@ -121,7 +106,7 @@ class Weigher:
         if not self._is_worth(episode):
             return [NoopDelta(**self._run.provenance(episode, 1))]
         if (key := key_of(episode, triple)) is not None:
-            payload = {"content": episode.content, **triple, "object": what_of(episode, triple)}
+            payload = {"content": episode.content, **triple, "object": value_of(episode, triple)}
             return [self._weighed(episode, key, payload, self._run.provenance(episode, 1))]
         if self._reader is None:
             return [self._run.delta(episode)]
@@ -129,7 +114,7 @@ class Weigher:
         return found or [NoopDelta(**self._run.provenance(episode, 1))]
 
     def _read(self, episode: Episode, found: Extracted) -> Delta:
-        """What a reader found, as a delta, with the words that say it."""
+        """The delta of a claim that a reader found, with the words that it quotes."""
         payload = {
             "subject": found.subject, "predicate": found.predicate, "object": found.object,
             "quote": episode.content[found.start : found.end],
@@ -148,18 +133,19 @@ class Weigher:
         stands, value = self._standing(key), payload["object"]
         same = [each for each in stands if each.object == value or _is_in(episode, value, each)]
         poorer = [each for each in same if is_above(episode.trust, each.trust) and not _is_in(episode, value, each)]
-        if same and not poorer:  # or it was taken into account before, and something else took its place since
+        if same and not poorer:  # or it was considered before, and something else took its place since
             return NoopDelta(**said, corroborates=[each.name for each in same])
         gone = [each for each in stands if each.object == before] if key[-1] in self._several else stands
         gone = poorer or gone
-        if not any(is_above(each.trust, episode.trust) for each in gone):  # or it will wait for a person's yes
-            self._stands[key] = [*(each for each in stands if each not in gone), _new(episode, value)]
+        if not any(is_above(each.trust, episode.trust) for each in gone):  # or it will need approval
+            new = CurrentFact(episode.id, value, since=stamp(episode.timestamp), trust=episode.trust)
+            self._stands[key] = [*(each for each in stands if each not in gone), new]
         if gone:
             return UpdateDelta(**said, fact_payload=payload, replaces=[each.name for each in gone])
         return AddDelta(**said, fact_payload=payload)
 
     def _denied(self, episode: Episode, key: tuple[str, ...], value: str, said: dict[str, Any]) -> Delta:
-        """It closes what was true when it was said, not what has become true since."""
+        """A denial closes what was true when it was said, not what has become true since."""
         stands, then = self._standing(key), stamp(episode.timestamp)
         gone = [each for each in stands if each.object == value and each.since <= then]
         if not gone:
@@ -169,17 +155,13 @@ class Weigher:
         return DeleteDelta(**said, replaces=[each.name for each in gone])
 
     def _standing(self, key: tuple[str, ...]) -> list[CurrentFact]:
-        """What stands, as far as this run has come."""
+        """The current facts, as far as this run has come."""
         if self._is_applied or key not in self._stands:
             user, agent, path, subject, predicate = key
             self._stands[key] = self._held(DeltaScope(user=user, agent=agent, path=path), subject, predicate)
         return self._stands[key]
 
 
-def _new(episode: Episode, value: str) -> CurrentFact:
-    return CurrentFact(episode.id, value, since=stamp(episode.timestamp), trust=episode.trust)
-
-
 def _is_in(episode: Episode, value: str, standing: CurrentFact) -> bool:
-    """Whether a fact comes from this claim of an episode, whatever it says now."""
+    """Whether a fact comes from this claim of an episode, whatever it is now."""
     return bool(episode.source) and not standing.claims.isdisjoint({(episode.source, value), (episode.source, "")})

@@ -1,7 +1,7 @@
-"""How sure a fact is: earned from who says it, how many say it, and how firmly. Never certain.
+"""Confidence of a fact, from the trust of its source, the number of witnesses, and how firmly it is stated.
 
     word       what one word of the source is worth: human 0.8, agent and import 0.6, tool 0.45, web 0.3;
-               less, if the teller states less
+               less, if the source states less
     doubt      (1 - word) × (1/2 + 1/(2 × witnesses)): each further witness takes less of it, half of it stays
     confidence (1 - doubt) × (0.6 if hedged) × (how sure the reader is, where words were read)
 
@@ -11,8 +11,8 @@
     tool                 0.45   0.588  0.633  0.698  0.725 0.27         0.27
     web                  0.3    0.475  0.533  0.615  0.65  0.18         0.18
 
-So no number of agents, tools or pages outweighs one person, and what a person only supposes, or what only a model made
-out of their words, stays below one half, where recall labels it as unsure. More trust, more witnesses, more firmness
+So no number of agents, tools or pages outweighs one person, and what a person only supposes, or what only a model read
+in their words, stays below one half, where recall labels it as unsure. More trust, more witnesses, more firmness
 or a surer reader never make it less. Nothing exceeds 0.9.
 
 What this cannot know: whether witnesses really are independent. Count sessions or agents, never repetitions.
@@ -36,14 +36,14 @@ def earned(
 ) -> float:
     """The confidence of a fact, from 0 to 0.9.
 
-    `witnesses` are independent sources that say it: distinct sessions or agents. `extractor` is how sure a reader is
-    that the words mean this; what metadata states outright was not read, and has none. `stated` is the confidence the
-    teller names: it may lower what its trust is worth, and cannot raise it.
+    `witnesses` are independent sources: distinct sessions or agents. `extractor` is the confidence of a reader that the
+    words mean this; what metadata states outright was not read, and has none. `stated` is the confidence that the
+    source names: it may lower what its trust is worth, and cannot raise it.
     """
     if trust not in RANK:
         raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(RANK)}")
     if type(witnesses) is not int or witnesses < 1:
-        raise Refused("what nobody says earns no confidence: witnesses is a whole number from 1 on")
+        raise Refused("witnesses must be a whole number from 1 on")
     word = min(_WORD[RANK[trust]], _part("stated", stated))
     doubt = (1 - word) * (_LASTING + (1 - _LASTING) / min(witnesses, _MANY))
     firmness = HEDGED if hedged else 1.0
@@ -56,5 +56,5 @@ def _part(name: str, value: object) -> float:
         return 1.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         shown = str(value) if isinstance(value, int | float) and abs(value) < _MANY else type(value).__name__
-        raise Refused(f"{name} is a confidence, a number from 0 to 1, not {shown}")
+        raise Refused(f"{name} is a confidence and must be a number from 0 to 1, not {shown}")
     return float(value)

@@ -1,4 +1,4 @@
-"""What is worth promoting: recency × use × rule matches, a number from 0 to 1.
+"""Salience: whether an episode is worth promoting. Recency × use × rule matches, a number from 0 to 1.
 
 With f = `floor`, what each of the three counts for at its least, so that none alone decides:
 
@@ -18,8 +18,8 @@ With f = `floor`, what each of the three counts for at its least, so that none a
     one rule of many                               0.035   no
 
 So one good reason is enough, and three weak ones are not; only what served badly can lose the vote of a rule. There is
-no clock in here: the caller says how old a thing is, in hours of the calendar or in hours worked, and a scorer of
-one's own may weigh it all differently. It must only keep to numbers from 0 to 1.
+no clock in here: the caller gives the age, in hours of the calendar or in hours worked. Another scorer may weigh it all
+differently, as long as its scores are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AGES = 1e12  # hours; older is as old
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An episode that may be promoted, and what is known of it. Hours ahead of the clock count as none."""
+    """An episode that may be promoted, and its use so far. Hours ahead of the clock count as none."""
 
     episode: Episode
     hours_ago: float
@@ -51,11 +51,11 @@ class Candidate:
     def __post_init__(self) -> None:
         hours: object = self.hours_ago
         if isinstance(hours, bool) or not isinstance(hours, int | float) or hours != hours:
-            raise Refused(f"hours_ago is a number of hours, not {type(hours).__name__}")
+            raise Refused(f"hours_ago must be a number of hours, not {type(hours).__name__}")
         for name in ("uses", "good", "bad", "matches", "rules"):
             count = getattr(self, name)
             if type(count) is not int or count < 0:
-                raise Refused(f"{name} is a count from 0 on")
+                raise Refused(f"{name} must be a whole number from 0 on")
 
 
 @runtime_checkable
@@ -74,33 +74,26 @@ class UsualSalience:
 
     def __post_init__(self) -> None:
         if not 0 <= self.floor <= 1:
-            raise Refused(f"floor is a number from 0 to 1, not {self.floor!r}")
+            raise Refused(f"floor must be a number from 0 to 1, not {self.floor!r}")
         if not self.half_life > 0:
-            raise Refused(f"half_life is a number of hours above 0, not {self.half_life!r}")
+            raise Refused(f"half_life must be a number of hours above 0, not {self.half_life!r}")
 
     def score(self, candidate: Candidate) -> float:
-        return self._recency(candidate) * self._use(candidate) * self._matches(candidate)
-
-    def _recency(self, candidate: Candidate) -> float:
         hours = min(max(candidate.hours_ago, 0), _AGES)
-        return self._above_floor(0.5 ** (hours / self.half_life))
-
-    def _use(self, candidate: Candidate) -> float:
+        recency = self._above_floor(0.5 ** (hours / self.half_life))
         judged = (1 + candidate.good) / (1 + candidate.good + candidate.bad)
-        return self._above_floor(candidate.uses / (candidate.uses + _HALF_USED)) * judged
-
-    def _matches(self, candidate: Candidate) -> float:
-        if not candidate.matches:
-            return self.floor
-        share = candidate.matches / max(candidate.matches, candidate.rules)
-        return self._above_floor((1 + share) / 2)
+        use = self._above_floor(candidate.uses / (candidate.uses + _HALF_USED)) * judged
+        matches = self.floor
+        if candidate.matches:
+            matches = self._above_floor((1 + candidate.matches / max(candidate.matches, candidate.rules)) / 2)
+        return recency * use * matches
 
     def _above_floor(self, part: float) -> float:
         return self.floor + (1 - self.floor) * part
 
 
 def is_worth(score: float, *, threshold: float = WORTH) -> bool:
-    """Whether an episode with this score is promoted. A score that is none is refused: its scorer is wrong."""
+    """Whether an episode with this score is promoted. Refused, if the scorer gives no number from 0 to 1."""
     if not 0 <= score <= 1:
-        raise Refused(f"a scorer says a number from 0 to 1, not {score!r}")
+        raise Refused(f"a salience score must be a number from 0 to 1, not {score!r}")
     return score >= threshold

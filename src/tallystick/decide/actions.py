@@ -1,4 +1,4 @@
-"""What an action comes to: the drafts that do it, to exactly what it was asked for."""
+"""The drafts that carry out an action, on exactly what was requested."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tallystick.records.review import Action
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
-NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events about beliefs
+NOT_EVENTS = ("trust", "erase", "compact")  # actions that are more, or less, than events about beliefs
 
-_NEVER = ("id", "user", "path", "weakened")  # these say which belief it is, and whose
+_NEVER = ("id", "user", "path", "weakened")  # the identity of a belief
 _MAY_CHANGE: dict[str, tuple[str, ...]] = {
     "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight", "signal"),
     "promote": ("confidence",), "compact": ("rewrite",),
@@ -25,14 +25,16 @@ _MAY_CHANGE: dict[str, tuple[str, ...]] = {
 
 
 def carried_out(known: State, action: Action, draw: Draw, *, may_be_done: bool = False) -> list[Draft]:
-    """The drafts that do what was asked, to exactly what it was asked for. Moved, if that is not the same any more.
+    """The drafts that carry out an action, on exactly what was requested. Moved, if that has changed since.
 
-    What changes nothing is Moved too, for it would have changed something when it was asked; unless it `may_be_done`.
+    An action that changes nothing is Moved too, for it would have changed something at first; unless it `may_be_done`.
     """
     found = [_unmoved(known, version, action) for version in action.target]
     check_changes(action)
     if action.kind == "compact":
-        _same_page(known, action)
+        about = known.get(action.target[0], user=action.user).body().get("about", "")
+        if set(on_page(known, action.user, about)) != set(action.target):
+            raise Moved("the page has changed since the request")
     if action.kind in NOT_EVENTS:
         return []
     drafts = as_stated(_drafts(known, action, draw), action)
@@ -40,21 +42,19 @@ def carried_out(known: State, action: Action, draw: Draw, *, may_be_done: bool =
         return []
     touched = {known.get(version, user=action.user, path=action.path).ref for version in targets(drafts)}
     if touched != {held.ref for held in found}:
-        raise Moved("what it would change is not what it was asked for any more")
+        raise Moved("it would no longer change what was requested")
     return drafts
 
 
 def check_changes(action: Action) -> None:
-    """Refused, if an action says something that its kind cannot do: what a person is shown is what happens."""
+    """Refuse changes that the kind of action cannot make: what a person is shown is what happens."""
     allowed = _MAY_CHANGE.get(action.kind)
     for name, value in action.changes.items():
         if allowed is not None and name not in allowed:
-            raise Refused(
-                f"to {action.called or action.kind} changes no {name!r}; leave it out, or revise instead", "field"
-            )
+            raise Refused(f"{action.called or action.kind} cannot change {name!r}; leave it out, or revise", "field")
         is_its_own = name in ("user", "path") and value == getattr(action, name)
         if name in _NEVER and not is_its_own:
-            raise Refused(f"{name!r} is not for an action to change; leave it out", "field")
+            raise Refused(f"an action cannot change {name!r}; leave it out", "field")
 
 
 def targets(drafts: Iterable[Draft]) -> tuple[str, ...]:
@@ -68,10 +68,8 @@ def targets(drafts: Iterable[Draft]) -> tuple[str, ...]:
 
 
 def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
-    """New words are no more trusted than the one who says them, nor than what they replace, unless a trust was named.
-
-    So is what is merged. What is only held again, or held for sure, has the words that it had.
-    """
+    """The drafts with their trust: new and merged words are trusted no more than the requester, nor than what they
+    replace, unless a trust was given. A belief that is only activated or promoted keeps its trust."""
     if action.noun != BELIEF or action.kind not in ("revise", "merge") or "trust" in action.changes:
         return drafts
     for draft in drafts:
@@ -82,15 +80,9 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
 
 
 def on_page(known: State, user: str, about: str) -> tuple[str, ...]:
-    """What stands on a page, by its versions."""
+    """The versions on a page."""
     held = known.query(user=user, status="", where=lambda each: each.body().get("about", "") == about)
     return tuple(each.body()["id"] for each in held)
-
-
-def _same_page(known: State, action: Action) -> None:
-    about = known.get(action.target[0], user=action.user).body().get("about", "")
-    if set(on_page(known, action.user, about)) != set(action.target):
-        raise Moved("the page is not what it was when it was asked")
 
 
 def _unmoved(known: State, version: str, action: Action) -> CurrentVersion:
@@ -101,60 +93,34 @@ def _unmoved(known: State, version: str, action: Action) -> CurrentVersion:
 
 
 def _drafts(known: State, action: Action, draw: Draw) -> list[Draft]:
-    changes = thawed(action.changes)
-    if action.kind == "remember":
-        changes = {"trust": action.trust, **changes, "user": action.user, "path": action.path}
-        key = {"idempotency_key": action.idempotency_key, "source": action.by}
-        return decide.put(known, changes, draw, **key, merged=action.merged)
-    return _OF[action.kind](known, action, changes, draw)
-
-
-def _revise(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
+    changes, target, reason = thawed(action.changes), action.target, action.reason
     where: dict[str, Any] = {"user": action.user, "path": action.path}
-    return decide.revise(known, action.target[0], changes, draw, reason=action.reason, **where)
+    match action.kind:
+        case "remember":
+            fields = {"trust": action.trust, **changes, **where}
+            key = {"idempotency_key": action.idempotency_key, "source": action.by}
+            return decide.put(known, fields, draw, **key, merged=action.merged)
+        case "forget":
+            return [each for name in target for each in decide.forget(known, name, draw, reason=reason, **where)]
+        case "invalidate":
+            return decide.invalidate(known, target[0], draw, reason=reason, **where)
+        case "reinforce":
+            signal, weight = changes.get("signal", 1.0), changes.get("weight", 1.0)
+            return use.outcome(known, target, signal, weight, reason=reason, **where)
+        case "merge":
+            if len({known.get(name, **where).ref for name in target}) < max(2, len(target)):
+                raise Refused("to merge needs two beliefs or more, each named once")
+            _must_be_active(known, target, where)
+            return decide.merge(known, list(target), changes, draw, reason=reason, user=action.user)
+        case "activate":
+            changes = {"status": "active"}
+        case "promote":
+            _must_be_active(known, target[:1], where)
+            changes["is_hypothesis"] = False
+    return decide.revise(known, target[0], changes, draw, reason=reason, **where)
 
 
-def _forget(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
-    said: dict[str, Any] = {"user": action.user, "path": action.path, "reason": action.reason}
-    return [draft for name in action.target for draft in decide.forget(known, name, draw, **said)]
-
-
-def _invalidate(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
-    where: dict[str, Any] = {"user": action.user, "path": action.path}
-    return decide.invalidate(known, action.target[0], draw, reason=action.reason, **where)
-
-
-def _activate(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
-    """A belief that was put away is held again, in the words that it had."""
-    return _revise(known, action, {"status": "active"}, draw)
-
-
-def _promote(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
-    """A hypothesis is held as a fact."""
-    held = known.get(action.target[0], user=action.user, path=action.path)
-    if held.status != "active":
-        raise Refused(f"{action.target[0]} is not held; activate it first", "state")
-    return _revise(known, action, {**changes, "is_hypothesis": False}, draw)
-
-
-def _reinforce(known: State, action: Action, changes: dict[str, Any], _: Draw) -> list[Draft]:
-    """It helped, or misled: what that counts for is for recall to say."""
-    signal, weight = changes.get("signal", 1.0), changes.get("weight", 1.0)
-    told: dict[str, Any] = {"user": action.user, "reason": action.reason, "path": action.path}
-    return use.outcome(known, action.target, signal, weight, **told)
-
-
-def _merge(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
-    held = [known.get(name, user=action.user, path=action.path) for name in action.target]
-    if len({each.ref for each in held}) < max(2, len(held)):
-        raise Refused("to merge takes two beliefs or more, each named once")
-    gone = [name for name, each in zip(action.target, held, strict=True) if each.status != "active"]
-    if gone:
-        raise Refused(f"{gone[0]} is not held; activate it first", "state")
-    return decide.merge(known, list(action.target), changes, draw, reason=action.reason, user=action.user)
-
-
-_OF = {
-    "revise": _revise, "forget": _forget, "invalidate": _invalidate, "activate": _activate, "promote": _promote,
-    "reinforce": _reinforce, "merge": _merge,
-}  # fmt: skip
+def _must_be_active(known: State, names: Iterable[str], where: dict[str, Any]) -> None:
+    for name in names:
+        if known.get(name, **where).status != "active":
+            raise Refused(f"{name} is not active; activate it first", "state")

@@ -1,10 +1,10 @@
-"""What may be said of beliefs, and which events say it.
+"""Decisions about beliefs: put, revise, forget, invalidate, merge, erase.
 
-Nothing here touches a disk or a clock: a fresh id is drawn by the function that the caller passes in. A decision that
-changes nothing (the same thing said again) gives no drafts. A refusal names the reason.
+Nothing here touches a disk or a clock: new ids come from the function that the caller passes in. A decision that
+changes nothing (the same statement again) gives no drafts. A refusal names the reason.
 
-What is said on a branch about something that an ancestor holds is a version of the branch's own, `over` the ancestor's,
-which stays as it is. What is on a path that is not seen from where it is said cannot be changed from there.
+A branch's change of an ancestor's belief is a version of the branch's own, `over` the ancestor's, which stays as it is.
+A belief on a path that is not seen from another cannot be changed from there.
 """
 
 from __future__ import annotations
@@ -13,25 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tallystick.decide.graph import merges_thing, tells_of
+from tallystick.records import operations as op
 from tallystick.records.belief import OWNER, Belief, recorded
 from tallystick.records.entity import thing_key
 from tallystick.records.errors import KeyReused, Moved, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact_view import grown, sources_in, trimmed
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    DELTA_NOOP,
-    EPISODE_FADE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    OUTCOME_PUT,
-    RECEIPT_PUT,
-    RELATION_PUT,
-    RULE_FOUND,
-)
+from tallystick.records.fact import grown, sources_in, trimmed
 from tallystick.records.receipt import has_words
 from tallystick.state.beliefs import Beliefs, gist_of
 from tallystick.state.episodes import mark_of
@@ -40,35 +27,35 @@ from tallystick.state.version import CurrentVersion
 
 Draw = Callable[[], str]
 
-CONFIDENCE = 0.7  # of what is said without one
-WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
+CONFIDENCE = 0.7  # by default
+WEAKER = 0.5  # the share of its confidence that a belief keeps when something it depends on is invalidated
 
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 _MAY_BE_WEAKER = ("active", "deprecated", "hypothesis")
+_WITH_IDS = (op.RECEIPT_PUT, op.OUTCOME_PUT, op.EPISODE_FADE, op.EPISODE_RETRACT, op.RULE_FOUND, op.RELATION_PUT)
 
 
 def put(
     known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "", source: str = "",
     merged: Sequence[str] = (),
 ) -> list[Draft]:  # fmt: skip
-    """State a belief. A key that is known is superseded as a whole; the same thing said again is no event.
+    """State a belief. A known key is superseded as a whole; the same statement again is no event.
 
-    The `idempotency_key` is one of `source`'s own. `merged` are the versions of another path that are brought over:
+    The `idempotency_key` is one of `source`'s own. `merged` are the versions that come from another path:
     they name it too, and stay where they are.
     """
     user = fields.get("user", OWNER)
     if stated_under(known, fields, idempotency_key, source):
         return []
-    name = fields.get("key", "")
-    path = fields.get("path", "")
+    name, path = fields.get("key", ""), fields.get("path", "")
     known.writable(user, path)
     current = known.find(name, user=user, path=path, short=False) if name else None
     if current and merged and not known.sees(current, path):
         current = None
     if current:
         _must_see(known, name, current, path)
-    fresh = draw()
-    given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
+    new_id = draw()
+    given = {"id": new_id, "key": new_id, "confidence": CONFIDENCE, **fields}
     if current:
         given["key"] = current.key
     belief = recorded(_with_refs(known, given, user, current))
@@ -83,42 +70,36 @@ def put(
 
 
 def stated_under(known: Beliefs, fields: Mapping[str, Any], idempotency_key: str, source: str) -> CurrentVersion | None:
-    """What a source stated under that key of its own. KeyReused, if those were other words than `fields` has."""
-    said = known.said(fields.get("user", OWNER), source, idempotency_key) if idempotency_key else None
-    if said is None:
+    """The statement of a source under that key of its own. KeyReused, if it had other words than `fields`."""
+    found = known.said(fields.get("user", OWNER), source, idempotency_key) if idempotency_key else None
+    if found is None:
         return None
-    if said[1] != gist_of(fields):
-        raise KeyReused(f"the key {idempotency_key!r:.80} was used for other words; use another one for these")
-    return said[0]
+    if found[1] != gist_of(fields):
+        raise KeyReused(f"the key {idempotency_key!r:.80} was used for other words; use another key for these")
+    return found[0]
 
 
 def revise(
-    known: Beliefs,
-    name: str,
-    changes: Mapping[str, Any],
-    draw: Draw,
-    *,
-    reason: str = "",
-    user: str = OWNER,
+    known: Beliefs, name: str, changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER,
     path: str = "",
-) -> list[Draft]:
+) -> list[Draft]:  # fmt: skip
     """Replace a belief by a version that differs in `changes`. Moved, if `name` is a version with older words."""
     current = _current(known, name, user, path)
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
     if current.status == "tombstone" and "status" not in changes:
-        raise Refused(f"{name} is forgotten; remember it again under its key instead", "state")
+        raise Refused(f"{name} is forgotten; remember it again under its key", "state")
     if "key" in changes:
         _refuse_anothers_name(known, str(changes["key"]), current, path)
-    said = _with_refs(known, {"path": path, **changes}, user, current)
-    belief = recorded({**carried(current.belief()), **said, "id": draw(), "reason": reason})
+    fields = _with_refs(known, {"path": path, **changes}, user, current)
+    belief = recorded({**carried(current.belief()), **fields, "id": draw(), "reason": reason})
     if _says_the_same(current, belief):
         return []
     return [in_its_place(belief, current, path)]
 
 
 def carried(before: Belief) -> dict[str, Any]:
-    """What a version takes over from the one before. How that one stood on a page is its own."""
+    """The fields that a version keeps from the one before; its entry on a page is its own."""
     body = before.to_body()
     if "entry" in body.get("views", {}):
         body["views"] = {name: view for name, view in body["views"].items() if name != "entry"}
@@ -126,25 +107,25 @@ def carried(before: Belief) -> dict[str, Any]:
 
 
 def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
-    """Put a belief out of sight, on the path that holds it. Its words and its history stay."""
+    """Hide a belief, on its own path. Its words and its history stay."""
     current = _current(known, name, user, path)
     if current.status == "tombstone":
         return []
-    return [Draft(BELIEF_TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
+    return [_withdrawn(op.BELIEF_TOMBSTONE, current, reason)]
 
 
 def put_away(known: Beliefs, version: str, *, reason: str = "", user: str = OWNER) -> list[Draft]:
-    """The same to exactly that version's belief, wherever it is, also on a path that has ended."""
+    """Hide exactly that version's belief, wherever it is, also on a path that has ended."""
     held = known.version(version)
     if held is None or held.user != user or held.status == "tombstone":
         return []
-    return [Draft(BELIEF_TOMBSTONE, _because({"id": held.body()["id"]}, reason))]
+    return [_withdrawn(op.BELIEF_TOMBSTONE, held, reason)]
 
 
 def forget(
     known: Beliefs, name: str, draw: Draw, *, reason: str = "", user: str = OWNER, path: str = ""
 ) -> list[Draft]:
-    """The same, as far as the path sees: what an ancestor holds is out of sight on this path and below it only."""
+    """Hide a belief as far as the path sees: an ancestor's belief is hidden on this path and below it only."""
     current = _current(known, name, user, path)
     if current.path == path or current.status == "tombstone":
         return tombstone(known, name, reason=reason, user=user, path=path)
@@ -152,34 +133,38 @@ def forget(
 
 
 def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str = OWNER, path: str = "") -> list[Draft]:
-    """A belief proved wrong: what rests on it becomes a hypothesis with half its confidence.
+    """Record that a belief proved wrong: those that depend on it become hypotheses with half their confidence.
 
     Once: neither a second way to the same belief, nor invalidating again, weakens it further. A tombstone stays one.
     """
     if not reason:
-        raise Refused("say why it is no longer held: the reason is what later readers have", "required")
+        raise Refused("give a reason why it is no longer true", "required")
     current = _current(known, name, user, path)
     if current.status == "invalidated":
         return []
     if current.status == "tombstone":
-        raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one", "state")
+        raise Refused(f"{name} is forgotten already; revise what depends on it one by one", "state")
     if current.path == path:
-        drafts = [Draft(BELIEF_INVALIDATE, _because({"id": current.body()["id"]}, reason))]
+        drafts = [_withdrawn(op.BELIEF_INVALIDATE, current, reason)]
     else:
         drafts = [_fallen(current, "invalidated", reason, path, draw)]
     weaker = [_weaken(held, current.ref, via, on, draw) for held, via, on in _all_above(known, current, path)]
     return drafts + weaker
 
 
+def _withdrawn(name: str, held: CurrentVersion, reason: str) -> Draft:
+    return Draft(name, {"id": held.body()["id"], **({"reason": reason} if reason else {})})
+
+
 def _fallen(held: CurrentVersion, status: str, reason: str, path: str, draw: Draw) -> Draft:
-    """On a branch, what an ancestor holds is no longer held."""
+    """A branch's version that withdraws an ancestor's belief there."""
     changes = {"id": draw(), "path": path, "status": status, "reason": reason}
     return in_its_place(recorded({**carried(held.belief()), **changes}), held, path)
 
 
 def _all_above(known: Beliefs, cause: CurrentVersion, path: str) -> Iterable[tuple[CurrentVersion, str, str]]:
-    """What rests on `cause`, directly or through others, nearest first, each once; through which belief, and on which
-    path that is to be said."""
+    """What depends on `cause`, directly or through others, nearest first, each once; through which belief, and the path
+    to record it on."""
     seen, queue = {cause.ref}, [cause]
     while queue:
         below = queue.pop(0)
@@ -194,7 +179,7 @@ def _all_above(known: Beliefs, cause: CurrentVersion, path: str) -> Iterable[tup
 
 
 def _reaches(known: Beliefs, below: CurrentVersion, path: str, on: str) -> bool:
-    """Whether what becomes of a belief on one path matters on another: it is seen there, and that path goes on."""
+    """True if a change of a belief on one path matters on another: it is seen there, and that path is open."""
     if on == path:
         return True
     return path in known.sight(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
@@ -212,31 +197,23 @@ def _weaken(held: CurrentVersion, cause: str, via: str, path: str, draw: Draw) -
 def merge(
     known: Beliefs, names: list[str], changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER
 ) -> list[Draft]:
-    """One belief in place of several. The first one's key goes on; the others' names lead to it."""
+    """One belief in place of several. The first one's key continues; the others' names lead to it."""
     replaced = [_current(known, name, user, "").belief() for name in names]
-    first = replaced[0]
-    fields = {
-        **carried(first),
-        **_with_refs(known, changes, user, None),
-        "id": draw(),
-        "status": "active",
-        "reason": reason,
-    }
-    return [_supersede(recorded(fields), replaced)]
+    own = {"id": draw(), "status": "active", "reason": reason}
+    return [_supersede(recorded({**carried(replaced[0]), **_with_refs(known, changes, user, None), **own}), replaced)]
 
 
 def erase(
     known: State, names: Sequence[str], *, user: str = OWNER, path: str = ""
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
-    """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
+    """The ids of versions and episodes to erase, and a test for the events about them. A name may be either's, or that
+    of a review about words that were never recorded as a belief.
 
-    It may also be that of a review about words that were never recorded as a belief.
+    With an episode, the facts that come from it are erased: they have its words, or what was extracted from them. With
+    a belief, those of other paths that were made from it, or it from them.
 
-    With an episode go the facts that come from it: they hold its words, or what was read out of them. With a belief go
-    those of other paths that were made from it, or it from them.
-
-    Asked of events in order, the second answer also recognises versions that only an older copy has, and their ids join
-    the first: a copy may hold what a restore left behind.
+    Called for events in order, the test also recognises versions that only an older copy has, and adds their ids to the
+    first: a copy may have what a restore left behind.
     """
     found, episodes = what_goes(known, names, user=user, path=path)
     gone = {version: None for held in found for version in known.ids_of(held)}
@@ -244,15 +221,15 @@ def erase(
     gone.update(dict.fromkeys(sources))
     gone.update({mark: None for source in sources if (mark := mark_of(user, known.episodes.name_of(source)))})
     keys = {(held.user, held.path, held.key) for held in found}
-    reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
+    reviews = {review for version in gone if (review := known.reviews.approval_of(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
     gone.update(dict.fromkeys(sorted(reviews & set(names))))
-    things: set[str] = set()  # of which the graph knows by these beliefs
+    things: set[str] = set()  # that the graph has from these beliefs
 
     def speaks(event: Event) -> bool:
         body = event.body or {}
         belief = body.get("belief", {})
-        if event.op == EPISODE_PUT:
+        if event.op == op.EPISODE_PUT:
             return _tells(event, user, episodes, gone)
         if not event.op.startswith("belief."):
             return names_one_of(event, user, gone, reviews) or merges_thing(event, user, things)
@@ -269,7 +246,7 @@ def erase(
 def what_goes(
     known: State, names: Sequence[str], *, user: str = OWNER, path: str = ""
 ) -> tuple[list[CurrentVersion], list[str]]:  # fmt: skip
-    """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
+    """The beliefs that an erasure of these names reaches, and which of the names are episodes'."""
     names = [name for name in names if not known.reviews.is_of_words_alone(name, user)]
     episodes = [name for name in names if is_episode(known, name, user=user, path=path)]
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
@@ -280,7 +257,7 @@ def what_goes(
 
 
 def is_episode(known: State, name: str, *, user: str, path: str = "") -> bool:
-    """Whether a name means what happened. A belief goes first, unless only the end of its id is the same."""
+    """True if a name means an episode. A belief goes first, unless only the end of its id is the same."""
     if known.find(name, user=user, path=path, short=False):
         return False
     if known.episodes.find(user, name):
@@ -289,7 +266,7 @@ def is_episode(known: State, name: str, *, user: str, path: str = "") -> bool:
 
 
 def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:
-    """Whether an event is one of the episodes of that user that go; also one that only an older copy has."""
+    """True if an event is one of that user's episodes to erase; also one that only an older copy has."""
     episode = (event.body or {}).get("episode", {})
     if episode.get("user", OWNER) != user or (event.id not in gone and episode.get("id", event.id) not in names):
         return False
@@ -298,22 +275,22 @@ def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> 
 
 
 def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set[str]) -> bool:
-    """Whether an event that states none of what goes has words about it: a question, a reason, a record of the graph.
+    """True if an event that states nothing erased has words about it: a review, a reason, a record of the graph.
 
-    `reviews` are the questions about it; asked of events in order, those that are found join them.
+    `reviews` are the reviews about it; called for events in order, it adds those that it finds.
     """
     body = event.body or {}
     if event.op.startswith("review."):
         return _asks_of(body, gone, reviews)
-    if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, RULE_FOUND, RELATION_PUT):
-        return _holds_words_of(body, gone)
-    if event.op == DELTA_NOOP:  # it has the teller's own name for an episode
+    if event.op in _WITH_IDS:
+        return _has_words_about(body, gone)
+    if event.op == op.DELTA_NOOP:  # it has the author's own name for an episode
         return any(source in gone for source in body.get("step", {}).get("sources", ()))
     return tells_of(event, user, gone, alone=True)
 
 
 def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
-    """Whether a question is about what goes, or an answer, with its reason, about such a question."""
+    """True if a review is about something erased, or an answer, with its reason, about such a review."""
     action = body.get("action", {})
     if action and body["review"] in reviews:
         return True
@@ -324,9 +301,9 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
     return "reason" in body and body.get("review") in reviews
 
 
-def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
-    """Whether a receipt with words, the reason of an outcome or a fading, or a relation is about what goes. Ids may
-    stay."""
+def _has_words_about(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
+    """True if a receipt with words, the reason of an outcome or a fading, or a relation is about something erased. Ids
+    may stay."""
     asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
     if any(name in gone for hits in asked for name, *_ in hits):
         return True
@@ -334,14 +311,14 @@ def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: CurrentVersion | None) -> dict[str, Any]:
-    """`fields`, with what it rests on by identity: a name may change hands, the first id does not."""
+    """The fields, with `rests_on` by ref: a name may come to mean another belief, a ref does not."""
     names = fields.get("rests_on")
     found = dict(fields)
     if names:
         below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
         for name, held in zip(names, below, strict=True):
             if held is None or not known.sees(held, fields.get("path", "")):
-                raise Refused(f"it is said to rest on {name!r:.80}, which is not known; state that first", "reference")
+                raise Refused(f"it rests on {name!r:.80}, which is not known; state that first", "reference")
             if current and held.key == current.key:
                 raise Refused(f"{name!r:.80} cannot rest on itself", "self")
         found["rests_on"] = tuple(held.ref for held in below if held)
@@ -351,15 +328,13 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Cu
 def _refuse_anothers_name(known: Beliefs, key: str, current: CurrentVersion, path: str) -> None:
     other = known.find(key, user=current.user, path=path, short=False)
     if other and other.ref != current.ref:
-        raise Refused(f"{key!r} names another belief already; choose another key", "exists")
+        raise Refused(f"{key!r} is the key of another belief already; choose another key", "exists")
     if key != current.key and current.path != path:
-        raise Refused(
-            f"{current.key!r} is the name that all paths know it by; give it another one where it was stated", "exists"
-        )
+        raise Refused(f"{current.key!r} is its key on all paths; change the key where it was stated", "exists")
 
 
 def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:
-    """What a name names for whoever may write there. Refused, if it is not seen from that path, or the path ended."""
+    """The belief of that name, to be changed. Refused, if it is not seen from that path, or the path has ended."""
     known.writable(user, path)
     held = known.get(name, user=user, path=path)
     _must_see(known, name, held, path)
@@ -374,31 +349,27 @@ def _must_see(known: Beliefs, name: str, held: CurrentVersion, path: str) -> Non
 
 
 def in_its_place(belief: dict[str, Any], held: CurrentVersion | None, path: str) -> Draft:
-    """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
+    """A version that replaces another, if there is one. On a branch an ancestor's belief stays; this is its own."""
     if held is None:
-        return Draft(BELIEF_PUT, {"belief": belief})
+        return Draft(op.BELIEF_PUT, {"belief": belief})
     before = held.belief()
     if held.path == path:
         return _supersede(belief, [before])
     if views := grown(belief.get("views", {}), [before.views]):
         belief = {**belief, "views": views}
-    return Draft(BELIEF_PUT, {"belief": belief, "over": [before.id]})
+    return Draft(op.BELIEF_PUT, {"belief": belief, "over": [before.id]})
 
 
 def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
-    """A version in the place of others. Of where it comes from it says only what is new: folding knows the rest."""
+    """A version that replaces others. Of its lineage it records only what is new: folding adds the rest."""
     if "views" in belief:
         belief = {**belief, "views": trimmed(belief["views"], [each.views for each in replaced])}
         if not belief["views"]:
             del belief["views"]
-    return Draft(BELIEF_SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
-
-
-def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:
-    return {**body, "reason": reason} if reason else body
+    return Draft(op.BELIEF_SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
 
 
 def _says_the_same(current: CurrentVersion, belief: dict[str, Any]) -> bool:
     before = current.belief().to_body()
-    said = (before.keys() | belief.keys()) - _OF_THE_VERSION
-    return all(before.get(name) == belief.get(name) for name in said)
+    fields = (before.keys() | belief.keys()) - _OF_THE_VERSION
+    return all(before.get(name) == belief.get(name) for name in fields)

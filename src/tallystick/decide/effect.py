@@ -1,12 +1,12 @@
-"""The effect of a change on a record of a graph: which lifecycle actions it comes to, whatever the change is called.
+"""The effect of a change on a record of a graph: the lifecycle actions that it comes to, whatever it is called.
 
-A record is judged as it was and as it would be, never by the kind of event that carries it. To archive, retract,
-supersede, promote, merge, end or weaken a record, or to undo one of these, is that action. What is said otherwise (its
-label, its aliases, more weight) is none.
+A record is judged as it was and as it would be, never by the kind of event. To archive, retract, supersede, promote,
+merge, end or weaken a record, or to undo one of these, is that action. Other changes (its label, its aliases, more
+weight) are none.
 
-A record that is new here may say anything but that it is the outcome of such an action: archived, retracted,
-superseded, promoted or merged. No clock is read, so a replay on any day finds the same: to say, or to move forward,
-when something ends is to end it, however far ahead that is.
+A new record may have any value except the result of such an action: archived, retracted, superseded, promoted or
+merged. No clock is read, so a replay on any day finds the same: to set, or to move forward, the end of something is to
+end it, however far ahead that is.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PHASES = ("fluid", "stable", "lasting")
 _BY_STATUS = {ARCHIVED: "archive", SUPERSEDED: "supersede", RETRACTED: "retract"}
 _MERGED = ("merged", "absorbed", "led")
 _ENDS = ("source", "target", "kind")  # of an edge
-_GATE_WORD = {"end": "invalidate", "weaken": "revise"}  # where the gate has another word for it
+_GATE_WORD = {"end": "invalidate", "weaken": "revise"}  # the gate's word, where it differs
 
 
 class Effect(NamedTuple):
-    """What a change does: the action it comes to, the field by which it does so, and what that field says then."""
+    """One effect: the action, the field, and its new value."""
 
     kind: str
     field: str
@@ -34,13 +34,13 @@ class Effect(NamedTuple):
 
     @property
     def gate_word(self) -> str:
-        """The kind of action that the gate and its policy know it by."""
+        """The kind of action for the gate and its policy."""
         is_undone = self.field == "status" and self.value == ACTIVE
         return "activate" if is_undone else _GATE_WORD.get(self.kind, self.kind)
 
 
 def effects(before: Told | None, after: Told) -> tuple[Effect, ...]:
-    """What it comes to that a record is `after` where it was `before`; None, if there was none."""
+    """The effects of replacing the record `before`, None if there was none, by `after`."""
     return tuple(_at_birth(after) if before is None else _changed(before, after))
 
 
@@ -87,7 +87,7 @@ def _merged(before: Told, after: Told) -> Iterator[Effect]:
 
 
 def _ended(before: Told, after: Told) -> Iterator[Effect]:
-    """Any other end counts, a later one too: what was ended with an approval is not reopened without one."""
+    """Any other end counts, also a later one: what was ended with an approval is not reopened without one."""
     if before.get("valid_to", "") != after.get("valid_to", ""):
         yield Effect("end", "valid_to", after.get("valid_to", ""))
     if before.get("valid_from", "") < after.get("valid_from", ""):

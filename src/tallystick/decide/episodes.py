@@ -1,4 +1,4 @@
-"""What may be said of episodes, and which events say it."""
+"""Decisions about episodes: put, retract."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tallystick.state.episodes import Episodes, gist_of
 
 
 def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
-    """Record what happened; `echo` is what it repeats of what recall served.
+    """Record an episode; `echo` is what it repeats of what recall served.
 
-    The same thing told again under its name is no event; another thing under it is refused, unless whoever told the
-    first is trusted less: no tool or web page keeps a name from anybody.
+    The same content again under its name is no event; other content under it is refused, unless the author of the first
+    is trusted less: no tool or web page reserves a name.
     """
     body = episode.to_body()
     named = known.find(episode.user, episode.id) if episode.id else ()
@@ -25,17 +25,17 @@ def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Dra
     if any(each.gist == gist_of(body) for each in told):
         return []
     if any(not is_above(episode.trust, each.trust) for each in told):
-        raise KeyReused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
+        raise KeyReused(f"{episode.id!r} is the id of another episode; give this one another id")
     return [Draft(EPISODE_PUT, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
 
 
 def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
-    """Take back what was told: it stays in history, and is used no more. What was taken back already is no event."""
+    """Retract episodes: they stay in history, and are not used. Retracted ones are no event."""
     sources: list[str] = []
     for name in names:
         told = known.named(user, name)
         if not told:
-            raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
+            raise NotFound(f"no episode named {name!r}; run `tallystick log` to list them")
         sources += [each.source for each in told if not known.is_retracted(each.source)]
     if not sources:
         return []

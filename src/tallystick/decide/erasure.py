@@ -1,9 +1,9 @@
-"""What else has words, beside beliefs and episodes, and how they are destroyed: pages, paths, sources, frames, rules,
-settings, receipts, working sessions and the graph, each named with what it is before it, such as `page:person-bob`.
+"""Erasing the words of pages, paths, sources, frames, rules, settings, receipts, working sessions and the graph.
 
-Two steps. First what holds is recorded again without the words, or that the thing is gone (`Words.first`); then every
-event that has the words is emptied. Whoever reads the ledger again comes to the same state as whoever followed it.
-What the ledger says of itself (where copies were made), and the name of a user, are not reached.
+Each is named with its noun, such as `page:person-bob`. Two steps: first the thing is recorded again without the words,
+or that it is gone (`Words.first`); then every event that has the words is emptied. Whoever reads the ledger again gets
+the same state as whoever followed it. The ledger's own events (where copies were made), and the name of a user, are not
+reached.
 """
 
 from __future__ import annotations
@@ -13,26 +13,10 @@ from typing import Any, NamedTuple
 
 from tallystick.decide.beliefs import names_one_of
 from tallystick.decide.graph import tells_of
+from tallystick.records import operations as op
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.operations import (
-    CONFIG_SET,
-    FRAME_DROP,
-    FRAME_PUT,
-    GRAPH_PUT,
-    PAGE_COMPACT,
-    PAGE_PUT,
-    PAGE_RENAME,
-    RECEIPT_PUT,
-    RULE_DROP,
-    RULE_FOUND,
-    RULE_PUT,
-    RULE_RAN,
-    SESSION_END,
-    SESSION_START,
-    TRUST_SET,
-)
 from tallystick.records.page import NOTES
 from tallystick.records.schema import words_in
 from tallystick.records.trust import NONE
@@ -40,11 +24,11 @@ from tallystick.state.state import State
 
 Speaks = Callable[[Event], bool]
 
-_KEPT = ("created", "status", "needs_compact")  # of what a page says of itself, what is no words
+_KEPT = ("created", "status", "needs_compact")  # a page's fields without words
 
 
 class Words(NamedTuple):
-    """The words of one thing: what is recorded before they go, the ids that go too, and which events have them."""
+    """The words of one thing: the drafts to record first, the ids to erase too, and a test for the events with them."""
 
     first: list[Draft]
     ids: Iterable[str]
@@ -52,7 +36,7 @@ class Words(NamedTuple):
 
 
 def noun_in(known: State, name: str, user: str) -> tuple[str, str] | None:
-    """What a name like `page:person-bob` means; None, if it is that of a belief, an episode or a review."""
+    """The noun and name in `page:person-bob`; None, if it is the name of a belief, an episode or a review."""
     noun, colon, rest = name.partition(":")
     if not colon or not rest or noun not in _OF:
         return None
@@ -62,12 +46,12 @@ def noun_in(known: State, name: str, user: str) -> tuple[str, str] | None:
 
 
 def words_of(known: State, noun: str, name: str, user: str) -> Words:
-    """The words of something that is no belief and no episode."""
+    """The words of something that is neither a belief nor an episode."""
     return _OF[noun](known, name, user)
 
 
 def _page(known: State, about: str, user: str) -> Words:
-    """Its description, title, tags and reason. The page stays if something is held about it, and then its name does."""
+    """Its description, title, tags and reason. The page and its name stay if it has beliefs."""
     about = about.removesuffix(".md")
     front = known.pages.front(user, about)
     is_used = any(each.user == user and (each.body().get("about") or NOTES) == about for each in known.held.values())
@@ -75,23 +59,23 @@ def _page(known: State, about: str, user: str) -> Words:
     if is_used:
         body["front"] = {field: front[field] for field in _KEPT if field in front}
     is_clean = not front or (is_used and not set(front) - set(_KEPT))
-    gone: dict[str, None] = {}  # renamings
+    gone: dict[str, None] = {}  # renames
 
     def speak(event: Event) -> bool:
-        told = event.body or {}
-        if event.op not in (PAGE_PUT, PAGE_COMPACT, PAGE_RENAME) or told.get("user") != user:
+        fields = event.body or {}
+        if event.op not in (op.PAGE_PUT, op.PAGE_COMPACT, op.PAGE_RENAME) or fields.get("user") != user:
             return False
-        if not any(told["about"] == name and after < event.seq <= until for name, after, until in names):
+        if not any(fields["about"] == name and after < event.seq <= until for name, after, until in names):
             return False
-        if event.op == PAGE_RENAME and not is_used:
+        if event.op == op.PAGE_RENAME and not is_used:
             gone[event.id] = None
-        return not is_used or (event.op == PAGE_PUT and bool(set(told["front"]) - set(_KEPT)))
+        return not is_used or (event.op == op.PAGE_PUT and bool(set(fields["front"]) - set(_KEPT)))
 
-    return Words([] if is_clean else [Draft(PAGE_PUT, body)], gone.keys(), speak)
+    return Words([] if is_clean else [Draft(op.PAGE_PUT, body)], gone.keys(), speak)
 
 
 def _path(known: State, path: str, user: str) -> Words:
-    """Everything that was said on it, its name, and why it was given up. What was merged from it stays where it is."""
+    """Everything on it, its name, and why it was abandoned. What was merged from it stays where it is."""
     if below := known.paths.below(user, path):
         raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first", "state")
     held = [each for each in known.held.values() if (each.user, each.path) == (user, path)]
@@ -106,7 +90,10 @@ def _path(known: State, path: str, user: str) -> Words:
         body = event.body or {}
         if event.op.startswith("review.") and body.get("review") in gone:
             return True
-        if names_one_of(event, user, gone, reviews) or _asked_on(body, user, path):
+        receipts = (each for each in body.get("receipts", ()) if each.get("user", OWNER) == user)
+        if any(each.get("asked", {}).get("path") == path for each in receipts):
+            return True
+        if names_one_of(event, user, gone, reviews):
             return True
         if event.id in gone or body.get("id") in gone or any(each in gone for each in body.get("replaces", ())):
             return True
@@ -120,99 +107,93 @@ def _path(known: State, path: str, user: str) -> Words:
 
 
 def _source(known: State, source: str, user: str) -> Words:
-    """Why a source is not trusted. Its name goes too, unless it is still needed to leave the source out of recall."""
+    """The reason for a distrust, and the source's name, unless that is needed to leave the source out of recall."""
     held = known.distrusts.find(user, source)
     body: dict[str, Any] = {"user": user, "source": source, "trust": NONE}
     if held:
         body |= {"since": held.since, "first": held.first}
 
     def speak(event: Event) -> bool:
-        told = event.body or {}
-        is_of = event.op == TRUST_SET and (told.get("user"), told.get("source")) == (user, source)
-        return is_of and (held is None or "reason" in told)
+        fields = event.body or {}
+        is_of = event.op == op.TRUST_SET and (fields.get("user"), fields.get("source")) == (user, source)
+        return is_of and (held is None or "reason" in fields)
 
-    return Words([Draft(TRUST_SET, body)] if held and held.reason else [], (), speak)
+    return Words([Draft(op.TRUST_SET, body)] if held and held.reason else [], (), speak)
 
 
 def _frame(known: State, name: str, _: str) -> Words:
-    """A frame, and the receipts of what was recalled through it."""
+    """A frame, and its receipts."""
     gone: dict[str, None] = {}
 
     def speak(event: Event) -> bool:
-        told = event.body or {}
-        if event.op == RECEIPT_PUT and any(each.get("frame") == name for each in told.get("receipts", ())):
-            gone.update({each["id"]: None for each in told["receipts"]})
+        fields = event.body or {}
+        if event.op == op.RECEIPT_PUT and any(each.get("frame") == name for each in fields.get("receipts", ())):
+            gone.update({each["id"]: None for each in fields["receipts"]})
             return True
-        return event.op in (FRAME_PUT, FRAME_DROP) and told.get("frame", told).get("name") == name
+        return event.op in (op.FRAME_PUT, op.FRAME_DROP) and fields.get("frame", fields).get("name") == name
 
-    return Words([Draft(FRAME_DROP, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
+    return Words([Draft(op.FRAME_DROP, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
 
 
 def _rule(known: State, name: str, user: str) -> Words:
-    """A rule, and what it noted: once it is put again, it reads from the beginning."""
+    """A rule and its progress: once it is put again, it reads from the beginning."""
 
     def speak(event: Event) -> bool:
-        told = event.body or {}
-        if event.op not in (RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND) or told.get("user") != user:
-            return False
-        return bool(told.get("rule", told)["id"] == name)
+        fields = event.body or {}
+        ops = (op.RULE_PUT, op.RULE_DROP, op.RULE_RAN, op.RULE_FOUND)
+        return event.op in ops and fields.get("user") == user and bool(fields.get("rule", fields)["id"] == name)
 
-    drop = Draft(RULE_DROP, {"user": user, "id": name, "again": True})
+    drop = Draft(op.RULE_DROP, {"user": user, "id": name, "again": True})
     return Words([drop] if known.rules.is_known(user, name) else [], (), speak)
 
 
 def _setting(known: State, key: str, _: str) -> Words:
     def speak(event: Event) -> bool:
-        return event.op == CONFIG_SET and (event.body or {}).get("key") == key
+        return event.op == op.CONFIG_SET and (event.body or {}).get("key") == key
 
-    return Words([Draft(CONFIG_SET, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
+    return Words([Draft(op.CONFIG_SET, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
 
 
 def _receipt(_: State, name: str, user: str) -> Words:
-    """One receipt, with the question that it kept, and those that were recorded in one event with it."""
+    """One receipt, with its question, and those in the same event."""
 
     def speak(event: Event) -> bool:
-        told = (event.body or {}).get("receipts", ()) if event.op == RECEIPT_PUT else ()
-        return any(each["id"] == name and each.get("user", OWNER) == user for each in told)
+        receipts = (event.body or {}).get("receipts", ()) if event.op == op.RECEIPT_PUT else ()
+        return any(each["id"] == name and each.get("user", OWNER) == user for each in receipts)
 
     return Words([], (name,), speak)
 
 
 def _session(known: State, name: str, _: str) -> Words:
-    """A working session's id and task type. The hours that were worked stay counted."""
+    """A working session's id and task type. Its hours stay counted."""
 
     def speak(event: Event) -> bool:
-        return event.op in (SESSION_START, SESSION_END) and (event.body or {}).get("session") == name
+        return event.op in (op.SESSION_START, op.SESSION_END) and (event.body or {}).get("session") == name
 
-    return Words([Draft(SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
+    return Words([Draft(op.SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
 def _node(_: State, name: str, user: str) -> Words:
-    """A record of the graph. What stands in one event with it is recorded again by whoever has the graph's rows."""
+    """A record of the graph. The others in its event are recorded again by whoever has the graph's rows."""
     return Words([], (), lambda event: tells_of(event, user, {name}))
 
 
 def _graph_metadata(_: State, name: str, user: str) -> Words:
-    """What an envelope said of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
+    """The metadata of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
 
     def speak(event: Event) -> bool:
-        told = event.body or {}
-        return event.op == GRAPH_PUT and told.get("user") == user and ("head" in told or told.get("part") == "head")
+        fields = event.body or {}
+        is_head = "head" in fields or fields.get("part") == "head"
+        return event.op == op.GRAPH_PUT and fields.get("user") == user and is_head
 
     if name != "metadata":
-        raise Refused(f"graph:{name} is no part of the graph that is erased so; it is graph:metadata, or node:NAME")
+        raise Refused(f"graph:{name} cannot be erased; use graph:metadata, or node:NAME")
     return Words([], (), speak)
 
 
-def _asked_on(body: dict[str, Any], user: str, path: str) -> bool:
-    """Whether one of some receipts is of a question that was asked on a path."""
-    receipts = (each for each in body.get("receipts", ()) if each.get("user", OWNER) == user)
-    return any(each.get("asked", {}).get("path") == path for each in receipts)
-
-
 def _owner(body: dict[str, Any]) -> str:
-    said = body.get("belief") or body.get("episode") or body.get("action") or body
-    return str(said.get("user", OWNER))
+    owned = body.get("belief") or body.get("episode") or body.get("action") or body
+    return str(owned.get("user", OWNER))
 
 
 _PLACES = ("path", "parent", "into")  # fields that name a path

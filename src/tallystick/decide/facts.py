@@ -1,18 +1,16 @@
-"""What becomes of a delta: which beliefs are stated, changed or closed because of it.
+"""Decisions about deltas: the beliefs that are stated, changed or closed because of one.
 
-A fact is a belief with a triple and a lineage, so a delta comes down to what can be said of beliefs, and passes the
-same gate. What is decided here:
+A fact is a belief with a triple and a lineage, so a delta comes down to changes of beliefs, and passes the same gate.
 
-- The same thing said again corroborates: the lineage grows, and with it the confidence. Who is trusted less than what
-  stands adds no weight to it, nor does an echo of what recall served. Who is trusted more says it anew, in their own
-  words.
-- Another object for the same user, agent, subject and predicate takes the place of the one before, unless several may
-  hold, or it happened before the one that stands: then it is a fact that has ended.
-- What was retracted stays retracted: nothing told before brings it back.
-- A delta whose episodes made the same claim already says nothing new, whatever became of it since.
-- The id that a payload gives names the fact that it states, also where that takes the place of another one.
-- A name in `replaces` that meets nobody is refused, and nothing of the delta is done.
-- What a person was asked about, and has not answered or has denied, is not asked again for the same episodes.
+- The same claim again corroborates: the lineage grows, and with it the confidence. A source that is trusted less adds
+  no weight, nor does an echo of what recall served. A source that is trusted more states it again, in its own words.
+- Another object for the same user, agent, subject and predicate replaces the one before, unless the predicate may have
+  several, or it happened before the current one: then it is a fact that has ended.
+- What was retracted stays retracted: nothing from before brings it back.
+- A delta whose episodes made the same claim already changes nothing, whatever became of it since.
+- The id in a payload names the fact that it states, also where that replaces another one.
+- An unknown name in `replaces` is refused, and nothing of the delta is done.
+- A review that is pending or was rejected is not requested again for the same episodes.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.decide.subjects import standing
 from tallystick.records.clock import comparable, held_time, stamp
-from tallystick.records.display import html_of, plain
+from tallystick.records.display import fields_of, html_of
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
-from tallystick.records.fact_view import (
+from tallystick.records.fact import (
     TRIPLE,
     claims_in,
     has_claimed,
@@ -45,13 +43,13 @@ if TYPE_CHECKING:
     from tallystick.records.delta import Delta, DeltaScope
     from tallystick.records.review import Review
 
-Earned = Callable[[int], float]  # how many independent witnesses → how sure that makes us
+Earned = Callable[[int], float]  # number of independent witnesses → confidence
 
 CLOSED = "superseded"
 
 
 class Evidence(NamedTuple):
-    """What stands behind a delta: its episodes, as far as they are known, the least of their trusts, and when."""
+    """The evidence for a delta: its episodes, as far as they are known, the least of their trusts, and when."""
 
     told: tuple[EpisodeRef, ...]
     trust: str
@@ -64,16 +62,16 @@ class Evidence(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
-        return {name: plain(getattr(self, name)) for name in self._fields}
+        return fields_of(self)
 
     def _repr_html_(self) -> str:
         return html_of(self)
 
 
 class FactChange(NamedTuple):
-    """One thing to be said: `put` fields, `revise` or `close` a fact with fields, or `note` what was seen.
+    """One change: `put` fields, `revise` or `close` a fact with fields, or `note` that nothing changes.
 
-    `name` is the version that stands: a key that was drawn is the first version's id, and that one may have moved.
+    `name` is the current version: a key may be the first version's id, which may have moved.
     """
 
     act: str
@@ -83,11 +81,14 @@ class FactChange(NamedTuple):
 
 
 def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
-    """What is to be said because of a delta, in order; nothing if all of it is known. Refused, with the reason."""
+    """The changes because of a delta, in order; empty if all of it is known."""
     if delta.scope is None:
-        raise MemoryScopeError("a delta without a scope is nobody's: give it the user, and agent, of its facts")
+        raise MemoryScopeError("a delta needs a scope: the user, and agent, of its facts")
     if delta.kind == "noop":
-        return _seen_again(known, delta, evidence)
+        found = [held for held in _named(known, delta.corroborates, delta.scope) if held.status == "active"]
+        if not found:
+            return [_note(delta, evidence, "nothing changes")]
+        return [plan for held in found for plan in _corroborate(known, held, delta, evidence)]
     if delta.kind == "delete":
         found = _targets(known, delta.replaces, delta.scope)
         return _closed([held for held in found if held.status == "active"], delta, evidence)
@@ -97,25 +98,25 @@ def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str
 
 
 def placed(delta: Delta, owner: str, holders: Callable[[str], Iterable[tuple[str, str]]], path: str = "") -> Delta:
-    """The delta with its scope. One without is of whom its payload names, else whose facts it is about, else `owner`'s.
+    """The delta with its scope. One without gets the user in its payload, else of its facts, else `owner`.
 
-    `holders` tells which user and agent have the facts that a name means.
+    `holders` gives the user and agent of the facts of a name.
     """
     from tallystick.records.delta import DeltaScope
 
     if delta.scope is not None:
         return delta
-    said: dict[str, Any] = getattr(delta, "fact_payload", {})
+    payload: dict[str, Any] = getattr(delta, "fact_payload", {})
     for name in ("user", "agent"):
-        if not isinstance(said.get(name, ""), str):
-            raise MemoryScopeError(f"the {name} in a payload is text, not {type(said[name]).__name__}")
+        if not isinstance(payload.get(name, ""), str):
+            raise MemoryScopeError(f"{name} in a payload must be a string, not {type(payload[name]).__name__}")
     names = getattr(delta, "replaces", None) or getattr(delta, "corroborates", None)
     names = names or (delta.source_episode_ids if delta.kind == "noop" else [])
-    have = [pair for name in names for pair in holders(name) if said.get("user") in (None, "", pair[0])]
+    have = [pair for name in names for pair in holders(name) if payload.get("user") in (None, "", pair[0])]
     if len({user for user, _ in have}) > 1:
-        raise MemoryScopeError(f"several users have facts known as {names[0]!r:.80}; give the delta a scope")
-    user, agent = have[0] if have else (said.get("user") or owner, "")
-    scope = DeltaScope(user=user, agent=said.get("agent", agent), path=path)
+        raise MemoryScopeError(f"several users have facts named {names[0]!r:.80}; give the delta a scope")
+    user, agent = have[0] if have else (payload.get("user") or owner, "")
+    scope = DeltaScope(user=user, agent=payload.get("agent", agent), path=path)
     return delta.model_copy(update={"scope": scope})
 
 
@@ -126,10 +127,10 @@ def given_id(payload: Mapping[str, Any]) -> str:
 
 
 def must_be_met(unmet: Sequence[str], user: str) -> None:
-    """NotFound, if there are names in `replaces` that meet nobody."""
+    """NotFound, if there are unknown names in `replaces`."""
     if unmet:
         names, verb = ", ".join(f"{name!r:.80}" for name in unmet), "names" if len(unmet) == 1 else "name"
-        raise NotFound(f"{names} {verb} no fact of {user!r}, and no episode that one comes from; look at `replaces`")
+        raise NotFound(f"{names} {verb} no fact of {user!r}, nor an episode of one; check `replaces`")
 
 
 # -- each kind ---------------------------------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) 
             return _corroborate(known, held, delta, evidence)
     gone = [held for held in same if held.status != "active"]
     if gone and _is_of_before(evidence, gone, since):
-        return [_note(delta, evidence, "it was retracted, and nothing was told since", gone)]
+        return [_note(delta, evidence, "it was retracted, and there is nothing newer", gone)]
     standing = [held for held in rivals if _stands(held, delta)]
     if not standing or triple[1] in several:
         return [_put(delta, evidence)]
@@ -168,15 +169,15 @@ def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str
     elif any(_has_heard(held, delta, evidence) for held in found):
         return []
     standing = [held for held in found if _stands(held, delta)]
-    if not standing:  # what it was to replace is closed or retracted; what is new in it may still hold
+    if not standing:  # what it replaces is closed or retracted; its claim may still be new
         return _add(known, delta, evidence, several)
     return _replace(known, standing, delta, evidence)
 
 
 def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
-    """The new in the place of what stands; or, if it happened before that, as a fact that has ended.
+    """The new fact in place of the current ones; or, if it happened before those, as a fact that has ended.
 
-    A fact that has the given id already is replaced too: what is new goes on under that one.
+    A fact that has the given id already is replaced too: the new one continues it.
     """
     name, scope = given_id(delta.fact_payload), delta.scope
     own = known.find(name, user=scope.user, path=scope.path, short=False) if name else None
@@ -202,15 +203,8 @@ def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> 
     return closed
 
 
-def _seen_again(known: State, delta: Any, evidence: Evidence) -> list[FactChange]:
-    found = [held for held in _named(known, delta.corroborates, delta.scope) if held.status == "active"]
-    if not found:
-        return [_note(delta, evidence, "nothing changes")]
-    return [plan for held in found for plan in _corroborate(known, held, delta, evidence)]
-
-
 def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evidence) -> list[FactChange]:
-    """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
+    """One more witness, unless it counts already: for this fact, or for a withdrawn one of the same claim."""
     body = held.body()
     triple = tuple(body.get("triple", ()))
     rivals = known.claiming(held.user, delta.scope.path, body.get("agent", ""), *triple[:2]) if triple else [held]
@@ -220,12 +214,12 @@ def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evide
         return []
     gone = [each for each in rivals if each.status != "active" and tuple(each.body().get("triple", ())) == triple]
     if evidence.told and gone and _is_of_before(evidence, gone, evidence.happened):
-        return [_note(delta, evidence, "it is about days before it was retracted", gone)]
+        return [_note(delta, evidence, "it is about a time before it was retracted", gone)]
     if evidence.told and all(known.distrusts.is_echo(told.source) for told in evidence.told):
         return [_note(delta, evidence, "it repeats what recall had served", [held])]
     trust = body.get("trust", "human")
     if is_above(trust, evidence.trust):
-        return [_note(delta, evidence, "who says it is trusted less than what stands", [held])]
+        return [_note(delta, evidence, "its source is trusted less than the current fact", [held])]
     if is_above(evidence.trust, trust) and delta.kind != "noop":
         fields = _fields(delta, evidence, before=held)
         began = body.get("valid_from", "")
@@ -234,13 +228,13 @@ def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evide
     before = set(sources_in(body.get("views")))
     sources = (each for each in before | set(evidence.sources) if not known.distrusts.is_echo(each))
     witnesses = [told for source in sources if (told := known.episodes.of(source))]
-    firmness = min(1.0, delta.confidence / evidence.earned(1))  # one who is not sure is half a witness
+    firmness = min(1.0, delta.confidence / evidence.earned(1))  # a witness who is not sure counts less
     sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
     changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}
     return [_revise(held, changes, delta)]
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- changes ----------------------------------------------------------------------------------------------------------
 
 
 def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:
@@ -248,38 +242,34 @@ def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:
 
 
 def _revise(held: CurrentVersion, changes: dict[str, Any], delta: Any, act: str = "revise") -> FactChange:
-    """Of the version that was decided upon: a fact's key may be the id of one with older words."""
+    """A change of the current version: a fact's key may be the id of one with older words."""
     return FactChange(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
 
 
 def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None, until: str = "") -> dict[str, Any]:
-    """A fact as a belief. What a payload leaves out is not taken over from the one before."""
+    """A fact as a belief, as sure as the delta says and its witnesses allow. Nothing is kept from the one before."""
     payload, scope = delta.fact_payload, delta.scope
-    said: dict[str, Any] = {
-        "text": text_of(payload), "triple": triple_of(payload), "confidence": _sure(delta, evidence),
+    witnesses = {(told.session, told.agent) for told in evidence.told}
+    fields: dict[str, Any] = {
+        "text": text_of(payload), "triple": triple_of(payload),
+        "confidence": min(float(delta.confidence), evidence.earned(max(len(witnesses), 1))),
         "trust": evidence.trust, "valid_from": _since(delta, evidence),
         "valid_to": until or _moment(payload, "valid_to"), "source_type": "promoted",
         "views": _views(before.body() if before else {}, delta, evidence, payload),
     }  # fmt: skip
     if before is None:
-        said |= {"user": scope.user, "agent": scope.agent, "path": scope.path}
+        fields |= {"user": scope.user, "agent": scope.agent, "path": scope.path}
         if name := given_id(payload):
-            said["key"] = name
-    if not said["text"]:
-        raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple", "required")
-    return said
-
-
-def _sure(delta: Any, evidence: Evidence) -> float:
-    """As sure as the delta says, and no surer than its tellers' trust allows."""
-    told = {(each.session, each.agent) for each in evidence.told}
-    return min(float(delta.confidence), evidence.earned(max(len(told), 1)))
+            fields["key"] = name
+    if not fields["text"]:
+        raise Refused("a fact needs words: its payload must have a text, a content, or a whole triple", "required")
+    return fields
 
 
 def _views(
     body: dict[str, Any], delta: Any, evidence: Evidence, payload: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The views of a version, with one more step in its lineage. The step of a claim says what it claims."""
+    """The views of a version, with one more step in its lineage. The step of a claim has its triple."""
     views, step = body.get("views") or {}, step_of(delta, evidence.sources)
     claimed = body.get("triple") if payload is None else triple_of(payload)
     if claimed and delta.kind != "delete":
@@ -299,16 +289,16 @@ def _since(delta: Any, evidence: Evidence) -> str:
 
 
 def _moment(payload: dict[str, Any], name: str) -> str:
-    said = payload.get(name)
-    return comparable(said) if isinstance(said, str) else ""
+    value = payload.get(name)
+    return comparable(value) if isinstance(value, str) else ""
 
 
-# -- what is known -----------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def asked_before(known: State, plan: FactChange, evidence: Evidence, user: str) -> Review | None:
-    """What a person was asked because of the same episodes, about the same fact or the same claim, if that is so still:
-    it was denied, or it waits, and who asks now is trusted no more."""
+    """The review that the same episodes caused, about the same fact or claim, if it was rejected, or is pending and its
+    requester is trusted no less."""
     held = known.find(plan.name, user=user, short=False) if plan.name else None
     versions = set(known.ids_of(held)) if held else set[str]()
     for review in known.reviews.because_of(evidence.sources) if evidence.told else ():
@@ -322,15 +312,15 @@ def asked_before(known: State, plan: FactChange, evidence: Evidence, user: str) 
 
 
 def once(plan: FactChange, delta: Delta, evidence: Evidence) -> str:
-    """Under which key a fact is stated once, however often its delta comes: what has a triple is known by that."""
+    """The idempotency key of a fact, however often its delta comes; empty for one with a triple, which is enough."""
     if plan.fields["triple"]:
         return ""
-    said = [evidence.sources or list(delta.source_episode_ids), plan.fields["text"]]
-    return f"fact:{sha256(repr(said).encode()).hexdigest()[:32]}"
+    content = [evidence.sources or list(delta.source_episode_ids), plan.fields["text"]]
+    return f"fact:{sha256(repr(content).encode()).hexdigest()[:32]}"
 
 
 def is_above_its_asker(known: State, plan: FactChange, delta: Delta, evidence: Evidence) -> bool:
-    """Whether what a plan changes is trusted more than who asks for it."""
+    """True if a plan changes something that is trusted more than its requester."""
     if plan.act == "note" or not plan.name or delta.scope is None:
         return False
     return is_above(standing(known, plan.name, delta.scope.user), evidence.trust)
@@ -345,7 +335,7 @@ def _targets(
 
 
 def holders(known: State, name: str, user: str, path: str) -> list[tuple[str, str]]:
-    """The user and agent of the facts that a name means, as a path sees them."""
+    """The user and agent of the facts of a name, as a path sees them."""
     from tallystick.records.delta import DeltaScope
 
     found = _named(known, [name], DeltaScope(user=user, path=path))
@@ -353,10 +343,10 @@ def holders(known: State, name: str, user: str, path: str) -> list[tuple[str, st
 
 
 def _named(known: State, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[CurrentVersion]:
-    """The facts that names name, as a path sees them: a fact's own, or an episode's, for what comes from it.
+    """The facts of these names, as a path sees them: a fact's own name, or that of an episode it comes from.
 
-    A name may be both, and more than one episode's. Then those are meant that claim something of the same subject and
-    predicate as `triple`, if there are any.
+    A name may be both, and more than one episode's. Then it means those with the same subject and predicate as
+    `triple`, if there are any.
     """
     found: dict[str, CurrentVersion] = {}
     for name in names:
@@ -364,23 +354,20 @@ def _named(known: State, names: Iterable[str], scope: DeltaScope, triple: tuple[
         told = known.episodes.find(scope.user, name)
         sources = [one.source for one in told] or [name]
         coming = [fact for source in sources for fact in known.coming_from(scope.user, source)]
-        alike = [fact for fact in (*filter(None, (held,)), *coming) if _is_of(fact, triple)]
+        both = [*([held] if held else []), *coming] if triple else []
+        alike = [fact for fact in both if tuple(fact.body().get("triple", ()))[:2] == triple[:2]]
         each = alike or ([held] if held else coming)
         found.update({fact.ref: fact for fact in each if known.sees(fact, scope.path)})
     return list(found.values())
 
 
-def _is_of(held: CurrentVersion, triple: tuple[str, ...]) -> bool:
-    return bool(triple) and tuple(held.body().get("triple", ()))[:2] == triple[:2]
-
-
 def _stands(held: CurrentVersion, delta: Any) -> bool:
-    """Whether it is held, and has not ended."""
+    """True if it is active, and has not ended."""
     return held.status == "active" and _lasts(held, stamp(delta.promotion_ts))
 
 
 def _lasts(held: CurrentVersion, then: str) -> bool:
-    """Whether it has not ended by then."""
+    """True if it has not ended by then."""
     until = held.body().get("valid_to", "")
     return not until or held_time(until) > then
 
@@ -388,9 +375,9 @@ def _lasts(held: CurrentVersion, then: str) -> bool:
 def _is_known(
     known: State, rivals: Iterable[CurrentVersion], delta: Any, evidence: Evidence, triple: tuple[str, ...]
 ) -> bool:  # fmt: skip
-    """Whether every episode behind a delta has been taken into account for this claim already, if only to note it.
+    """True if every episode of a delta counts for this claim already, or was noted.
 
-    What nobody told here is known by its name; and as long as the same stands, a name says nothing new.
+    An episode that is not in this memory goes by its name; while the same fact is active, it adds nothing.
     """
     sources = set(evidence.sources or delta.source_episode_ids)
     for held in rivals:
@@ -404,17 +391,17 @@ def _is_known(
 
 
 def _was_claimed(known: State, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
-    """Whether a fact took this claim from that episode, and speaks of something else by now."""
+    """True if a fact took this claim from that episode, and states something else by now."""
     coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
     return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
 
 
 def _has_heard(held: CurrentVersion, delta: Any, evidence: Evidence) -> bool:
-    """Whether the episodes behind a delta are in a fact's lineage; by name, if nobody knows them."""
+    """True if the episodes of a delta are in a fact's lineage; by name, if they are not in this memory."""
     return set(evidence.sources or delta.source_episode_ids) <= set(sources_in(held.body().get("views")))
 
 
 def _is_of_before(evidence: Evidence, gone: Sequence[CurrentVersion], then: str) -> bool:
-    """Whether nothing behind a delta was told after these were retracted, or it is about days before they ended."""
+    """True if no episode of a delta is newer than these retractions, or it is about a time before they ended."""
     latest = max((told.seq for told in evidence.told), default=-1)
     return latest < max(held.seq for held in gone) or any(held.status == CLOSED and _lasts(held, then) for held in gone)

@@ -1,13 +1,13 @@
-"""May this happen? The gate that every write passes: of beliefs, paths, pages, settings, the ledger, whatever there is.
+"""The gate that every write passes: of beliefs, paths, pages, settings, the ledger, everything.
 
-It judges the effect, by whichever call or event it comes: what is said under a known key is a revision, a revision that
-says `tombstone` forgets, and one whose time is over invalidates. It looks at who asks, what is asked, and what it would
-state or change: how far that is trusted, and its fields. It never looks at words: no text can talk its way through. The
-answer is one of four, each with its reason in one line.
+It judges the effect, whichever call or event it comes by: a statement under a known key is a revision, a revision with
+the status `tombstone` forgets, and one whose time is over invalidates. It looks at who asks, for what, and at what that
+would state or change: its trust and its fields. It never looks at text: no text can talk its way through. The answer is
+one of four, each with its reason in one line.
 
-An action that touches several beliefs is judged for each, and the strictest answer counts. A change is judged as what
-was there and as what would be there instead, so that nobody takes a mark off and passes; the confidence is that of what
-would be said, or, where nothing is said, of what is there.
+An action on several beliefs is judged for each, and the strictest answer counts. A change is judged as what was there
+and as what would be there instead, so that nobody removes a tag and passes; the confidence is that of the new version,
+or, where there is none, of the current one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tallystick.records.belief import TRUST
-from tallystick.records.display import html_of, plain
+from tallystick.records.display import html_of
 from tallystick.records.errors import Refused
 from tallystick.records.policy import (
     ALLOW,
@@ -38,7 +38,7 @@ from tallystick.records.review import Action
 
 
 class Verdict(NamedTuple):
-    """`kind` is allow, quarantine, review or refuse; `rule` is the number of the rule that says so, 0 for none."""
+    """`kind` is allow, quarantine, review or refuse; `rule` is the number of the rule that decided, 0 for none."""
 
     kind: str
     why: str = ""
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
-        return {name: plain(getattr(self, name)) for name in self._fields}
+        return self._asdict()
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -59,49 +59,49 @@ def gate(policy: Policy, action: Action, subjects: Iterable[Subject]) -> Verdict
     verdict = max((_judge(policy, action, each) for each in asked), key=lambda found: STRICT[found.kind])
     counts = policy.answers(action.trust, action.by)
     if verdict.kind == ALLOW and action.cell == "trust" and not counts:
-        return Verdict(REVIEW, "to let something be recalled is an answer, which a person gives whom the policy names")
+        return Verdict(REVIEW, "only a person whom the policy names can approve a quarantined belief")
     if verdict.kind == REVIEW and action.cell not in REVIEWED:
         return _unasked(verdict, action, counts)
     return verdict
 
 
 def matrix(policy: Policy, subject: Subject, by: str) -> dict[str, dict[str, str]]:
-    """What becomes of each verb on each noun, by the trust of the asker, if it meets such a subject."""
+    """The verdict on each verb and noun, by the trust of the requester, for such a subject."""
 
     def cell(name: str, trust: str) -> str:
         noun, _, verb = name.rpartition(".")
-        told: dict[str, Any] = {"target": () if name == "remember" else ("x",), "path": subject.path or "x"}
-        action = Action(kind=verb, noun=noun or BELIEF, user=subject.user, by=by, trust=trust, **told)
+        at: dict[str, Any] = {"target": () if name == "remember" else ("x",), "path": subject.path or "x"}
+        action = Action(kind=verb, noun=noun or BELIEF, user=subject.user, by=by, trust=trust, **at)
         return gate(policy, action, [as_seen(name, subject)]).kind
 
     return {name: {trust: cell(name, trust) for trust in TRUST} for name in CELLS}
 
 
 def as_seen(cell: str, subject: Subject) -> Subject:
-    """A subject as the row of the table looks at it: what is new has no trust, and what is no belief only its trust."""
+    """A subject as a row of the table looks at it: a new one has no trust, a thing that is not a belief only that."""
     if cell in ("remember", "episode.observe"):
         return subject._replace(trust="")
     return subject if "." not in cell else thing(subject.trust, subject.user, subject.path)
 
 
 def _unasked(verdict: Verdict, action: Action, counts: bool) -> Verdict:
-    """What cannot be put to a person: one whose approval counts gives it by doing it, unless it could not be undone."""
+    """The verdict on what cannot be reviewed: somebody who can approve does so by doing it, unless it is an erasure."""
     if counts and action.kind != "erase":
         return Verdict(ALLOW, "", verdict.rule)
     if action.cell == "episode.observe":
-        return Verdict(QUARANTINE, _told(QUARANTINE, action), verdict.rule)
+        return Verdict(QUARANTINE, _why(QUARANTINE, action), verdict.rule)
     by = f"rule {verdict.rule} of the policy" if verdict.rule else "the policy"
-    why = f"{by} lets nobody {_what(action)} but a person whose approval counts; ask one"
+    why = f"{by} lets only a person who can approve {_what(action)}; ask one"
     if action.kind == "erase":
-        why = f"{by} asks for approval, and this cannot be put to a person; change the policy, then erase it"
+        why = f"{by} requires approval, which this cannot get; change the policy, then erase it"
     return Verdict(REFUSE, why, verdict.rule)
 
 
 def refuse_claims(action: Action) -> None:
-    """Refused, if somebody gives more trust than they have."""
+    """Refuse to give more trust than the requester has."""
     claimed = action.changes.get("trust", action.trust)
     if is_above(claimed, action.trust):
-        raise Refused(f"trust {claimed} cannot be given by one who has only {action.trust}", "permission")
+        raise Refused(f"trust {claimed} cannot be given with trust {action.trust}", "permission")
 
 
 def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:
@@ -110,21 +110,21 @@ def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:
     first = policy.first(cell, asker, action.by, subject) if usual != REFUSE else None
     if first is not None:
         number, rule = first
-        return Verdict(rule.then, _told(rule.then, action, f", by rule {number} of the policy"), number)
+        return Verdict(rule.then, _why(rule.then, action, f", by rule {number} of the policy"), number)
     if usual not in (REVIEW_ABOVE, REFUSE_ABOVE):
-        return Verdict(usual, _told(usual, action, "; ask a person" if usual == REFUSE else ""))
+        return Verdict(usual, _why(usual, action, "; ask a person" if usual == REFUSE else ""))
     if subject.trust and is_above(subject.trust, asker):
         then = REVIEW if usual == REVIEW_ABOVE else REFUSE
-        return Verdict(then, f"{asker} asks, and it would change what has the trust of {subject.trust}")
+        return Verdict(then, f"the request has trust {asker}, and what it would change has trust {subject.trust}")
     return Verdict(ALLOW)
 
 
-def _told(then: str, action: Action, by: str = "") -> str:
+def _why(then: str, action: Action, by: str = "") -> str:
     return _WHY[then].format(asker=action.trust, what=_what(action)) + (by if then != ALLOW else "")
 
 
 def _what(action: Action) -> str:
-    """What is done, in a word or two."""
+    """The action in a word or two."""
     verb = action.called or action.verb
     if action.noun == BELIEF or action.cell == "page.compact":
         return verb
@@ -133,7 +133,7 @@ def _what(action: Action) -> str:
 
 _WHY = {
     ALLOW: "",
-    QUARANTINE: "what {asker} states is kept out of recall until a person says yes",
-    REVIEW: "{asker} may not {what} without a person's yes",
+    QUARANTINE: "what {asker} states is not recalled until a person approves it",
+    REVIEW: "{asker} may not {what} without a person's approval",
     REFUSE: "{asker} may not {what}",
 }

@@ -1,7 +1,7 @@
-"""What may be recorded of the graph, and as which events. Pure.
+"""Decisions about the graph: save, merge, propose, dismiss, erase. Pure.
 
-What is saved together is one group of events, each short enough for a line of the ledger: many records stand in one
-event, and one that is too long for any goes in pieces.
+What is saved together is one group of events, each short enough for a line of the ledger: many records are in one
+event, and one that is too long for any is split into pieces.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.graph.fields import RecordFields, line_of
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 
 PERSON = "human"
 ROOM = 256 * 1024  # bytes of records in one event
 _PIECE = 200_000  # characters; a character is at most four bytes, and what is escaped was escaped before
-_LONGEST = 300  # characters of a name that stands beside a piece
+_LONGEST = 300  # characters of a name that is recorded with a piece
 _PARTS = ("profiles", "nodes", "edges", "paths", "events")
 
 
 class Saved(NamedTuple):
-    """A record to be saved: which part it belongs to, its line, what it says."""
+    """A record to be saved: its part, its line, its dictionary."""
 
     part: str
     line: bytes
@@ -38,7 +38,7 @@ def put(
     user: str, records: Iterable[Saved], head: RecordFields | None = None, *, trust: str = PERSON,
     is_belief: Callable[[str], bool] = lambda _: False,
 ) -> list[Draft]:  # fmt: skip
-    """Events that save all of this. What names a belief has an event of its own, which can go with the belief."""
+    """The events that save records. One that names a belief has an event of its own, to be erased with the belief."""
     whose = {"user": user} if trust == PERSON else {"user": user, "trust": trust}
     drafts: list[Draft] = []
     body: dict[str, Any] = dict(whose)
@@ -66,7 +66,7 @@ def _head(whose: RecordFields, head: RecordFields) -> list[Draft]:
 
 
 def _pieces(whose: RecordFields, part: str, line: bytes, told: RecordFields) -> list[Draft]:
-    """One record, cut up. Each piece says whose it is, so that an erasure finds it."""
+    """One record in pieces. Each names what it is about, so that an erasure finds it."""
     text = line.decode()
     cut = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
     body = {**whose, "part": part, "names": [_short(name) for name in _named_in(told)], "of": len(cut)}
@@ -81,7 +81,7 @@ def _short(name: str) -> str:
 
 
 def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
-    """One node turned out to be the other."""
+    """Merge one node into the other."""
     _must_stand_for_themselves(node, into)
     names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
     return [Draft(GRAPH_MERGE, {**_pair(user, node, into), "names": names, "score": score, "reasons": list(reasons)})]
@@ -91,7 +91,7 @@ def propose(
     user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float,
     reasons: Sequence[str]
 ) -> list[Draft]:
-    """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
+    """Propose to a person that one node is the other. What was `asked` about the two is not proposed again."""
     _must_stand_for_themselves(node, into)
     if asked:
         return []
@@ -99,16 +99,16 @@ def propose(
 
 
 def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
-    """The node stands for itself again."""
+    """Undo a merge."""
     if merged_into is None:
-        raise Refused(f"node {node!r} was not merged into another; there is nothing to take back", "state")
+        raise Refused(f"node {node!r} is not merged into another", "state")
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
 
 
 def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
-    """They are two, whatever was `asked` of them."""
+    """Reject what was `asked`: they are two."""
     if not asked:
-        raise Refused(f"nobody proposed that {node!r} is {into!r}; `tallystick graph same` lists what was", "state")
+        raise Refused(f"no proposal that {node!r} is {into!r}; run `tallystick graph same` to list them", "state")
     return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
 
 
@@ -118,7 +118,7 @@ def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
 
 def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
     if node["id"] == into["id"]:
-        raise Refused(f"node {node['id']!r} is itself already", "self")
+        raise Refused(f"node {node['id']!r} cannot be merged into itself", "self")
     for each in (node, into):
         if each.get("merged"):
             other = each["merged"]["into"]
@@ -129,7 +129,7 @@ def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
 
 
 def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = False) -> bool:
-    """Whether an event of that user's graph names one of these nodes, edges or beliefs; `alone`, and nothing else."""
+    """True if an event of that user's graph names one of these nodes, edges or beliefs; `alone`, and nothing else."""
     body = event.body
     if body is None or not event.op.startswith(GRAPH) or body.get("user") != user:
         return False
@@ -142,7 +142,7 @@ def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = F
 
 
 def merges_thing(event: Event, user: str, things: Collection[str]) -> bool:
-    """Whether an event says of one of these plain things, whose names are a belief's words, that it is another."""
+    """True if an event merges one of these things, whose names are a belief's words."""
     body = event.body or {}
     if not event.op.startswith(GRAPH) or body.get("user") != user:
         return False
@@ -150,17 +150,17 @@ def merges_thing(event: Event, user: str, things: Collection[str]) -> bool:
 
 
 def records_in(body: Mapping[str, Any]) -> list[Saved]:
-    """The records that an event holds, but one that is in pieces."""
+    """The records of an event, without pieces."""
     return [Saved(part, line_of(told), told) for part in _PARTS for told in body.get(part, ())]
 
 
 def is_of(told: RecordFields, names: Collection[str]) -> bool:
-    """Whether a record is one of these, leads to one, or has one as its source."""
+    """True if a record is one of these, leads to one, or has one as its source."""
     return any(name in names for name in _named_in(told))
 
 
 def _named_in(told: RecordFields) -> Iterator[str]:
-    """Everything that a record names: itself, its ends, its sources, what it happened to."""
+    """Everything that a record names: itself, its ends, its sources, its subjects."""
     yield from (told[key] for key in ("id", "path_id", "source", "target") if key in told)
     yield from told.get("provenance", {}).get("sources", ())
     yield from told.get("subject_ids", ())

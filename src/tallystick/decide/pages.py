@@ -1,4 +1,4 @@
-"""What may be said of pages themselves, and which events say it."""
+"""Decisions about pages: put, compact, rename, clean."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from tallystick.records.event import Draft
 from tallystick.records.operations import EPISODE_RETRACT, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.state.state import State
 
-_PER_EVENT = 5_000  # ids that fit in one event with room to spare
+_PER_EVENT = 5_000  # ids in one event
 
 
 def put(known: State, user: str, about: str, front: Mapping[str, Any], *, is_new: bool = False) -> list[Draft]:
-    """Say something of a page. What was said already is no event; a page that is to be made is one in any case."""
+    """Set fields of a page. Without a change it is no event, unless the page is new."""
     before = known.pages.front(user, about)
     fresh = {name: value for name, value in front.items() if name not in before or before[name] != value}
     return [Draft(PAGE_PUT, {"user": user, "about": about, "front": fresh})] if fresh or (is_new and not before) else []
 
 
 def fold(user: str, about: str, into: Mapping[str, str]) -> list[Draft]:
-    """Entries leave their page because another tells them."""
+    """Remove entries from their page because another has their content."""
     return [Draft(PAGE_COMPACT, {"user": user, "about": about, "into": dict(into)})] if into else []
 
 
 def rename(user: str, about: str, to: str) -> list[Draft]:
-    """A page is about another entity from now on. What is held says so in versions of its own."""
+    """Make a page be about another entity. Its beliefs get versions of their own."""
     return [Draft(PAGE_RENAME, {"user": user, "about": about, "to": to})]
 
 
 def clean(known: State, user: str, reason: str, *, everything: bool = False) -> list[Draft]:
-    """Everything that this user holds goes out of sight, and the pages with it; if `everything`, so do what was
-    observed and the rules. All of it stays in history."""
+    """Hide all beliefs and pages of this user; with `everything`, also episodes and rules. All stays in history."""
     gone = [held for held in known.held.values() if held.user == user and held.status != "tombstone"]
     drafts = [draft for held in gone for draft in decide.put_away(known, held.ref, reason=reason, user=user)]
     if everything:

@@ -1,12 +1,12 @@
-"""What a merge brings over, and what becomes of what both sides changed.
+"""Merging a path: its changes, and conflicts.
 
-Every belief that was said or changed on the branch is said where it is merged into, under its key: as a new belief, in
-the place of the version that it was made from, or over one that an ancestor holds. What is no longer held is carried
-over likewise; what was only ever said and forgotten on the branch is not.
+Every belief that was stated or changed on the branch is stated where it is merged into, under its key: as a new belief,
+in place of the version that it was made from, or over an ancestor's. Withdrawn beliefs are merged likewise, but
+not those that were both stated and forgotten on the branch.
 
-A conflict is: both sides changed the same belief; both said something under the same key; or both came to hold a fact
-of the same subject and predicate, of which only one can be true, with another object. The same words on both sides are
-none. What is brought passes the gate as the asker's revision of what stands there.
+A conflict is: both sides changed the same belief; both stated something under the same key; or both have a new fact of
+the same subject and predicate, of which only one can be true, with another object. The same words on both sides are no
+conflict. What is merged passes the gate as the requester's revision of what is there.
 """
 
 from __future__ import annotations
@@ -17,15 +17,24 @@ from typing import Any, NamedTuple
 from tallystick.decide.beliefs import Draw, carried, in_its_place
 from tallystick.decide.gate import gate
 from tallystick.decide.paths import must_be_a_branch, must_go_on, named
-from tallystick.decide.refusals import refuse
-from tallystick.decide.review_request import ask
+from tallystick.decide.review_request import ask, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import recorded
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
+from tallystick.records.fields import must_be_one_of
 from tallystick.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
-from tallystick.records.path import ABANDONED, MERGED, shown
-from tallystick.records.path_merge import BRANCH, BY_MERGE, NEWEST, REVIEW as ASKED, RULES, Conflict
+from tallystick.records.path import (
+    ABANDONED,
+    BRANCH,
+    BY_MERGE,
+    MERGED,
+    NEWEST,
+    REVIEW as ASKED,
+    RULES,
+    Conflict,
+    shown,
+)
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from tallystick.records.review import Action
 from tallystick.records.schema import WRITER_TRUST
@@ -33,15 +42,14 @@ from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
 CHANGED = "both sides changed it"
-STATED = "both sides said something under this key"
-CLAIMED = "both sides came to hold a fact of the same subject and predicate"
+STATED = "both sides stated something under this key"
+CLAIMED = "both sides have a new fact of the same subject and predicate"
 
-
-MOST_NAMED = 10_000  # of what was brought over, in the event that says so: a line has an end. Each says it itself, too
+MOST_NAMED = 10_000  # ids in the event of a merge, since a line is limited. Each version has its own, too
 
 
 class Asker(NamedTuple):
-    """Who merges, and by which table of rules."""
+    """The requester of a merge, and the policy."""
 
     by: str
     trust: str
@@ -49,7 +57,7 @@ class Asker(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One belief of the branch, what stands in its place where it would be brought to, and why that is a conflict."""
+    """One belief of the branch, the one that it would replace, and why that is a conflict."""
 
     mine: CurrentVersion
     target: CurrentVersion | None
@@ -59,12 +67,12 @@ class Step(NamedTuple):
         return next(iter(known.over(self.mine.ref)), "")
 
     def as_conflict(self, known: State) -> Conflict:
-        assert self.target is not None  # without one there is nothing to disagree with
+        assert self.target is not None  # there is no conflict without one
         return Conflict(self.mine.key, self.base(known), self.target.belief(), self.mine.belief(), self.conflict)
 
 
 class MergePlan(NamedTuple):
-    """What a merge would do."""
+    """The steps of a merge."""
 
     user: str
     path: str
@@ -78,16 +86,16 @@ class MergePlan(NamedTuple):
 def plan(
     known: State, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()
 ) -> MergePlan:  # fmt: skip
-    """What would be brought over, and which conflicts there are. Refused, if the path cannot be merged there.
+    """The steps and conflicts of a merge. Refused, if the path cannot be merged there.
 
-    `several` are the predicates of which more than one object may hold.
+    `several` are the predicates that may have more than one object.
     """
     must_be_a_branch(known, user, name, "merged")
-    must_go_on(known, user, name, "it cannot be merged any more")
+    must_go_on(known, user, name, "it cannot be merged")
     target = known.paths.parent(user, name) if into is None else named(known, user, into)
     if target not in known.paths.lineage(user, name)[1:]:
         raise Refused(
-            f"path {name!r:.80} is merged into one that it branched from, and {shown(target)!r:.80} is none of them",
+            f"path {name!r:.80} can be merged only into one that it branched from, not into {shown(target)!r:.80}",
             "state",
         )
     known.writable(user, target)
@@ -104,36 +112,37 @@ def plan(
 def merge(
     known: State, planned: MergePlan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
 ) -> list[Draft]:
-    """Everything that the merge records: what is brought over, what is asked, and that the path is merged.
+    """The drafts of a merge: the merged beliefs, the requests for approval, and that the path is merged.
 
     If a person has approved it, that is an approval of all that it changes.
     """
-    if rule not in RULES:
-        raise Refused(f"conflicts are resolved by {', '.join(RULES)}, not {rule!r:.80}")
+    must_be_one_of("conflicts", rule, RULES)
     taken, asked = _sorted_out(known, planned, rule, None if is_approved else asker)
     names = {step.mine.ref: draw() for step in taken}
     there = names | {step.mine.ref: step.target.ref for step in planned.steps if step.target}
     drafts = [_brought(known, step, planned, names[step.mine.ref], there) for step in taken]
     pairs = [[step.mine.body()["id"], names[step.mine.ref]] for step in taken[:MOST_NAMED]]
-    questions = [
-        draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
-    ]
+    actions = [(_action(known, step, planned, there, asker), why) for step, why in asked]
+    pending = known.reviews.asked
+    questions = [draft for each, why in actions if not pending(each) for draft in ask(known, each, why, draw)]
     done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
     return [*drafts, *_related(known, planned, there, set(names.values())), *questions, Draft(PATH_MERGE, done)]
 
 
-# -- what is brought, and what is a conflict ---------------------------------------------------------------------------
+# -- steps and conflicts -----------------------------------------------------------------------------------------------
 
 
 def _step(known: State, mine: CurrentVersion, path: str, into: str, several: frozenset[str]) -> Step | None:
-    """What becomes of one belief of the branch; None, if there is nothing to say of it there."""
+    """The step of one belief of the branch; None, if it changes nothing there."""
     target = _target(known, mine, into)
     if target is None:
         if mine.status == "tombstone":
             return None
         rival = _rival(known, mine, path, into, several)
         return Step(mine, rival, CLAIMED if rival else "")
-    if _says_the_same(mine, target):
+    left, right = mine.body(), target.body()
+    fields = (left.keys() | right.keys()) - {"id", "path", "reason", "weakened", "views"}
+    if all(left.get(name) == right.get(name) for name in fields):
         return None
     if not known.over(mine.ref):
         return None if _same_words(mine, target) else Step(mine, target, STATED)
@@ -143,7 +152,7 @@ def _step(known: State, mine: CurrentVersion, path: str, into: str, several: fro
 
 
 def _target(known: State, mine: CurrentVersion, into: str) -> CurrentVersion | None:
-    """What stands in the place of a branch's belief where it would be brought to."""
+    """The belief that a branch's belief would replace."""
     for name in (*known.over(mine.ref), mine.key):
         found = known.find(name, user=mine.user, path=into, short=False)
         if found is not None and known.sees(found, into):
@@ -152,7 +161,7 @@ def _target(known: State, mine: CurrentVersion, into: str) -> CurrentVersion | N
 
 
 def _rival(known: State, mine: CurrentVersion, path: str, into: str, several: frozenset[str]) -> CurrentVersion | None:
-    """The fact that says otherwise of the same, and came to be held there after the branch began."""
+    """The fact of the same subject and predicate, with another object, that is newer than the branch."""
     body = mine.body()
     triple = tuple(body.get("triple", ()))
     if mine.status != "active" or not triple or triple[1] in several:
@@ -161,14 +170,8 @@ def _rival(known: State, mine: CurrentVersion, path: str, into: str, several: fr
     for held in reversed(known.claiming(mine.user, into, body.get("agent", ""), *triple[:2])):
         is_new = held.status == "active" and held.first > began
         if is_new and held.body()["triple"][2] != triple[2] and known.sees(held, path):
-            return held  # of what is hidden from the branch, the branch has said something itself
+            return held  # the branch has its own version of what is hidden from it
     return None
-
-
-def _says_the_same(mine: CurrentVersion, target: CurrentVersion) -> bool:
-    left, right = mine.body(), target.body()
-    fields = (left.keys() | right.keys()) - {"id", "path", "reason", "weakened", "views"}
-    return all(left.get(name) == right.get(name) for name in fields)
 
 
 def _same_words(mine: CurrentVersion, target: CurrentVersion) -> bool:
@@ -181,11 +184,12 @@ def _same_words(mine: CurrentVersion, target: CurrentVersion) -> bool:
 def _sorted_out(
     known: State, planned: MergePlan, rule: str, asker: Asker | None
 ) -> tuple[list[Step], list[tuple[Step, str]]]:
-    """Which steps are taken, and about which a person is asked, and why."""
+    """The steps that are taken, and those that need approval, and why."""
     taken, asked = list[Step](), list[tuple[Step, str]]()
     for step in planned.steps:
         why = _why_asked(known, step, planned, asker) if asker else ""
-        if step.conflict and not _takes_the_branchs(step, rule):
+        is_newer = step.target is not None and step.mine.seq > step.target.seq
+        if step.conflict and not (rule == BRANCH or (rule == NEWEST and is_newer)):
             if rule == ASKED:
                 asked.append((step, f"{step.conflict}, on {shown(planned.into)!r} and on {planned.path!r}"))
         elif why:
@@ -195,34 +199,27 @@ def _sorted_out(
     return taken, asked
 
 
-def _takes_the_branchs(step: Step, rule: str) -> bool:
-    assert step.target is not None
-    return rule == BRANCH or (rule == NEWEST and step.mine.seq > step.target.seq)
-
-
 def _why_asked(known: State, step: Step, planned: MergePlan, asker: Asker) -> str:
-    """Why the gate wants a person's yes to what a step states or changes there; empty, if it does not."""
+    """The reason why a step needs approval; empty, if it does not."""
     if asker.trust in asker.policy.free_as(asker.by):
         return ""
     there = (step.target.body()["id"],) if step.target else ()
     verb = "revise" if there else "remember"
-    action = Action(
-        kind=verb, user=planned.user, path=planned.into, target=there, by=asker.by, trust=asker.trust
-    )  # fmt: skip
-    said = Draft(BELIEF_PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
-    verdict = gate(asker.policy, action, subjects(known, action, [said]))
+    action = Action(kind=verb, user=planned.user, path=planned.into, target=there, by=asker.by, trust=asker.trust)
+    draft = Draft(BELIEF_PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
+    verdict = gate(asker.policy, action, subjects(known, action, [draft]))
     if verdict.kind == REFUSE:
         refuse(known, action, "refused", message=verdict.why)
-    if verdict.kind == QUARANTINE:  # what is kept out already goes on being kept out, on both paths
+    if verdict.kind == QUARANTINE:  # what is quarantined stays so, on both paths
         return "" if step.mine.body().get("trust", "human") in asker.policy.quarantined else verdict.why
     return verdict.why if verdict.kind == REVIEW else ""
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- drafts ------------------------------------------------------------------------------------------------------------
 
 
 def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Mapping[str, str]) -> Draft:
-    """A branch's belief, said where it is merged into."""
+    """A branch's belief, stated where it is merged into."""
     mine, target = step.mine.belief(), step.target
     fields = {
         **carried(mine), "id": name, "key": target.key if target else mine.key, "path": planned.into,
@@ -232,13 +229,13 @@ def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Map
     }  # fmt: skip
     draft = in_its_place(recorded(fields), target, planned.into)
     draft.body["merged"] = [mine.id]
-    if approved := known.reviews.yes_to(mine.id):
+    if approved := known.reviews.approval_of(mine.id):
         draft.body["approved"] = approved
     return draft
 
 
 def _refs(known: State, refs: Iterable[str], planned: MergePlan, there: Mapping[str, str]) -> tuple[str, ...]:
-    """What beliefs are called where they are merged into: as they were brought, or as they stand there already."""
+    """The refs of beliefs where they are merged into: as merged, or as they are there already."""
     found = []
     for ref in refs:
         held = known.version(ref)
@@ -248,7 +245,7 @@ def _refs(known: State, refs: Iterable[str], planned: MergePlan, there: Mapping[
 
 
 def _related(known: State, planned: MergePlan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
-    """What the branch says of how memories are related, as far as both are there where it is merged into."""
+    """The branch's relations, where both memories are there where it is merged into."""
     for each in known.relations.on(planned.user, planned.path):
         ids = _refs(known, each.ids, planned, there)
         held = {name: known.version(name) for name in ids if name not in new}
@@ -260,7 +257,7 @@ def _related(known: State, planned: MergePlan, there: Mapping[str, str], new: Co
 
 
 def _action(known: State, step: Step, planned: MergePlan, there: Mapping[str, str], asker: Asker) -> Action:
-    """What a person is asked: to say there what the branch says."""
+    """The action to approve: to state there what the branch states."""
     mine = step.mine.belief()
     asked: dict[str, Any] = {"user": planned.user, "path": planned.into, "by": asker.by, "trust": asker.trust}
     if step.target is None:
@@ -275,11 +272,6 @@ def _action(known: State, step: Step, planned: MergePlan, there: Mapping[str, st
     if not is_above(mine.trust, asker.trust):
         changes["trust"] = mine.trust
     return Action(kind="revise", target=(stands.id,), changes=changes, reason=BY_MERGE, merged=(mine.id,), **asked)
-
-
-def _ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """The question, unless it waits already."""
-    return [] if known.reviews.asked(action) else ask(known, action, why, draw)
 
 
 _ASKED = frozenset({

@@ -1,17 +1,49 @@
-"""Putting an action to a person: one event, the question, and nothing else."""
+"""Asking a person, refusing, and quarantine: what is recorded instead of, or along with, a requested action.
+
+A request for approval is one event and nothing else. A refusal is one event too, with the kind, the known versions, the
+review and a code for the reason: no text of the memory or of the request. The same attempt of the same source within an
+hour is recorded once, and no source fills the ledger with others. A quarantined statement is recorded, and not recalled
+until a person approves it; each has a review.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
 from tallystick.decide.beliefs import Draw
-from tallystick.records.errors import NeedsApproval, Refused
+from tallystick.decide.subjects import subject_of
+from tallystick.records.belief import OWNER
+from tallystick.records.errors import NeedsApproval, NotApproved, Refused, Why
 from tallystick.records.event import Draft
-from tallystick.records.operations import REVIEW_ASK
+from tallystick.records.operations import REVIEW_ASK, REVIEW_REFUSE
+from tallystick.records.policy import ALLOW, BELIEF, Policy
 from tallystick.records.review import Action, Review
+from tallystick.state.reviews import BY_POLICY, refusal_in
 from tallystick.state.state import State
+
+MOST = 500  # refusals of one source that are recorded within an hour
+_VERSIONS = 50  # that one of them names
+
+REASONS: dict[Why, str] = {
+    "refused": "the policy does not allow to {label}",
+    "stale": "{label} is not what was approved any more: it has changed since; ask again",
+    "other": "this approval is for another action than {label}; check it",
+    "used": "the approval of {label} was used already; ask again",
+    "closed": "the review of {label} is closed; ask again",
+    "forged": "there is no such approval of {label} on record; run `tallystick review` to list pending reviews",
+    "stranger": "{label} was approved by somebody whom the policy does not name; ask again",
+    "expired": "the approval of {label} has expired; ask again",
+    "name": "{label} was requested in somebody else's name, or with more trust than this program has",
+    "approver": "only a person whom the policy names can answer a review, and this program is not one",
+}
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
 
 
 def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """Put an action to a person. One that waits already is not asked twice: NeedsApproval, and nothing is written."""
+    """Request approval of an action. If that is pending already: NeedsApproval, and nothing is written."""
     waiting = known.reviews.asked(action)
     if waiting is None and action.kind == "trust":
         waiting = known.reviews.find(known.reviews.in_question(action.target[0]))
@@ -21,19 +53,15 @@ def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
 
 
 def ask_again(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """Ask what was held in a group that was then taken back. Refused, if it was about words of that same group."""
+    """Request approval after a rolled back group. Refused, if it was about words of that same group."""
     if any(known.find(version, user=action.user, short=False) is None for version in action.target):
-        raise Refused(
-            f"{action.label} needs a person's yes, and what it is about was taken back; nothing was changed", "state"
-        )
+        raise Refused(f"{action.label} needs approval, and its subject was rolled back; nothing was changed", "state")
     return ask(known, action, why, draw)
 
 
 def needs_approval(review: Review) -> NeedsApproval:
-    action = review.action
-    return NeedsApproval(
-        f"{action.label} needs a person's yes: {review.why}; it waits: `tallystick review {review.id}`", review.id
-    )
+    label = review.action.label
+    return NeedsApproval(f"{label} needs approval: {review.why}; run `tallystick review {review.id}`", review.id)
 
 
 def question(known: State, action: Action, why: str, draw: Draw) -> Draft:
@@ -41,3 +69,51 @@ def question(known: State, action: Action, why: str, draw: Draw) -> Draft:
         continue
     body = {"review": name, "user": action.user, "action": action.to_body(), "digest": action.digest, "why": why}
     return Draft(REVIEW_ASK, body)
+
+
+# -- refusing ----------------------------------------------------------------------------------------------------------
+
+
+def refuse(known: State, action: Action, why: Why, review: str = "", message: str = "") -> NoReturn:
+    """Refuse an action, with the body to record."""
+    versions = [name for name in action.target[:_VERSIONS] if known.owner(name) == action.user]
+    body: dict[str, object] = {
+        "user": action.user, "kind": action.kind, "target": versions, "review": review, "why": why
+    }  # fmt: skip
+    if action.noun not in (BELIEF, "page"):
+        body["noun"] = action.noun
+    raise NotApproved(message or REASONS[why].format(label=action.label), why, body)
+
+
+def recorded(known: State, attempt: Mapping[str, Any], by: str, now: str) -> list[Draft]:
+    """The event of a refused attempt; none, if that is on record already, or enough of its kind."""
+    reviews, refusal = known.reviews, refusal_in(by, attempt)
+    if reviews.was_refused(refusal, now) or reviews.refusals(by, now) >= MOST:
+        return []
+    return [Draft(REVIEW_REFUSE, dict(attempt))]
+
+
+# -- quarantine --------------------------------------------------------------------------------------------------------
+
+
+def quarantine(known: State, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
+    """A request for approval for each version in `drafts` that is quarantined.
+
+    Where a rule of the policy allows such statements, the version is marked as approved instead.
+    """
+    asked = []
+    for draft in drafts:
+        body, belief = draft.body, draft.body.get("belief")
+        replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
+        is_approved = bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
+        if not belief or belief.get("trust", "human") not in policy.quarantined or is_approved:
+            continue
+        trust = belief["trust"]
+        first = policy.first("remember", trust, by, subject_of(belief, ""))
+        if first is not None and first[1].then == ALLOW:
+            body["approved"] = BY_POLICY
+            continue
+        where = {"user": belief.get("user", OWNER), "path": belief.get("path", "")}
+        action = Action(kind="trust", target=(belief["id"],), by=by, trust=trust, **where)
+        asked.append(question(known, action, f"what {trust} states is not recalled until a person approves it", draw))
+    return asked

@@ -1,11 +1,11 @@
-"""What becomes of an action at the gate, and of a review when it is answered.
+"""Actions at the gate, and answers to reviews.
 
 An action is first decided as if it were allowed, so that what cannot be done is refused and never put to a person.
-Then the gate judges it. A held action is one event, the question, and nothing else.
+Then the gate judges it. An action that needs approval is one event, the request, and nothing else.
 
-A yes is written together with what it allows, as one group: there is no moment at which one is there without the other.
-An erasure is the exception, because it is more than events. Its yes is on disk first; a crash before the erasure leaves
-a review that is approved and not done, and approving it again goes on from there.
+An approval is written together with what it allows, as one group: neither is ever on disk without the other. An erasure
+is the exception, because it is more than events. Its approval is on disk first; a crash before the erasure leaves a
+review that is approved and not done, and approving it again goes on from there.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from tallystick.decide import beliefs as decide, path_actions as path_action
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
-from tallystick.decide.quarantine import quarantine
-from tallystick.decide.refusals import refuse
-from tallystick.decide.review_request import ask, question
+from tallystick.decide.review_request import ask, quarantine, question, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Moved, Refused, Why
@@ -28,15 +26,15 @@ from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
 from tallystick.records.review import Action, Approval, Review
 from tallystick.state.state import State
 
-KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
+KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less already
 
-# -- asking ------------------------------------------------------------------------------------------------------------
+# -- requesting --------------------------------------------------------------------------------------------------------
 
 
 def judged(
     known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
 ) -> list[Draft]:
-    """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
+    """The drafts that may be recorded to carry out an action; or the request for approval instead."""
     refuse_claims(action)
     verdict = gate(policy, action, subjects(known, action, drafts, now))
     if verdict.kind == REFUSE:
@@ -45,8 +43,8 @@ def judged(
         return ask(known, action, verdict.why, draw)
     drafts = as_stated(drafts, action)
     if verdict.kind == QUARANTINE:
-        for said in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
-            said["trust"] = lower((said.get("trust", "human"), KEPT_OUT))
+        for belief in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
+            belief["trust"] = lower((belief.get("trust", "human"), KEPT_OUT))
     return drafts + quarantine(known, policy, drafts, action.by, draw)
 
 
@@ -57,9 +55,9 @@ def approve(
     known: State, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
-    """The yes and what it allows; or, if that can no longer be done as it was asked, that the review is stale.
+    """The approval and what it allows; or, if that has changed since, that the review is stale.
 
-    `digest` is that of the action that was shown to the person. Nothing for an erasure that has its yes already.
+    `digest` is that of the action that was shown to the person. Empty for an erasure that is approved already.
     """
     review = _open(known, name, user)
     if digest != review.digest:
@@ -71,7 +69,7 @@ def _allowed(
     known: State, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
-    """The answer and what it allows, unless that is no more what it was, or the policy says no by now."""
+    """The answer and what it allows, unless that has changed since, or the policy refuses it by now."""
     action, is_path = review.action, review.action.noun == "path"
     try:
         if is_path:
@@ -87,7 +85,7 @@ def _allowed(
     if gate(policy, action, subjects(known, action, drafts)).kind == REFUSE:
         refuse(known, action, "refused", review.id)
     first, rest = ([], drafts) if is_path else (drafts[:1], drafts[1:])
-    for draft in first:  # what an invalidation weakens beside it was shown, but nobody said yes to its words
+    for draft in first:  # what an invalidation weakens was shown, but its words were not approved
         draft.body["approved"] = review.id
         if marker:
             draft.body["marker"] = marker
@@ -98,14 +96,12 @@ def _allowed(
 def grant(
     known: State, name: str, digest: str, *, marker: str, expires: str, now: str, user: str = OWNER
 ) -> list[Draft]:  # fmt: skip
-    """The yes alone, to be carried out until `expires`. It names the review; a digest of words would outlive them."""
-    review = _open(known, name, user)
-    if review.is_unfinished:
-        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
+    """The approval alone, to be used until `expires`. It names the review; a digest of words would outlive them."""
+    review = _open(known, name, user, may_be_approved=False)
     if digest != review.digest:
         refuse(known, review.action, "other", review.id)
     if expires <= now:
-        raise Refused(f"a yes that ends at {expires} is over already; give it a later end", "time")
+        raise Refused(f"an approval that expires at {expires} has expired already; give it a later time", "time")
     return [Draft(REVIEW_GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
 
 
@@ -113,7 +109,7 @@ def apply(
     known: State, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
-    """What a yes that was given before allows, once. NotApproved, if it does not count."""
+    """The drafts that an earlier approval allows, once. NotApproved, if it is not valid."""
     review = known.reviews.find(approval.review)
     if review is None or review.action.user != action.user:
         refuse(known, action, "forged")
@@ -123,7 +119,7 @@ def apply(
 
 
 def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> Why | None:
-    """Why a yes does not count for an action, in a word; None if it does. Only the ledger's own record counts."""
+    """The code of the reason why an approval is not valid for an action; None, if it is. Only the ledger counts."""
     if not approval.covers(action) or review.digest != action.digest:
         return "other"
     if not approval.marker or approval.marker != review.marker:
@@ -140,10 +136,8 @@ def why_not(policy: Policy, review: Review, action: Action, approval: Approval, 
 
 
 def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
-    """The no. A belief that was not to be trusted goes out of sight, and stays in history."""
-    review = _open(known, name, user)
-    if review.is_unfinished:
-        raise Refused(f"{review.id} is approved; approving it again finishes it", "state")
+    """The rejection. A quarantined belief is hidden, and stays in history."""
+    review = _open(known, name, user, may_be_approved=False)
     drafts = [_answer(review, "reject", reason)]
     if review.action.kind == "trust":
         drafts += decide.put_away(known, review.action.target[0], reason=reason, user=user)
@@ -151,40 +145,36 @@ def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> l
 
 
 def withdraw(known: State, name: str, by: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
-    """That whoever asked no longer does. What is kept out of recall stays in question until a person says so."""
+    """The withdrawal of one's own request. Quarantined beliefs stay so until a person answers."""
     review = _open(known, name, user)
     if review.action.by != by:
-        raise Refused(
-            f"{review.id} was asked by another; a person says no to it with `tallystick review reject`", "permission"
-        )
+        raise Refused(f"{review.id} was requested by another; run `tallystick review reject`", "permission")
     if review.action.kind == "trust" or review.is_unfinished:
-        raise Refused(f"{review.id} is not one to withdraw; a person answers it with `tallystick review`", "permission")
-    return [_answer(review, "stale", reason or "withdrawn by the one who asked")]
+        raise Refused(f"{review.id} cannot be withdrawn; a person answers it with `tallystick review`", "permission")
+    return [_answer(review, "stale", reason or "withdrawn by the requester")]
 
 
 def trusted(known: State, action: Action, draw: Draw) -> list[Draft]:
-    """The yes to what is kept out of recall, by one who need not ask: to the question that waits, or to one put now."""
+    """The approval of a quarantined belief by somebody who can approve: of its pending review, or of a new one."""
     version = action.target[0]
     if known.reviews.is_approved(version):
         return []
     waiting = known.reviews.find(known.reviews.in_question(version))
-    asked: Iterable[Draft] = () if waiting else [question(known, action, "it was asked and answered at once", draw)]
+    asked: Iterable[Draft] = () if waiting else [question(known, action, "requested and approved at once", draw)]
     name = waiting.id if waiting else next(draft.body["review"] for draft in asked)
     return [*asked, _answer(waiting or Review(id=name, action=action, why=""), "approve", action.reason)]
 
 
-def _open(known: State, name: str, user: str) -> Review:
+def _open(known: State, name: str, user: str, *, may_be_approved: bool = True) -> Review:
     review = known.reviews.get(name, user=user)
     if not review.is_open:
-        raise Refused(f"{review.id} is {review.status} already; an answer is used once", "state")
+        raise Refused(f"{review.id} is {review.status} already; a review is answered once", "state")
+    if review.is_unfinished and not may_be_approved:
+        raise Refused(f"{review.id} is approved; approve it again to finish it", "state")
     return review
 
 
 def _answer(review: Review, answer: str, reason: str, marker: str = "") -> Draft:
-    """The marker. It names the review, which is one action's; a digest of words would outlive them."""
-    body = {"review": review.id, "user": review.action.user, "answer": answer}
-    if reason:
-        body["reason"] = reason
-    if marker:
-        body["marker"] = marker
-    return Draft(REVIEW_ANSWER, body)
+    """The answer. It names the review; a digest of words would outlive them."""
+    body = {"review": review.id, "user": review.action.user, "answer": answer, "reason": reason, "marker": marker}
+    return Draft(REVIEW_ANSWER, {name: value for name, value in body.items() if value})

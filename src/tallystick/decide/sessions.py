@@ -1,4 +1,4 @@
-"""What may be said of working sessions, frames and settings, and which events say it."""
+"""Decisions about working sessions, frames and settings."""
 
 from __future__ import annotations
 
@@ -16,37 +16,35 @@ _KEY = re.compile(r"[a-z][a-z0-9_.-]{0,63}\Z")
 
 
 def start(session: str, task_type: str) -> list[Draft]:
-    """Begin to work. Whatever session was open ends where it was last heard."""
+    """Start a session. An open one ends at its last event."""
     if not session or not task_type:
-        raise Refused("a working session has an id and a task type", "required")
+        raise Refused("a working session needs an id and a task type", "required")
     return [Draft(SESSION_START, {"session": session, "task_type": task_type})]
 
 
 def end(known: Work, session: str) -> list[Draft]:
-    """Stop working. A session that is not open any more has ended already."""
+    """End a session. One that is not open has ended already."""
     return [Draft(SESSION_END, {"session": session})] if known.clock.session == session else []
 
 
 def put_frame(known: Work, frame: Frame) -> list[Draft]:
-    """Define a frame, or redefine it. The same definition again is no event."""
+    """Define or redefine a frame. The same definition again is no event."""
     body = frame.to_body()
     before = {name: value for name, value in known.frames.get(frame.name, {}).items() if name != "created_at"}
     return [] if before == body else [Draft(FRAME_PUT, {"frame": body})]
 
 
 def drop_frame(known: Work, name: str) -> list[Draft]:
-    """A frame of the user's own goes. Behind one that had a built-in's name, the built-in is there again."""
+    """Remove a frame of the user's own. A built-in one of that name is used again."""
     if name not in known.frames:
-        raise NotFound(f"there is no frame of your own called {name!r}")
+        raise NotFound(f"no frame of your own named {name!r}")
     return [Draft(FRAME_DROP, {"name": name})]
 
 
 def set_config(known: Work, key: str, value: str) -> list[Draft]:
-    """Change a setting. The clock is no setting: only work moves it."""
+    """Change a setting. The clock is not a setting: only work moves it."""
     if key == CLOCK:
-        raise Refused(f"{CLOCK} is moved by working sessions, and by nothing else", "field")
+        raise Refused(f"{CLOCK} cannot be set; only working sessions move it", "field")
     if not _KEY.match(key):
-        raise Refused(
-            f"a setting's name is small letters, digits and ._-, beginning with a letter; not {key!r}", "name"
-        )
+        raise Refused(f"a setting's name is lowercase letters, digits and ._-, a letter first; not {key!r}", "name")
     return [] if known.config.get(key) == value else [Draft(CONFIG_SET, {"key": key, "value": value})]

@@ -1,8 +1,8 @@
-"""What may be said of trust, and what a statement is worth because of what it rests on or repeats.
+"""Decisions about trust: distrust, quarantine, corroboration, and the trust of what is derived.
 
-Three things lower what a program may claim: that it rests on something less trusted, that it repeats what recall served
-and nobody trusts, and that its source was set aside. One thing raises what is in doubt: that others, who are trusted
-and are not the same source, say it too. Words never do either.
+Three things lower the trust of a statement: that it depends on something less trusted, that it repeats quarantined
+statements that recall served, and that its source is distrusted. One thing raises it: that trusted other sources state
+the same. Text never does either.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from tallystick.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
-SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
-BORNE_OUT = "agent"  # what is derived from what others confirmed
-_AT_ONCE = 1_000  # ids of one event
-CORROBORATORS = 1  # how many trusted, independent sources bear something out
+SET_ASIDE = "tool"  # the trust of what is derived from a distrusted source, at most
+BORNE_OUT = "agent"  # the trust of what is derived from corroborated statements
+_AT_ONCE = 1_000  # ids in one event
 
 
 def distrust(known: State, source: str, *, user: str, since: str, first: int, reason: str) -> list[Draft]:
-    """Take a source out of recall. Saying so again is no event."""
+    """Leave a source out of recall. The same again is no event."""
     before = known.distrusts.find(user, source)
     if before and (before.first, before.since, before.reason) == (first, since, reason):
         return []
@@ -38,19 +37,19 @@ def distrust(known: State, source: str, *, user: str, since: str, first: int, re
 def restore_trust(known: State, source: str, *, user: str, reason: str = "") -> list[Draft]:
     """Let a source be recalled as before."""
     if known.distrusts.find(user, source) is None:
-        raise NotFound(f"{source!r} is not withheld; `tallystick trust` lists what is")
+        raise NotFound(f"{source!r} is not distrusted; run `tallystick trust` to list sources")
     body = {"user": user, "source": source, "trust": USUAL}
     return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
 def is_in_doubt(known: State, trust: str, version: str) -> bool:
-    """Whether a tool or the web stated it, and neither a person nor enough others said the same or approved it."""
+    """True if a tool or the web stated it, and it is neither approved nor corroborated."""
     is_clear = known.reviews.is_approved(version) or known.distrusts.is_borne_out(version)
     return trust in DEFAULT.quarantined and not is_clear
 
 
 def is_outranked(known: State, held: CurrentVersion | None, trust: str) -> bool:
-    """Whether it is in doubt, and somebody of that trust is above its source: then it keeps no name from them."""
+    """True if it is in doubt and that trust is above its source's: then it does not reserve its key."""
     if held is None:
         return False
     body = held.body()
@@ -59,19 +58,19 @@ def is_outranked(known: State, held: CurrentVersion | None, trust: str) -> bool:
 
 
 def approved_episodes(known: State, source: str, *, user: str) -> list[Draft]:
-    """That all episodes of a source which are quarantined may be recalled. Its beliefs each have a review."""
+    """The approval of all quarantined episodes of a source. Its beliefs each have a review."""
     ids = quarantined_episodes(known, source, user=user)
     some = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
     return [Draft(TRUST_CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
 
 
 def quarantined_episodes(known: State, source: str, *, user: str) -> list[str]:
-    """The events of the episodes that a source told, and that wait for approval."""
+    """The events of a source's episodes that need approval."""
     return [name for name in known.distrusts.doubted(user, source) if known.episodes.stands(name)]
 
 
 def withheld(known: State, held: CurrentVersion) -> Distrust | None:
-    """Why a belief is left out of recall, if its source is not trusted."""
+    """The distrust that leaves a belief out of recall, if any."""
     body = held.body() if known.distrusts.of(held.user) else {}
     return known.distrusts.against(
         held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
@@ -79,12 +78,11 @@ def withheld(known: State, held: CurrentVersion) -> Distrust | None:
     )  # fmt: skip
 
 
-# -- what is derived ---------------------------------------------------------------------------------------------------
+# -- derived trust -----------------------------------------------------------------------------------------------------
 
 
 def worth(known: State, name: str, user: str, path: str = "") -> str:
-    """How far a belief can be built on: as it is trusted; as a person, if a person said yes to it; as an agent, if
-    others bore it out."""
+    """The trust of what is derived from a belief: its own; human, if it is approved; agent, if it is corroborated."""
     held = known.find(name, user=user, path=path)
     if held is None:
         return "human"
@@ -95,15 +93,15 @@ def worth(known: State, name: str, user: str, path: str = "") -> str:
 
 
 def weakest(known: State, names: Iterable[str], user: str, path: str = "") -> tuple[str, str]:
-    """The least trust among some beliefs, and whose it is; a person's, if there are none."""
+    """The least trust among some beliefs, and which one has it; human, if there are none."""
     found = [(worth(known, name, user, path), name) for name in names]
     return min(found, key=lambda each: RANK[each[0]], default=("human", ""))
 
 
 def lowered(known: State, drafts: list[Draft]) -> list[Draft]:
-    """Statements; one that rests on what is kept out of recall is trusted no more than that.
+    """The drafts; one that depends on something quarantined is trusted no more than that.
 
-    What rests on an agent's belief is not lowered to an agent's: then agents could change a person's own words.
+    One that depends on an agent's belief keeps its trust: else agents could change a person's own words.
     """
     for draft in drafts:
         belief = draft.body.get("belief", {})
@@ -115,7 +113,7 @@ def lowered(known: State, drafts: list[Draft]) -> list[Draft]:
 
 
 def explained(known: State, drafts: list[Draft]) -> list[Draft]:
-    """Questions about what is in doubt only because of what it rests on, or repeats, say so."""
+    """The drafts; reviews of what is in doubt only because of what it depends on, or repeats, say so."""
     stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
     for draft in drafts:
         if draft.op == REVIEW_ASK and draft.body["action"]["kind"] == "trust":
@@ -131,24 +129,24 @@ def _because(known: State, body: dict[str, object]) -> str:
         return ""
     least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
     if below and least == belief.get("trust"):
-        return f"it rests on {below}, which {least} stated, and is kept out of recall until a person says yes"
+        return f"it rests on {below}, which {least} stated, and is not recalled until a person approves it"
     if body.get("echo"):
-        return "it repeats what is kept out of recall, and is kept out until a person says yes"
+        return "it repeats a quarantined statement, and is not recalled until a person approves it"
     return ""
 
 
-# -- what is borne out -------------------------------------------------------------------------------------------------
+# -- corroboration -----------------------------------------------------------------------------------------------------
 
 
 def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:
-    """What is in doubt, and is confirmed by these statements of a trusted source: that it is, and that nobody need
-    answer for it any more. Nothing if `needed` is 0: then only a person's yes counts."""
+    """The corroboration of statements in doubt by these drafts of a trusted source, and the end of their reviews. None
+    if `needed` is 0: then only approval counts."""
     found: dict[str, str] = {}
     for draft in drafts if known.distrusts.has_doubts else ():
         said = draft.body.get("belief") or draft.body.get("episode")
-        if not said or "echo" in draft.body or said.get("trust", "human") in DEFAULT.quarantined:
+        if not said or "echo" in draft.body or not speaks_for_all(said):
             continue
-        if not speaks_for_all(said):
+        if said.get("trust", "human") in DEFAULT.quarantined:
             continue
         user, mine = said.get("user", OWNER), voice(by, said.get("trust", "human"))
         for name, teller, voices in known.distrusts.doubts(user, said.get("text") or said.get("content") or ""):
@@ -159,7 +157,7 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
 
 
 def _is_relied_on(known: State, user: str, spoken: str) -> bool:
-    """Whether nobody has set aside the door through which something was said."""
+    """True if the client of a statement is not distrusted."""
     return known.distrusts.against(user, by=spoken.removeprefix(AS_A_PERSON), seq=LATEST) is None
 
 
@@ -168,6 +166,6 @@ def _confirmed(known: State, found: dict[str, str], user: str) -> list[Draft]:
     drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
     for name in ids:
         if review := known.reviews.in_question(name):
-            reason = "others, who are trusted, said the same"
+            reason = "trusted others stated the same"
             drafts.append(Draft(REVIEW_ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
     return drafts

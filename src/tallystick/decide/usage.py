@@ -1,7 +1,7 @@
-"""What may be said of the use of memories, and which events say it.
+"""Decisions about the use of memories: receipts, outcomes, archived episodes, relations.
 
-Words of somebody's own, a question or a reason, stand in an event by themselves: an erasure that empties it takes
-nothing else along. Everything that holds only ids is written together.
+Text, a question or a reason, is in an event by itself: erasing it empties nothing else. What has only ids is written
+together.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tallystick.records.receipt import Receipt, has_words
 from tallystick.records.relation import Related
 from tallystick.state.state import State
 
-HEAVIEST = 10.0  # what one outcome may weigh
-LONGEST_RELATION = 200  # letters
+HEAVIEST = 10.0  # weight of one outcome
+LONGEST_RELATION = 200  # characters
 
 _FULL = 1 << 18  # bytes of receipts in one event
-_MOST = 900_000  # bytes; of a receipt that is longer, no line could hold the whole
+_MOST = 900_000  # bytes; a line cannot hold a longer receipt
 _IDS = 5_000  # in one event
 
 
 def receipts(given: Iterable[Receipt]) -> list[Draft]:
-    """Record what was served: an event for each user's, and one for each that has words (see `has_words`).
+    """Record receipts: an event for each user's, and one for each that has words (see `has_words`).
 
-    A receipt that no line of the ledger can hold is left out.
+    A receipt that is too long for a line of the ledger is left out.
     """
     drafts: list[Draft] = []
     together: dict[str, tuple[list[Any], int]] = {}
@@ -55,36 +55,33 @@ def outcome(
     known: State, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = "",
     path: str = "",
 ) -> list[Draft]:  # fmt: skip
-    """Record what came of using memories: 1 if they helped, 0 if they misled. A name is a belief's or an episode's.
+    """Record whether memories helped: 1 if they did, 0 if they misled. A name is a belief's or an episode's.
 
-    On a path it says so: what the path has from above is proved there alone.
+    On a path the outcome counts there alone.
     """
     if not _is_number(signal) or not 0 <= signal <= 1:
-        raise Refused(f"a signal is from 0 (it misled) to 1 (it helped), not {signal!r}")
+        raise Refused(f"signal must be from 0 (it misled) to 1 (it helped), not {signal!r}")
     if not _is_number(weight) or not 0 < weight <= HEAVIEST:
-        raise Refused(f"a weight is above 0 and at most {HEAVIEST:g}, not {weight!r}")
+        raise Refused(f"weight must be above 0 and at most {HEAVIEST:g}, not {weight!r}")
     sources = [source for name in _named(names) for source in sources_of(known, name, user, path)]
-    said = {"signal": float(signal), "weight": float(weight), "user": user} | ({"path": path} if path else {})
-    return [Draft(OUTCOME_PUT, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
+    body = {"signal": float(signal), "weight": float(weight), "user": user} | ({"path": path} if path else {})
+    return [Draft(OUTCOME_PUT, {"ids": ids, **body, **why}) for ids, why in _portions(sources, reason)]
 
 
 def again(known: State, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
-    """Record that a belief was said again, in the words it has: it is used more, and no surer."""
-    said: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
+    """Record that a belief was stated again, in the same words: it is used more, and not surer."""
+    body: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
     on_path = {"path": path} if path else {}
-    return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **on_path})]
+    return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **body, **on_path})]
 
 
 def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
-    """Put episodes out of recall; what happened stays in history. Those that have faded already are no event."""
+    """Archive episodes: they are not recalled, and stay in history. Archived ones are no event."""
     sources: list[str] = []
     for name in _named(names):
         found = _episodes(known, name, user)
         if not found and known.find(name, user=user):
-            raise Refused(
-                f"{name!r} is a belief, not something that happened; "
-                "`tallystick forget` puts it out of sight", "permission"
-            )
+            raise Refused(f"{name!r} is a belief, not an episode; use `tallystick forget`", "permission")
         sources += found or _nothing(name)
     fresh = [source for source in sources if not known.uses.is_faded(source)]
     return [Draft(EPISODE_FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
@@ -93,40 +90,40 @@ def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: st
 def relate(
     known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
 ) -> list[Draft]:  # fmt: skip
-    """Record how two memories are related; an empty relation takes it back. What is so already is no event."""
+    """Record the relation of two memories; an empty one removes it. The same again is no event."""
     if len(relation) > LONGEST_RELATION:
-        raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'", "size")
+        raise Refused(f"a relation has up to {LONGEST_RELATION} characters, not {len(relation)}", "size")
     known.writable(user, path)
     ids = [identity(known, name, user, path) for name in (one, other)]
     if ids[0] == ids[1]:
-        raise Refused(f"{one!r:.80} and {other!r:.80} are one memory; nothing is related to itself", "self")
-    said, words = known.relations.find(user, path, *ids), " ".join(relation.split())
-    if (said is None and not words) or (said and (said.ids, said.relation) == (tuple(ids), words)):
+        raise Refused(f"{one!r:.80} and {other!r:.80} are the same memory; name two", "self")
+    before, words = known.relations.find(user, path, *ids), " ".join(relation.split())
+    if (before is None and not words) or (before and (before.ids, before.relation) == (tuple(ids), words)):
         return []
     body = {"user": user, "ids": ids} | ({"relation": words} if words else {}) | ({"path": path} if path else {})
     return [Draft(RELATION_PUT, body)]
 
 
 def related(known: State, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:
-    """How two memories are related on a path; None, if nobody said so there."""
+    """The relation of two memories on a path; None, if there is none."""
     return known.relations.find(user, path, *(identity(known, name, user, path) for name in (one, other)))
 
 
 def identity(known: State, name: str, user: str, path: str) -> str:
-    """What a memory is known by whatever becomes of its words: a belief's first id, an episode's event."""
+    """The lasting id of a memory: a belief's first id, an episode's event."""
     held = known.find(name, user=user, path=path)
     if held is not None and known.sees(held, path):
         return held.ref
     found = _episodes(known, name, user) or _nothing(name)
     if len(found) > 1:
-        raise Refused(f"{name!r:.80} names several episodes; say which, by the id of its event", "ambiguous")
+        raise Refused(f"{name!r:.80} names several episodes; use the id of an event", "ambiguous")
     return found[0]
 
 
 def sources_of(known: State, name: str, user: str, path: str = "") -> list[str]:
-    """The sources that a name means: a belief's current version, or every episode that goes by the name.
+    """The sources that a name means: a belief's current version, or every episode of that name.
 
-    A version whose words have changed since is meant itself: what came of it says nothing of the words it has now.
+    A version whose words have changed since is meant itself: its outcome says nothing about the current words.
     """
     held = known.find(name, user=user, path=path)
     if held is not None:
@@ -139,12 +136,12 @@ def _episodes(known: State, name: str, user: str) -> list[str]:
 
 
 def _nothing(name: str) -> list[str]:
-    raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+    raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
 
 
 def _named(names: Sequence[str]) -> list[str]:
     if not names:
-        raise Refused("say which: the ids or keys of what was recalled", "required")
+        raise Refused("name the memories: ids or keys", "required")
     return list(dict.fromkeys(names))
 
 

@@ -1,4 +1,4 @@
-"""The formats that are read, and which of them a file is in, told from how it begins."""
+"""The formats that can be imported, and the detection of a file's format from its beginning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tallystick.exchange import agent_memory, chatgpt, claude_code, claude_export, codex, markdown_notes, mcp_memory
 from tallystick.exchange.conversation import Item, Lines
 
-HEAD = 1 << 20  # bytes that are enough to tell
+HEAD = 1 << 20  # bytes that are enough for detection
 MARKDOWN, AGENT_MEMORY = "markdown", "agent-memory"
 
 Whole = Callable[[], bytes]
@@ -17,11 +17,11 @@ Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one system keeps what was said."""
+    """The file format of one system."""
 
     looks_like: Callable[[bytes], bool]
     items: Reader
-    agent: str = ""  # as whom the assistant there is known here
+    agent: str = ""  # the name of its assistant here
 
 
 def _by_line(items: Callable[[Lines], Iterator[Item]]) -> Reader:
@@ -38,12 +38,12 @@ FORMATS: dict[str, Format] = {
     "claude": Format(claude_export.looks_like, _at_once(claude_export.items), "claude"),
     "chatgpt": Format(chatgpt.looks_like, _at_once(chatgpt.items), "chatgpt"),
     "mcp-memory": Format(mcp_memory.looks_like, _by_line(mcp_memory.items)),
-    # Any text is Markdown: it is known by the name of its file alone, and whose it is by where that lies.
+    # Any text is Markdown: it is recognised by the name of its file alone, and its author by its folder.
     AGENT_MEMORY: Format(lambda _: False, lambda name, _, whole: agent_memory.items(name, whole())),
     MARKDOWN: Format(lambda _: False, lambda name, _, whole: markdown_notes.items(name, whole())),
 }
 
 
 def detected(head: bytes) -> str:
-    """The name of the format, or nothing if the file is in none that is known."""
+    """The name of the format, or nothing if it is unknown."""
     return next((name for name, each in FORMATS.items() if each.looks_like(head)), "")

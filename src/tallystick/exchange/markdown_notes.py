@@ -5,9 +5,9 @@
     ---
     - [preference] drinks tea #taste (at work)     an observation of that category, with its tags
     - works_at [[Acme]]                            a relation
-    A paragraph, or an item of a list              a note; the headings above it say where it stood
+    A paragraph, or an item of a list              a note; the headings above it are kept
 
-A box to tick is no category. What stands between fences stays in one piece.
+A check box is no category. What is between fences stays in one piece.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tallystick.exchange.conversation import Item, Note, line_of, moment, text_of as text
+from tallystick.exchange.conversation import Item, Note, line_of, moment, parts_of, text_of
 from tallystick.records.transfer import Skipped
 
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -36,18 +36,20 @@ _MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that 
 _LONGEST_FRONT = 1 << 14
 _MOST_BRACKETS = 200  # of a front matter: to read many that are open takes long
 _LONGEST_TAG, _MOST_TAGS = 60, 20
-_NO_LETTER = "\ufffd"
+_REPLACED = "\ufffd"
 _SCALAR = str | int | float | date
 
 
 class _Block(NamedTuple):
+    """A paragraph or an item."""
+
     text: str
     headings: tuple[str, ...]
     is_item: bool
 
 
 class _Page(NamedTuple):
-    """What all notes of a file have in common."""
+    """The fields that all notes of a file share."""
 
     about: str
     kind: str
@@ -60,28 +62,29 @@ class _Page(NamedTuple):
         title = front.get("title", front.get("name"))
         about = about or (" ".join(str(title).split()) if isinstance(title, _SCALAR) else "")
         when = (front.get(each) for each in ("modified", "updated", "created", "date"))
-        at = next((found for each in when if (found := _when(each))), "")
-        kind, tags = text(front.get("type")).strip(), _tags(front.get("tags"))
+        stamps = (moment(each.isoformat() if isinstance(each, date | datetime) else each) for each in when)
+        at = next(filter(None, stamps), "")
+        kind, tags = text_of(front.get("type")).strip(), _tags(front.get("tags"))
         return cls(about or PurePosixPath(name).stem, kind, tags, at, name)
 
 
 def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
-    """The notes of one file, and what was passed over; `name` is its path in the folder, with slashes.
+    """The notes of one file, and what was skipped; `name` is its path in the folder, with slashes.
 
-    They are `about` what its front matter says, or its name, unless the caller knows.
+    They are `about` the title in its front matter, or its name, unless the caller knows.
     """
     if b"\x00" in data:
-        yield Skipped(name, "it is not text")
+        yield Skipped(name, "not a text file")
         return
     whole = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    if whole.count(_NO_LETTER) > data.count(_NO_LETTER.encode()):
-        yield Skipped(f"{name}, some letters", f"they are not UTF-8, and became {_NO_LETTER}; the rest was taken")
+    if whole.count(_REPLACED) > data.count(_REPLACED.encode()):
+        yield Skipped(f"{name}, some characters", f"not UTF-8, replaced by {_REPLACED}; the rest was imported")
     front, body, fault = _front(whole)
     if fault:
         yield Skipped(f"{name}, front matter", fault)
     notes = list(_notes(_Page.of(front, name, about), body))
     if not notes:
-        yield Skipped(name, "it holds no words")
+        yield Skipped(name, "it has no words")
     yield from notes
 
 
@@ -103,18 +106,18 @@ def _note(block: _Block, page: _Page) -> Note:
     metadata: dict[str, Any] = {"file": page.file}
     if block.headings:
         metadata["headings"] = list(block.headings)
-    said = block.text
+    text = block.text
     if block.is_item:
-        if (related := _RELATED.match(said)) and len(related[1].split()) <= _MOST_WORDS:
+        if (related := _RELATED.match(text)) and len(related[1].split()) <= _MOST_WORDS:
             return _relation(page, related[1].strip(), _target(related[2]), metadata, related[3] or "")
-        said = _BOX.sub("", said, count=1) if _BOX.match(said) else said
-        if (observed := _OBSERVED.match(said)) and said == block.text:
-            metadata["category"], said = observed[1].strip(), observed[2]
-    if _LINK.fullmatch(said.strip()) or _SILENT.fullmatch(said.strip()):
-        said = ""  # where a link leads is told by itself
-    own = () if _FENCE.match(said) else (tag for tag in _TAG.findall(said) if not tag.isdigit())
+        text = _BOX.sub("", text, count=1) if _BOX.match(text) else text
+        if (observed := _OBSERVED.match(text)) and text == block.text:
+            metadata["category"], text = observed[1].strip(), observed[2]
+    if _LINK.fullmatch(text.strip()) or _SILENT.fullmatch(text.strip()):
+        text = ""  # the target of a link is a note of its own
+    own = () if _FENCE.match(text) else (tag for tag in _TAG.findall(text) if not tag.isdigit())
     found = tuple(dict.fromkeys((*page.tags, *own)))[:_MOST_TAGS]
-    return Note(page.about, said.strip(), page.kind, found, page.at, None, metadata)
+    return Note(page.about, text.strip(), page.kind, found, page.at, None, metadata)
 
 
 def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any], context: str = "") -> Note:
@@ -123,7 +126,7 @@ def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any],
 
 
 def _links(block: _Block) -> Iterator[str]:
-    """Where a block leads to. What stands between fences or in a remark, and a picture, leads nowhere."""
+    """The targets of a block's links, except in fences and comments, and except pictures."""
     is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
     for found in () if is_silent else _LINK.findall(block.text):
         target = _target(found)
@@ -132,37 +135,32 @@ def _links(block: _Block) -> Iterator[str]:
 
 
 def _target(link: str) -> str:
-    """What a link leads to, without its other name and without its place on that page."""
+    """The page of a link, without its other name and without its place on that page."""
     return link.partition("|")[0].partition("#")[0].strip()
 
 
 def _front(whole: str) -> tuple[dict[str, Any], str, str]:
-    """The front matter, what follows it, and what is wrong with it."""
+    """The front matter, what follows it, and its fault, if it has one."""
     found = _FRONT.match(whole)
     if found is None:
         return {}, whole, ""
     body = whole[found.end() :]
     if len(found[1]) > _LONGEST_FRONT or found[1].count("[") + found[1].count("{") > _MOST_BRACKETS:
-        return {}, body, "it is longer than any front matter; the rest was taken"
+        return {}, body, "too long for a front matter; the rest was imported"
     from ruamel.yaml import YAML  # only where there is something to read
     from ruamel.yaml.error import YAMLError
 
     try:
         fields = YAML(typ="safe", pure=True).load(found[1])
     except (YAMLError, ValueError, RecursionError):
-        return {}, body, "it is not YAML; the rest was taken"
+        return {}, body, "not valid YAML; the rest was imported"
     return fields if isinstance(fields, dict) else {}, body, ""
 
 
-def _tags(said: object) -> tuple[str, ...]:
-    listed = said.replace(",", " ").split() if isinstance(said, str) else said
-    texts = (each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, _SCALAR))
-    found = (" ".join(str(each).split()).lstrip("#") for each in texts)
+def _tags(value: object) -> tuple[str, ...]:
+    listed = value.replace(",", " ").split() if isinstance(value, str) else parts_of(value)
+    found = (" ".join(str(each).split()).lstrip("#") for each in listed if isinstance(each, _SCALAR))
     return tuple(dict.fromkeys(tag for tag in found if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
-
-
-def _when(said: object) -> str:
-    return moment(said.isoformat() if isinstance(said, date | datetime) else said)
 
 
 def _blocks(body: str) -> Iterator[_Block]:
@@ -172,14 +170,16 @@ def _blocks(body: str) -> Iterator[_Block]:
     fence, is_item = "", False
 
     def block() -> Iterator[_Block]:
-        said = "\n".join(lines).strip()
+        text = "\n".join(lines).strip()
         lines.clear()
-        if said:
-            yield _Block(said, tuple(title for _, title in headings), is_item)
+        if text:
+            yield _Block(text, tuple(title for _, title in headings), is_item)
 
     for line in body.split("\n"):
-        if fence or _FENCE.match(line):
-            fence = _after(fence, line)
+        if fenced := _FENCE.match(line):
+            is_closed = fence and fenced[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if is_closed else fence or fenced[1]
+        if fence or fenced:
             lines.append(line)
         elif heading := _HEADING.match(line):
             yield from block()
@@ -195,11 +195,3 @@ def _blocks(body: str) -> Iterator[_Block]:
         else:
             lines.append(line)
     yield from block()
-
-
-def _after(fence: str, line: str) -> str:
-    """The fence that is open after a line."""
-    found = _FENCE.match(line)
-    if not fence:
-        return found[1] if found else ""
-    return "" if found and found[1].startswith(fence) and not line.strip().strip(fence[0]) else fence

@@ -3,7 +3,7 @@
     {"type":"entity","name":"Ana","entityType":"person","observations":["drinks tea"]}
     {"type":"relation","from":"Ana","to":"Acme","relationType":"works at"}
 
-It has no times and no end of the last line. Some writers spell the fields otherwise; those spellings are read too.
+It has no times and no newline at the end. Some programs spell the fields otherwise; those spellings are read too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,8 @@ from typing import Any
 
 import orjson
 
-from tallystick.exchange.conversation import (
-    ASSISTANT,
-    Item,
-    Lines,
-    Note,
-    lines_of,
-    loaded,
-    objects_in,
-    text_of as text,
-)
+from tallystick.exchange import conversation as chat
+from tallystick.exchange.conversation import ASSISTANT, Item, Lines, Note, text_of as text
 from tallystick.records.transfer import Skipped
 
 _NAME = ("name", "entityName", "entity_name")
@@ -33,61 +25,57 @@ _RELATION = ("relationType", "relation_type", "relation")
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `items`."""
-    for _, line in lines_of(data):
+    """Whether a file with this beginning is for `items`."""
+    for _, line in chat.lines_of(data):
         try:
-            found = loaded(line)
+            found = chat.object_of(chat.loaded(line))
         except ValueError:
             return False
-        if not isinstance(found, dict) or text(found.get("type")) not in ("entity", "relation"):
-            return False
-        return bool(_first(found, _NAME) or _first(found, _FROM))
+        return text(found.get("type")) in ("entity", "relation") and bool(_first(found, _NAME) or _first(found, _FROM))
     return False
 
 
 def items(lines: Lines) -> Iterator[Item]:
-    """What is noted: every entity, an observation a note; then every relation, a note with its triple."""
-    for place, found in objects_in(lines):
-        kind = found.get("type") if isinstance(found, dict) else None
+    """The notes: every entity, one for each observation; then every relation, with its triple."""
+    for place, found in chat.objects_in(lines):
         if isinstance(found, Skipped):
             yield found
-        elif kind == "entity":
+        elif found.get("type") == "entity":
             yield from _entity(found, place)
-        elif kind != "relation":
-            yield Skipped(place, "it is neither an entity nor a relation")
-    for place, found in objects_in(lines):
+        elif found.get("type") != "relation":
+            yield Skipped(place, "neither an entity nor a relation")
+    for place, found in chat.objects_in(lines):
         if isinstance(found, dict) and found.get("type") == "relation":
             yield _relation(found, place)
 
 
-def _entity(told: dict[str, Any], place: str) -> Iterator[Item]:
-    name, kind = _first(told, _NAME), _first(told, _KIND)
+def _entity(found: dict[str, Any], place: str) -> Iterator[Item]:
+    name, kind = _first(found, _NAME), _first(found, _KIND)
     if not name:
         yield Skipped(place, "the entity has no name")
         return
-    listed = told.get("observations")
+    listed = found.get("observations")
     listed = listed if isinstance(listed, list) else [listed or ""]
     if odd := sum(not isinstance(each, str) for each in listed):
-        yield Skipped(place, "an observation is no text" if odd == 1 else f"{odd:,} observations are no text")
-    said = [each.strip() for each in listed if text(each).strip()]
-    for each in said or [""]:  # it is there, though nothing was observed of it
+        yield Skipped(place, "an observation is not text" if odd == 1 else f"{odd:,} observations are not text")
+    for each in [each.strip() for each in listed if text(each).strip()] or [""]:  # an entity without observations
         yield Note(name, each, kind, role=ASSISTANT)
 
 
-def _relation(told: dict[str, Any], place: str) -> Item:
-    one, relation, other = (_first(told, names) for names in (_FROM, _RELATION, _TO))
+def _relation(found: dict[str, Any], place: str) -> Item:
+    one, relation, other = (_first(found, names) for names in (_FROM, _RELATION, _TO))
     if not (one and relation and other):
         return Skipped(place, "the relation lacks one of its ends, or its name")
     spoken = relation.replace("_", " ").replace("-", " ")
     return Note(one, f"{one} {spoken} {other}", triple=(one, relation, other), role=ASSISTANT)
 
 
-def _first(told: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((said for name in names if (said := text(told.get(name)).strip())), "")
+def _first(found: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if (value := text(found.get(name)).strip())), "")
 
 
 def written(notes: list[Note]) -> bytes:
-    """Notes as that server keeps them: each entity once, then the relations. `items` gives the same notes again."""
+    """The file of some notes: each entity once, then the relations. `items` gives the same notes again."""
     kinds: dict[str, str] = {}
     observed: dict[str, list[str]] = {}
     relations: list[tuple[str, str, str]] = []
@@ -96,12 +84,10 @@ def written(notes: list[Note]) -> bytes:
             relations.append(note.triple)
             continue
         kinds[note.about] = kinds.get(note.about) or note.kind
-        said = observed.setdefault(note.about, [])
-        if note.text:
-            said.append(note.text)
+        observed.setdefault(note.about, []).extend([note.text] if note.text else [])
     lines = [
-        orjson.dumps({"type": "entity", "name": name, "entityType": kinds[name], "observations": said})
-        for name, said in observed.items()
+        orjson.dumps({"type": "entity", "name": name, "entityType": kinds[name], "observations": texts})
+        for name, texts in observed.items()
     ]
     lines += [
         orjson.dumps({"type": "relation", "from": one, "to": other, "relationType": relation})

@@ -1,18 +1,17 @@
-"""An export of tallystick, as a file: one JSON object a line, in UTF-8, each saying its `type`.
+"""The file of an export: one JSON object a line, in UTF-8, each with its `type`.
 
     {"type": "tallystick", "format": 1, …}        the first line: whose memory, of which ledger, written when
     {"type": "belief", …}, {"type": "episode", …}, path, page, review, trust, rule, frame, graph
-                                                what is there now, for whoever wants to read it
-    {"type": "event", "n": 1, …}                how it came to be so: all that was recorded, in order
+                                                the current records, for people and other programs
+    {"type": "event", "n": 1, …}                the history: all that was recorded, in order
     {"type": "end", "records": …, "events": …}  the last line: without it the file was cut off
 
-The events are the whole truth: the records follow from them, and a reader that takes in events passes over the records.
-A file that was made without history has none, and there the records are all there is.
+The records follow from the events, so a reader that imports events skips the records. A file made without history has
+no events, and there the records are all there is.
 
-Events are numbered from 1 without a gap, for other people's events and the ledger's own stand between them where they
-were recorded; what an event says of other places in the ledger is said in these numbers. Their order is that of the
-ledger; times may step back, as where a memory took in another's events. Nothing of what is read here is believed:
-whoever takes it in says what it may do.
+Events are numbered from 1 without a gap, because in the ledger other people's events and its own are between them; an
+event names other places in the ledger by these numbers. Their order is that of the ledger; times may step back, as
+where a memory imported another's events. Nothing that is read here is trusted: the importer decides what it may do.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _FIRST = b'{"type":"tallystick",'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a file says of itself."""
+    """The first line of a file."""
 
     user: str
     ledger: str  # the memory's own name
@@ -63,7 +62,7 @@ class Header:
 
 
 class Line(NamedTuple):
-    """One line of a file: where it stands, and what it says."""
+    """One line of a file: its number, its type and its other fields."""
 
     number: int
     kind: str
@@ -71,12 +70,12 @@ class Line(NamedTuple):
 
 
 def line(kind: str, told: Mapping[str, Any]) -> bytes:
-    """One line, newline included. The same thing said again is the same bytes."""
+    """One line, newline included. The same fields give the same bytes."""
     return orjson.dumps({"type": kind, **told}) + b"\n"
 
 
 def event_line(event: Event, n: int) -> bytes:
-    """The line of an event whose body speaks of other places in numbers of the file already."""
+    """The line of an event whose body names other places by numbers of the file already."""
     return line(EVENT, {"n": n, "ts": event.ts, "op": event.op, "id": event.id, "by": event.by, "body": event.body})
 
 
@@ -115,7 +114,7 @@ class Numbers:
         return len(self._seqs)
 
     def place(self, n: int) -> int:
-        """Where the event of that number is recorded; of one that is not yet, where the last one is."""
+        """The place of the event of that number; of one that is not recorded yet, that of the last one."""
         return self._seqs[min(n, len(self._seqs)) - 1] if n > 0 and self._seqs else self._before
 
     def from_place(self, n: int) -> int:
@@ -137,7 +136,7 @@ def renumbered(
 
 
 def _of_receipt(receipt: dict[str, Any], last: Callable[[int], int]) -> dict[str, Any]:
-    """A receipt names the place that it was answered from. The hash there is another in every ledger."""
+    """A receipt names the place that it was answered from. The hash there differs in every ledger."""
     found = {**receipt, "head": [last(receipt["head"][0]), ""]}
     asked = receipt.get("asked", {})
     if type(asked.get("believed_at")) is int:
@@ -149,7 +148,7 @@ def _of_receipt(receipt: dict[str, Any], last: Callable[[int], int]) -> dict[str
 
 
 class Reader:
-    """A file, line by line. Whatever is not as it should be is Refused, with the number of its line."""
+    """A file, line by line. What is not valid is Refused, with the number of its line."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = enumerate(lines, start=1)
@@ -169,10 +168,8 @@ class Reader:
             elif kind in RECORDS:
                 self.records += 1
             else:
-                raise Refused(
-                    f"line {number}: a line of type {_short(kind)} is not known here; is tallystick too old?",
-                    "unsupported",
-                )
+                message = f"line {number}: unknown type {_short(kind)}, perhaps of a newer tallystick"
+                raise Refused(message, "unsupported")
             yield Line(number, str(kind), found)
         raise Refused("the file was cut off: its last line is missing; export it again", "file")
 
@@ -180,35 +177,34 @@ class Reader:
         number, raw = next(self._lines, (1, b""))
         told = _object(number, raw)
         if told.pop("type", None) != HEADER:
-            raise Refused('this is no export of tallystick: its first line is not of type "tallystick"', "file")
+            raise Refused('not a tallystick export: its first line is not of type "tallystick"', "file")
         if type(told.get("format")) is int and told["format"] > FORMAT:
-            raise UnknownVersion(f"the file has format {told['format']}, and this tallystick knows {FORMAT}; update it")
+            message = f"the file has format {told['format']}, this tallystick reads up to {FORMAT}; update tallystick"
+            raise UnknownVersion(message)
         known = {each.name: each for each in fields(Header)}
         kinds: dict[str, type] = {"through": int, "history": bool, "format": int}
         if told.keys() != known.keys() or any(type(told[name]) is not kinds.get(name, str) for name in known):
-            raise Refused(f"line 1: an export's first line says its {', '.join(known)}, and nothing else", "file")
+            raise Refused(f"line 1: the first line of an export has {', '.join(known)}, and nothing else", "file")
         if not told["user"] or not (_TS.fullmatch(told["begun"]) and _TS.fullmatch(told["made"])):
-            raise Refused("line 1: it says whose memory it was, and when it began and was written", "file")
+            raise Refused("line 1: user, begun or made is not valid", "file")
         return Header(**told)
 
     def _event(self, number: int, told: dict[str, Any]) -> None:
         if told.keys() != {"n", "ts", "op", "id", "by", "body"} or type(told["body"]) is not dict:
             raise Refused(f"line {number}: an event has n, ts, op, id, by and body", "file")
         for name, shape in _SHAPES.items():
-            said = told[name]
-            if type(said) is not str or len(said) > _LONGEST_NAME or not shape.fullmatch(said):
-                raise Refused(f"line {number}: the {name} of the event is {_short(said)}", "file")
+            value = told[name]
+            if type(value) is not str or len(value) > _LONGEST_NAME or not shape.fullmatch(value):
+                raise Refused(f"line {number}: the event's {name} is not valid: {_short(value)}", "file")
         self.events += 1
         if told["n"] != self.events:
-            raise Refused(f"line {number}: event {_short(told['n'])} stands where event {self.events} should", "file")
+            raise Refused(f"line {number}: event {_short(told['n'])} is in the place of event {self.events}", "file")
 
     def _end(self, number: int, told: dict[str, Any]) -> None:
         if told != {"records": self.records, "events": self.events}:
             raise Refused(f"line {number}: the file should hold {_short(told)}; some of it is missing", "file")
         if any(raw.strip() for _, raw in self._lines):
-            raise Refused(
-                f"line {number}: there is more after the end; two files were joined, or one was changed", "file"
-            )
+            raise Refused(f"line {number}: there is more after the end; export the memory again", "file")
 
 
 def _object(number: int, raw: bytes) -> dict[str, Any]:
@@ -223,5 +219,5 @@ def _object(number: int, raw: bytes) -> dict[str, Any]:
     return found
 
 
-def _short(said: object) -> str:
-    return ascii(said)[:60]
+def _short(value: object) -> str:
+    return ascii(value)[:60]

@@ -1,8 +1,7 @@
-"""What `.specsmith/requirements.json` and `testcases.json` hold.
+"""Requirements and test cases of Specsmith: `.specsmith/requirements.json` and `testcases.json`.
 
-Every entry of a file comes back, either as an `Item` or as a `Skipped` with the reason: none is lost without a word.
-An item's `data` is the whole entry, so nothing in it is lost either. Where two entries bear one id the first stands:
-which of them was meant cannot be known here. A `null` is taken as not given.
+Every entry of a file comes back, either as an `Item` or as a `Skipped` with the reason. An item's `data` is the whole
+entry, so nothing in it is lost. Where two entries have one id the first is used. A `null` counts as not given.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ _WRAPPERS = {"requirement": "requirements", "testcase": "testcases"}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A requirement or a test case, sound enough to be recorded."""
+    """A requirement or a test case, valid enough to be recorded."""
 
     id: str  # verbatim, never empty
     kind: str
@@ -27,7 +26,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An entry that could not be taken."""
+    """An entry that could not be imported."""
 
     index: int  # in the list, from 0
     id: str  # "" where it has none
@@ -35,14 +34,14 @@ class Skipped:
 
 
 def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
-    """Give the items of a file and what was skipped, both in the file's order. `kind` is requirement or testcase."""
+    """The items of a file and the skipped entries, both in the file's order. `kind` is requirement or testcase."""
     items: dict[str, Item] = {}
     skipped: list[Skipped] = []
     for index, entry in enumerate(_entries(data, kind)):
         try:
             item = _item(entry, kind)
             if item.id in items:
-                raise ValueError(f"repeats the id {item.id!a:.60}; the first one stands")
+                raise ValueError(f"repeats the id {item.id!a:.60}; the first one counts")
             items[item.id] = item
         except ValueError as error:
             skipped.append(Skipped(index, _id_of(entry), str(error)))

@@ -1,1 +1,1 @@
-"""The truth on disk: a chained, append-only file of events, and all that keeps it true."""
+"""The truth on disk: a chained, append-only file of events, and its maintenance."""

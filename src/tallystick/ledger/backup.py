@@ -1,28 +1,70 @@
-"""Copies of the truth: the ledger, its sealed stretches, settings and checkpoint. What is derived grows back.
+"""Copies of the truth (ledger, sealed segments, settings, checkpoint), and restoring one. Derived files are rebuilt.
 
-A copy is made beside its final name (`<time>.new`) while others go on writing; only its last part is copied under the
-lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it gets its name. Then it
-is read back from its first line to its last: a copy that cannot be trusted is not called a backup.
+**A backup** is made in `<time>.new`, in a folder that its maker keeps locked, while others go on writing; only its last
+part is copied under the lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it
+gets its name. Then it is read back from its first line to its last: a copy that cannot be trusted is not called a
+backup. The system frees the lock when the maker dies, so a `.new` folder that can be locked is removed whole. It may
+hold data that was erased since.
+
+**A restore** is done in steps that can be repeated after a crash:
+
+1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head left behind.
+2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next; the witness in
+   the lock file is marked beforehand, so that nobody who has the folder open writes to the old ledger meanwhile.
+3. The index and the audit are removed: they describe the old ledger, and are rebuilt. Piece by piece the old goes to
+   `backup/<time>-before-restore/` and the new takes its place. A piece that is still under `restoring/` has not been
+   swapped, so doing it again continues where it stopped.
+4. The witness is replaced, and synced: the old one would call the restored ledger rolled back.
+5. `restoring/` is removed.
+
+A crash before step 2 leaves the ledger as it was; the next writer removes the unfinished layout.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from tallystick.ledger import format as fmt, partial_copy as unfinished, restore
-from tallystick.ledger.disk import Disk, copy, ensure_folder, replace
-from tallystick.ledger.erase_everywhere import erased_in_copy, hollow_out
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.ledger import Ledger
+import orjson
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.chain import Chain, first_of
+from tallystick.ledger.disk import Disk, append, copy, ensure_folder, remove_all, replace
+from tallystick.ledger.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
+from tallystick.ledger.layout import Folder, free_name
 from tallystick.ledger.lock import Lock
+from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
 from tallystick.records.clock import Clock, stamp, system_clock
-from tallystick.records.errors import NotWritten, Refused, TallystickError, Unfinished
+from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 from tallystick.records.event import Draft
 
+# -- making a backup ---------------------------------------------------------------------------------------------------
 
-def back_up(ledger: Ledger, to: Path | None = None) -> Path:
+
+class OpenLedger(Protocol):
+    """The calls of a ledger that a backup needs."""
+
+    folder: Folder
+    writable: bool
+    trouble: TallystickError | None
+
+    @property
+    def disk(self) -> Disk: ...
+    @property
+    def end(self) -> Place: ...
+    def now(self) -> str: ...
+    def refresh(self) -> None: ...
+    def hold(self) -> AbstractContextManager[None]: ...
+    def append(self, drafts: Sequence[Draft], /) -> object: ...
+
+
+def back_up(ledger: OpenLedger, to: Path | None = None) -> Path:
     """Make a consistent copy under `backup/`, or under `to`, and return its place."""
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
         raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
@@ -30,23 +72,21 @@ def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     ledger.refresh()
     try:
         ensure_folder(ledger.disk, parent)
-        unfinished.discard(parent)
-        with unfinished.made(ledger.disk, parent, ledger.now()) as (making, target):
+        discard_unfinished(parent)
+        with new_copy(ledger.disk, parent, ledger.now()) as (making, target):
             _fill(ledger, Folder(making))
-            restore.check_copy(making)
+            check_copy(making)
     except OSError as error:
         raise NotWritten(f"no backup was made: {error.filename or parent}: {error.strerror}") from error
     if to is not None and ledger.writable and ledger.trouble is None:
         try:
             ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
         except NotWritten as error:
-            raise Unfinished(
-                f"the backup is made and whole, at {target}; only that it is there could not be recorded: {error}"
-            ) from error
+            raise Unfinished(f"the backup at {target} is complete, but could not be recorded: {error}") from error
     return target
 
 
-def _fill(ledger: Ledger, target: Folder) -> None:
+def _fill(ledger: OpenLedger, target: Folder) -> None:
     disk, source = ledger.disk, ledger.folder
     for path in (source.checkpoint, source.settings):
         if path.exists():
@@ -58,13 +98,13 @@ def _fill(ledger: Ledger, target: Folder) -> None:
     except FileNotFoundError:
         inode = -1
     with ledger.hold():
-        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the stretches are others now, so begin again
+        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the segments are others now, so begin again
             shutil.rmtree(target.sealed)
             target.wal.unlink(missing_ok=True)
             _copy_segments(disk, source, target, ledger.end.offset)
         else:
             copy(disk, source.wal, target.wal, begun_at.offset, ledger.end.offset)
-        hollow_out(disk, target, restore.named_in(target))
+        hollow_out(disk, target, named_in(target))
     disk.sync_folder(target.root)
 
 
@@ -74,6 +114,126 @@ def _copy_segments(disk: Disk, source: Folder, target: Folder, end: int) -> None
         copy(disk, segment.path, target.sealed / segment.path.name)
     copy(disk, source.wal, target.wal, 0, end)
     disk.sync_folder(target.sealed)
+
+
+@contextmanager
+def new_copy(disk: Disk, parent: Path, ts: str) -> Iterator[tuple[Path, Path]]:
+    """A new folder under `parent`, and the name that it gets after the block. It is removed if the block fails."""
+    target, making, fd = _make_locked(parent, ts)
+    try:
+        yield making, target
+        disk.rename(making, target)
+        disk.sync_folder(parent)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _make_locked(parent: Path, ts: str) -> tuple[Path, Path, int]:
+    while True:
+        target = free_name(parent, _compact_time(ts))
+        making = target.with_name(target.name + ".new")
+        with suppress(FileExistsError):  # another process was faster: take the next name
+            making.mkdir(mode=0o700)
+            if (fd := _lock(making)) is None:
+                continue
+            if not target.exists():
+                return target, making, fd
+            making.rmdir()  # another process finished a copy of that name meanwhile
+            os.close(fd)
+
+
+def _compact_time(ts: str) -> str:
+    return ts[:19].replace("-", "").replace(":", "")
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock `folder` until the descriptor is closed. None if another process has locked or removed it."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(fd), os.stat(folder)):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(fd)
+    return None
+
+
+def discard_unfinished(parent: Path) -> None:
+    """Remove the copies under `parent` that nobody will finish."""
+    for making in sorted(parent.glob("*.new")):
+        if (fd := _lock(making)) is not None:
+            try:
+                shutil.rmtree(making)
+            finally:
+                os.close(fd)
+
+
+# -- checking a copy ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A checked copy: where it ends, and which lines its own events name as erased."""
+
+    folder: Folder
+    end: Place
+    named: frozenset[str]
+
+
+def check_copy(source: Path) -> Copy:
+    """Read a copy from its first line to its last. Raises Damaged if any of it is not as it was written."""
+    folder = Folder(source)
+    if not folder.wal.is_file():
+        raise NotFound(f"{source} is not a backup: it has no events.wal")
+    scans, chain = [], Chain(folder)
+    for segment in folder.sealed_segments():
+        if segment not in chain.segments:
+            raise Damaged(f"the copy is damaged: {segment.path} is not followed by the next file; use another copy")
+    place = Place.before(first_of(chain.segments[0].path)) if chain.first else START
+    for segment in chain.segments:
+        found = scan_path(segment.path, Place(0, place.seq, place.hash))
+        scans.append((segment.path, found))
+        place = found.end
+    erased = erased_in_copy(folder)
+    named = frozenset(erased).union(*(found.named for _, found in scans))
+    for path, found in scans:
+        if bad := found.first_bad(named):
+            where = f"{path}, event {bad.seq} at byte {bad.offset}"
+            raise Damaged(f"the copy is damaged: {where}: {bad.why}; use another copy")
+    return Copy(folder, place, named - erased)
+
+
+def named_in(folder: Folder) -> set[str]:
+    """The lines that the events of a ledger name as erased, as far as it can be read.
+
+    Lines that a repair gave up are not among them: their data was lost, and a copy that still has it is welcome.
+    """
+    notes = (note for note in _notes_in(folder) if note.op in (fmt.ERASE, fmt.RESTORE))
+    return {line for note in notes for line in note.lines}
+
+
+def left_in(folder: Folder) -> list[tuple[int, str]]:
+    """The heads that a ledger left behind before. A restore must name them again: a process that has the folder open
+    may have seen one of them last."""
+    heads = (head for note in _notes_in(folder) for head in note.left_behind)
+    return list(dict.fromkeys((head["seq"], head["hash"]) for head in heads))
+
+
+def _notes_in(folder: Folder) -> Iterator[LedgerNote]:
+    for path in folder.chain_files():
+        if path.exists():
+            with suppress(fmt.BadLine):
+                yield from scan_path(path).notes
+
+
+# -- restoring a copy --------------------------------------------------------------------------------------------------
 
 
 def restore_from(
@@ -86,10 +246,10 @@ def restore_from(
     erased: frozenset[str] = frozenset(),
     timeout: float = 30.0,
 ) -> tuple[int, str]:
-    """Put the copy at `source` in place of the ledger at `root`; return the head (seq, hash) that was left behind.
+    """Replace the ledger at `root` by the copy at `source`; return the head (seq, hash) that was left behind.
 
-    Erasures of the ledger being left, of the copy's own list and those in `erased` are applied. The witness in the lock
-    file is set anew.
+    Erasures of the old ledger, of the copy's own list and those in `erased` are applied. The witness in the lock file
+    is replaced.
     """
     disk, folder = disk or Disk(), Folder(root)
     try:
@@ -102,34 +262,118 @@ def restore_from(
             lock.close()
     except OSError as error:
         why = f"{error.filename or root}: {error.strerror}"
-        if restore.is_begun(folder):
-            raise Unfinished(f"not restored yet: {why}; make room: whoever opens {root} next finishes it") from error
+        if folder.restore_ready.exists():
+            raise Unfinished(f"not restored yet: {why}; free some space, then open {root} to finish it") from error
         raise NotWritten(f"not restored, and nothing was changed: {why}") from error
 
 
 def _restore(
     disk: Disk, folder: Folder, lock: Lock, source: Path, erased: frozenset[str], ts: str, by: str
 ) -> tuple[int, str]:
-    restore.finish(disk, folder, lock)
-    good = restore.check_copy(source)
-    left = _head(folder, lock)
-    earlier = [head for head in restore.left_in(folder) if head != left]
-    names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
-    if witness := lock.witness():  # from now on, everyone who has the folder open must look before writing
+    finish(disk, folder, lock)
+    good = check_copy(source)
+    witness = lock.witness()
+    left = (witness.seq, witness.hash) if witness else (-1, fmt.ZERO)
+    with suppress(TallystickError):  # the head that can be read, if that is further than the witness saw
+        end = check_copy(folder.root).end
+        left = max(left, (end.seq, end.hash))
+    earlier = [head for head in left_in(folder) if head != left]
+    names = named_in(folder) | erased | erased_in_copy(good.folder) | good.named
+    if witness:  # from now on, every process that has the folder open must recover before writing
         lock.mark(witness.seq, witness.hash, witness.length, witness.mark if witness.recover else "recover")
-    restore.lay_out(disk, folder, good, names, [left, *earlier], ts, by)
-    restore.finish(disk, folder, lock)
+    _lay_out(disk, folder, good, names, [left, *earlier], ts, by)
+    finish(disk, folder, lock)
     if good.folder.settings.exists() and not folder.settings.exists():  # a person's own settings are never replaced
         replace(disk, folder.settings, good.folder.settings.read_bytes())
     return left
 
 
-def _head(folder: Folder, lock: Lock) -> tuple[int, str]:
-    """The head being left: what can be read of the ledger, or what the witness saw if that is further."""
-    witness = lock.witness()
-    seen = (witness.seq, witness.hash) if witness else (-1, fmt.ZERO)
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The content of `restoring/ready`: where the old goes, whether a checkpoint comes, and the new head."""
+
+    before: str
+    checkpoint: bool
+    seq: int
+    hash: str
+    length: int
+
+
+def _lay_out(
+    disk: Disk, folder: Folder, source: Copy, erased: Collection[str], left: list[tuple[int, str]], ts: str, by: str
+) -> None:
+    """Steps 1 and 2: the whole restored ledger, under `restoring/`. `left` begins with the head."""
+    target = Folder(folder.restoring)
+    _discard(disk, folder)
+    disk.make_folder(target.sealed)
+    for segment in source.folder.sealed_segments():
+        copy(disk, segment.path, target.sealed / segment.path.name)
+    copy(disk, source.folder.wal, target.wal, 0, source.end.offset)
+    if source.folder.checkpoint.exists():
+        copy(disk, source.folder.checkpoint, target.checkpoint)
+    hollow_out(disk, target, erased)
+    abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
+    body = {"from": source.folder.root.name, "abandoned": abandoned} | ({"earlier": earlier} if earlier else {})
+    fresh, encoder = sorted(set(erased) - source.named), fmt.LineEncoder(source.end.seq, source.end.hash)
+    parts = [fresh[at : at + PER_EVENT] for at in range(0, max(len(fresh), 1), PER_EVENT)]
+    encoder.add(fmt.RESTORE, [{**body, "lines": part} for part in parts], ts, by)
+    append(disk, target.wal, encoder.take())
+    disk.sync_folder(target.sealed)
+    name = free_name(folder.backups, _compact_time(ts) + "-before-restore").name
+    plan = _Plan(name, target.checkpoint.exists(), encoder.seq, encoder.hash, target.wal.stat().st_size)
+    disk.sync_folder(folder.root)
+    replace(disk, folder.restore_ready, orjson.dumps(plan))
+
+
+def _discard(disk: Disk, folder: Folder) -> None:
+    if folder.restoring.exists():
+        shutil.rmtree(folder.restoring)
+        disk.sync_folder(folder.root)
+
+
+def finish(disk: Disk, folder: Folder, lock: Lock) -> None:
+    """Steps 3 to 5, from wherever they stopped, if a restore is in progress."""
+    fresh = Folder(folder.restoring)
     try:
-        end = restore.check_copy(folder.root).end
-    except TallystickError:
-        return seen
-    return max(seen, (end.seq, end.hash))
+        plan = _Plan(**orjson.loads(folder.restore_ready.read_bytes()))
+    except FileNotFoundError:
+        return _discard(disk, folder)
+    remove_all(disk, [*folder.index_files(), folder.audit])
+    before = Folder(folder.backups / plan.before)
+    _move_pages(disk, folder, before)
+    if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):
+        ensure_folder(disk, before.root)
+    if fresh.wal.exists():  # the last piece has not been swapped
+        if plan.checkpoint:
+            _swap(disk, folder.checkpoint, before.checkpoint, fresh.checkpoint)
+        elif folder.checkpoint.exists():
+            disk.rename(folder.checkpoint, before.checkpoint)
+        _swap(disk, folder.sealed, before.sealed, fresh.sealed)
+        _swap(disk, folder.wal, before.wal, fresh.wal)
+    for derived in (folder.snapshot, folder.new_snapshot):
+        derived.unlink(missing_ok=True)
+    for path in (before.root, folder.backups, folder.root):
+        if path.exists():
+            disk.sync_folder(path)
+    lock.settle(plan.seq, plan.hash, plan.length)
+    disk.remove(folder.restore_ready)
+    return _discard(disk, folder)
+
+
+def _move_pages(disk: Disk, folder: Folder, before: Folder) -> None:
+    """Keep the pages with the old ledger, so that nobody takes them for edits. They are rendered again."""
+    for page in sorted(folder.pages.glob("*.md")) + sorted(folder.pages.glob("@*/*.md")):
+        target = before.pages / page.relative_to(folder.pages)
+        ensure_folder(disk, target.parent)
+        disk.rename(page, target)
+        disk.sync_folder(target.parent)
+    if before.pages.exists():
+        disk.sync_folder(folder.pages)
+
+
+def _swap(disk: Disk, current: Path, before: Path, fresh: Path) -> None:
+    """Move `current` out and `fresh` in. If `fresh` is gone, that is done; if `before` exists, half of it is."""
+    if fresh.exists():
+        if current.exists() and not before.exists():
+            disk.rename(current, before)
+        disk.rename(fresh, current)

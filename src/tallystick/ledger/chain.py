@@ -1,9 +1,9 @@
-"""Reading events back: from any seq, across sealed stretches, without reading what comes before.
+"""Reading events: from any seq, across sealed segments, without reading the lines before it.
 
-Lines stand in order of seq, so the line of an event is found by bisection: a few reads, however long the file.
-What is read here is only what some scan has vouched for (`end` of the living stretch); each line is still checked
-against its own hash and digest, because the disk may have changed since. Nobody is kept from compacting meanwhile:
-a stretch is known by its first event, and found again under its new name.
+Lines are in order of seq, so the line of an event is found by bisection: a few reads, however long the file. Only bytes
+that a scan has checked are read (up to `end` of the live segment); each line is still checked against its own hash and
+digest, because the disk may have changed since. Others may compact meanwhile: a segment is identified by its first
+event, and found again under its new name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -25,40 +26,43 @@ _NEAR = 1 << 16
 
 
 def first_line(path: Path) -> bytes:
-    """The first line of a file, newline included; what there is of it if it has no end. Damaged, if it is no file."""
-    with open(path, "rb", opener=_at_once) as file:
-        return file.readline(fmt.MAX_LINE + 1)
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file, without waiting for another program as at the end of a pipe."""
-    fd = os.open(path, flags | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    """The first line of a file, with its newline if it has one. Damaged, if it is not a regular file."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe does not wait
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise Damaged(f"{path} is not a regular file; put the ledger back there, or run `tallystick check`")
+        with open(fd, "rb", closefd=False) as file:
+            return file.readline(fmt.MAX_LINE + 1)
+    finally:
         os.close(fd)
-        raise Damaged(f"{path} is not a file; put the ledger back there, or run `tallystick check`")
-    return fd
 
 
 def first_of(path: Path) -> fmt.Line:
-    """The first event in a stretch. Raises Damaged."""
+    """The first event of a segment. Raises Damaged."""
     return _checked(first_line(path), path, 0)
 
 
 def is_ours(line: bytes) -> bool:
-    """Whether a line is of our format, damaged or not: a flipped bit hides one key of four."""
+    """True if a line is of our format, damaged or not: a flipped bit hides one key of four."""
     return any(key in line for key in _OUR_KEYS)
 
 
-def missing(folder: Folder, start: int, first: int) -> str:
-    """What to say when events `start` to `first - 1` are needed and not here."""
-    return (
+def missing(folder: Folder, start: int, first: int) -> Missing:
+    """The error for events `start` to `first - 1`, which are needed and not here."""
+    return Missing(
         f"events {start} to {first - 1} are not in {folder.sealed}: they were moved away;"
-        f" put their files back there (the log says where they went: tallystick log --op ledger.prune)"
+        f" put their files back there (to see where they are, run tallystick log --op ledger.prune)"
     )
 
 
+def file_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a file between two offsets, each with its own offset."""
+    with open(path, "rb") as file:
+        yield from raw_lines(file.fileno(), start, os.fstat(file.fileno()).st_size if end is None else end)
+
+
 def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The whole lines between two offsets, each with its own offset. Who wants only the first few reads little more."""
+    """The whole lines between two offsets, each with its own offset. The first few cost little."""
     pieces, at, reach = list[bytes](), start, 1 << 14  # of a line whose end is not read yet, and where it begins
     while start < end and (block := os.pread(fd, min(reach, end - start), start)):
         start, reach = start + len(block), min(2 * reach, 1 << 20)
@@ -74,7 +78,7 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def last_line(fd: int, end: int) -> bytes:
-    """The line that ends at offset `end`, newline included; nothing if there is none."""
+    """The line that ends at offset `end`, with its newline; empty if there is none."""
     reach = 1 << 12
     while end:
         block = os.pread(fd, min(reach, end), max(0, end - reach))
@@ -86,12 +90,14 @@ def last_line(fd: int, end: int) -> bytes:
 
 
 def offset_of(fd: int, size: int, seq: int) -> int:
-    """Where the line of event `seq` begins, or would begin. The first line is taken to begin at 0."""
+    """The offset at which the line of event `seq` begins, or would begin."""
     low, high = 0, size
     while high - low > _NEAR:
         middle = (low + high) // 2
-        at, number = _line_after(fd, middle, high)
-        if number is None or number > seq:
+        lines = raw_lines(fd, middle, min(high, middle + 2 * fmt.MAX_LINE))
+        next(lines, None)  # `middle` lies inside it
+        at, raw = next(lines, (high, b""))
+        if (found := _SEQ.match(raw)) is None or int(found[1]) > seq:
             high = middle
         else:
             low = at
@@ -101,23 +107,16 @@ def offset_of(fd: int, size: int, seq: int) -> int:
     return size
 
 
-def _line_after(fd: int, offset: int, end: int) -> tuple[int, int | None]:
-    """The first line that begins after `offset`: where, and its seq."""
-    lines = raw_lines(fd, offset, min(end, offset + 2 * fmt.MAX_LINE))
-    next(lines, None)
-    at, raw = next(lines, (end, b""))
-    found = _SEQ.match(raw)
-    return at, int(found[1]) if found else None
-
-
 class Chain:
-    """The stretches of one folder, from the oldest that is here to the living one up to `end`."""
+    """The segments of one folder, from the oldest that is here to the live one up to `end`."""
 
     def __init__(self, folder: Folder, end: int | None = None) -> None:
         self.folder, self._end = folder, end
-        living = _living(folder) if end != 0 else []  # looked for first: what is sealed meanwhile is found below
-        until = living[0].first if living else None
-        self.segments = [s for s in folder.sealed_segments() if until is None or s.first < until] + living
+        live = []
+        if end != 0:  # the live one first: if it is sealed meanwhile, it is found below
+            with suppress(FileNotFoundError):
+                live = [Segment(folder.wal, first_of(folder.wal).seq, None)]
+        self.segments = [each for each in folder.sealed_segments() if not live or each.first < live[0].first] + live
 
     @property
     def first(self) -> int:
@@ -129,8 +128,8 @@ class Chain:
     ) -> Iterator[fmt.Line]:  # fmt: skip
         """The lines of events `start` … `stop - 1`. Raises Missing if they are not all here, Damaged if one is bad.
 
-        With `having`, only those that hold all of these bytes, with `naming`, one of these: the others are passed over,
-        and not checked.
+        With `having`, only lines with all of these bytes; with `naming`, only lines with one of these. Others are not
+        checked.
         """
         for path, offset, raw in self._raw(start, stop):
             if any(part not in raw for part in having) or (naming and not any(part in raw for part in naming)):
@@ -141,7 +140,7 @@ class Chain:
             yield line
 
     def slices(self, start: int, stop: int) -> Iterator[bytes]:
-        """What is hashed of each of these events. Nothing is checked: whoever asks compares the tree's root."""
+        """The hashed slice of each of these events. Nothing is checked: the caller compares the tree's root."""
         return (raw.partition(b',"hash":"')[0] for _, _, raw in self._raw(start, stop))
 
     def _raw(self, start: int, stop: int | None) -> Iterator[tuple[Path, int, bytes]]:
@@ -152,7 +151,7 @@ class Chain:
             if stop is not None and segment.first >= stop:
                 return
             if segment.first > start:
-                raise Missing(missing(self.folder, start, segment.first))
+                raise missing(self.folder, start, segment.first)
             for path, offset, raw in self._raw_of(segment, start):
                 if stop is not None and start >= stop:
                     return
@@ -172,34 +171,34 @@ class Chain:
             os.close(fd)
 
     def _open(self, segment: Segment) -> tuple[Path, int]:
-        """The file that begins with the stretch's first event, wherever it is now."""
+        """Open the file that begins with the segment's first event, also if a compaction has moved it meanwhile."""
         for path in self._places_of(segment):
             try:
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
-            if segment.last is not None or _begins_with(fd, segment.first):
+            found = _SEQ.match(os.pread(fd, 32, 0))
+            if segment.last is not None or (found and int(found[1]) == segment.first):
                 return path, fd
             os.close(fd)
-        raise Missing(missing(self.folder, segment.first, (segment.last or segment.first) + 1))
+        raise missing(self.folder, segment.first, (segment.last or segment.first) + 1)
 
     def _places_of(self, segment: Segment) -> Iterator[Path]:
-        """Where it was, and where a compaction may have put it meanwhile: looked for only after it was not there."""
         yield segment.path
-        yield from (each.path for each in self.folder.sealed_segments() if each.first == segment.first)
+        yield from (each.path for each in self.folder.sealed_segments() if each.first == segment.first)  # listed now
 
     def line(self, seq: int) -> fmt.Line:
         """The line of one event."""
         for found in self.lines(seq, seq + 1):
             return found
-        raise NotFound(f"there is no event {seq}")
+        raise NotFound(f"no event {seq}")
 
     def dates(self) -> Callable[[int], str]:
-        """What events are dated, by their numbers: each is looked up once."""
+        """The times of events by seq; each is looked up once."""
         return cache(lambda seq: self.line(seq).ts)
 
     def hash_at(self, seq: int) -> str | None:
-        """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""
+        """The hash of event `seq`; None if it is not in the chain, or in a segment that was moved away."""
         for segment in self.segments:
             if segment.first == seq + 1:
                 return first_of(segment.path).prev
@@ -207,18 +206,6 @@ class Chain:
             return self.line(seq).hash
         except (NotFound, Missing):
             return None
-
-
-def _living(folder: Folder) -> list[Segment]:
-    try:
-        return [Segment(folder.wal, first_of(folder.wal).seq, None)]
-    except FileNotFoundError:
-        return []
-
-
-def _begins_with(fd: int, seq: int) -> bool:
-    found = _SEQ.match(os.pread(fd, 32, 0))
-    return found is not None and int(found[1]) == seq
 
 
 def _checked(raw: bytes, path: Path, offset: int) -> fmt.Line:

@@ -1,8 +1,8 @@
-"""The few things the ledger asks of a disk, in one place, so that a test can make any of them fail.
+"""All disk operations of the ledger, in one place, so that a test can make any of them fail.
 
 Sync means: on the medium, as far as the system can promise it. On macOS that is F_FULLFSYNC.
-A name (made, renamed, removed) is on the medium only after its folder was synced.
-Nothing here retries a failed sync: after one, what the kernel holds and what the medium holds may differ.
+A name (created, renamed, removed) is on the medium only after its folder was synced.
+Nothing here retries a failed sync: after one, the kernel and the medium may differ.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Disk:
         os.unlink(path)
 
     def make_folder(self, path: Path) -> None:
-        """Make `path` and what is missing above it, for the owner alone."""
+        """Create `path` and its missing parents, for the owner alone."""
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def ensure_folder(disk: Disk, path: Path) -> None:
-    """`path` is a folder, and on the medium, with all that was missing above it."""
+    """Create `path` and its missing parents, on the medium when this returns."""
     if not path.is_dir():
         ensure_folder(disk, path.parent)
         disk.make_folder(path)
@@ -79,7 +79,7 @@ def write_all(disk: Disk, fd: int, data: bytes) -> None:
 
 
 def overwrite(disk: Disk, fd: int, data: bytes, offset: int) -> None:
-    """Put `data` over what stands at `offset`."""
+    """Write `data` over the bytes at `offset`."""
     rest = memoryview(data)
     while rest:
         done = _some(disk.pwrite(fd, rest, offset))
@@ -88,25 +88,30 @@ def overwrite(disk: Disk, fd: int, data: bytes, offset: int) -> None:
 
 def _some(written: int) -> int:
     if written == 0:
-        raise OSError(errno.EIO, "the disk took nothing")
+        raise OSError(errno.EIO, "the disk accepted no bytes")
     return written
 
 
 def write_new(disk: Disk, path: Path, data: bytes) -> None:
-    """A new file with `data`, on the medium. Its name is not, until the folder is synced."""
-    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    """Create a file with `data`, on the medium. Its name is not, until the folder is synced."""
+    append(disk, path, data, os.O_CREAT | os.O_TRUNC)
+
+
+def append(disk: Disk, path: Path, data: bytes, flags: int = 0) -> None:
+    """Append `data` to a file, on the medium when this returns."""
+    fd = disk.open(path, os.O_WRONLY | os.O_APPEND | flags)
     try:
         write_all(disk, fd, data)
         disk.sync(fd)
     except OSError as error:
-        error.filename = error.filename or str(path)  # the system does not say which file it is about
+        error.filename = error.filename or str(path)  # the system does not name the file
         raise
     finally:
         disk.close(fd)
 
 
 def replace(disk: Disk, path: Path, data: bytes) -> None:
-    """`path` holds `data`. A crash leaves the old content, or the new, and perhaps a `.new` beside it."""
+    """Replace the content of `path`. A crash leaves the old content or the new, and perhaps a `.new` file."""
     fresh = path.with_name(path.name + ".new")
     write_new(disk, fresh, data)
     disk.rename(fresh, path)
@@ -129,7 +134,7 @@ def copy(disk: Disk, source: Path, target: Path, start: int = 0, end: int | None
 
 
 def remove_if_there(disk: Disk, path: Path) -> bool:
-    """Remove `path`; False if there was none."""
+    """Remove `path`; False if it did not exist."""
     try:
         disk.remove(path)
     except FileNotFoundError:
@@ -138,12 +143,12 @@ def remove_if_there(disk: Disk, path: Path) -> bool:
 
 
 def remove_all(disk: Disk, paths: list[Path]) -> None:
-    """Remove those of `paths` that are there, all in one folder; they are gone from the medium when this returns.
+    """Remove those of `paths` that exist, all in one folder; they are gone from the medium when this returns.
 
-    A folder in the place of one of them is nobody's words of ours, and stays.
+    A folder in the place of one of them stays: tallystick did not make it.
     """
-    there = [path for path in paths if not path.is_dir() and remove_if_there(disk, path)]
-    if there:
+    removed = [path for path in paths if not path.is_dir() and remove_if_there(disk, path)]
+    if removed:
         disk.sync_folder(paths[0].parent)
 
 

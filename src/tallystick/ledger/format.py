@@ -1,4 +1,4 @@
-"""How an event looks on disk, and why reading it needs no guessing.
+"""The line format: one event, one line.
 
 One event is one line of compact UTF-8 JSON, its keys in this order and no other:
 
@@ -10,7 +10,7 @@ line's bytes up to `,"hash":`, so it covers the header, the digest and the link 
 raw bytes: nothing is re-serialised, so it is the same in any language. The Merkle leaf is that same hashed slice.
 
 Lines are split at the byte \\n alone. The header holds no personal text and is strict enough to be read by one
-regular expression, so two readers cannot read it differently. Erasure replaces `data` by `null` and spaces of the
+regular expression, so no two readers can disagree. Erasure replaces `data` by `null` and spaces of the
 same length; header, hash, tree and offsets stay as they were.
 """
 
@@ -18,17 +18,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
 
+from tallystick.records import ids
 from tallystick.records.errors import Refused
-from tallystick.records.event import TIME, Event, as_told
+from tallystick.records.event import TIME as TIME, Event, at_origin
 
 FORMAT = 1
 ZERO = "0" * 64
 MAX_LINE = 1 << 20
+
+NO_END = "it has no newline"
+NO_MATCH = "its data does not match its digest"
 
 BEGIN = "ledger.begin/1"
 SEAL = "ledger.seal/1"
@@ -41,7 +46,7 @@ SNAPSHOT = "snapshot/1"
 ERASE = "erase/1"
 ERASED = "erase.done/1"
 
-# What the ledger writes about itself; everything else was said by a caller.
+# Events that the ledger writes about itself; all others come from callers.
 HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, TIME, SNAPSHOT, ERASE, ERASED})
 
 _HEADER = (
@@ -62,11 +67,11 @@ _LONGEST_OP = 64
 
 
 class BadLine(Exception):
-    """These bytes are not a line of a ledger; the text says why."""
+    """Bytes that are not a line of a ledger; the message says why."""
 
 
 class Line(NamedTuple):
-    """One whole line, checked against itself (not yet against the line above)."""
+    """One whole line that matches its own hash (not yet compared with the line above)."""
 
     seq: int
     ts: str
@@ -79,23 +84,24 @@ class Line(NamedTuple):
     hash: str
     slice: bytes
     data: bytes
-    sound: bool  # the data is what the digest says; else it is erased, half erased, or damaged
+    sound: bool  # the data matches the digest; else it is erased, partly erased, or damaged
 
     def event(self) -> Event:
-        """What the line says; of what was taken in from another memory, as it was recorded there."""
+        """The event of the line; one imported from another memory appears as it was recorded there."""
         body = body_of(self.data) if self.sound else None
-        return as_told(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
+        return at_origin(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
 
 
 def check_by(by: str) -> str:
-    """`by` names a door and an opaque source, like `cli:local`; anything else could carry someone's words."""
+    """Refuse a `by` other than a surface and an opaque source, like `cli:local`: it could carry personal text."""
     if not _BY.match(by):
-        raise Refused(f"not a source: {by!r}; write door:source in small letters and digits, like cli:local", "name")
+        raise Refused(f"not a source: {by!r}; write surface:source in lowercase and digits, like cli:local", "name")
     return by
 
 
-def data_of(body: object, salt: str) -> bytes:
-    """The bytes of `data`. The salt keeps an erased text from being guessed from its digest."""
+def data_of(body: object, salt: str | None = None) -> bytes:
+    """Encode `data`. The salt, random by default, keeps an erased text from being guessed from its digest."""
+    salt = os.urandom(16).hex() if salt is None else salt
     try:
         return b'{"salt":"' + salt.encode() + b'","body":' + orjson.dumps(body) + b"}"
     except orjson.JSONEncodeError as error:
@@ -103,24 +109,20 @@ def data_of(body: object, salt: str) -> bytes:
 
 
 def body_of(data: bytes) -> dict[str, Any]:
-    """What `data` says."""
+    """Decode `data`. Raises BadLine."""
     try:
         body = orjson.loads(data)["body"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise BadLine("its data is not what the format says") from None
+        body = None
     if not isinstance(body, dict):
-        raise BadLine("its data is not what the format says")
+        raise BadLine("its data is not in the ledger's format")
     return body
-
-
-def fresh_salt() -> str:
-    return os.urandom(16).hex()
 
 
 def encode(
     seq: int, ts: str, op: str, event_id: str, by: str, batch: int, left: int, prev: str, data: bytes
 ) -> tuple[bytes, bytes, str]:
-    """The line, its hashed slice, and its hash."""
+    """Encode a line; return it with its hashed slice and its hash."""
     digest = sha256(data).hexdigest()
     head = (
         f'{{"seq":{seq},"ts":"{ts}","op":"{op}","id":"{event_id}","by":"{by}",'
@@ -129,10 +131,32 @@ def encode(
     hashed = sha256(head).hexdigest()
     line = b'%b,"hash":"%b","data":%b}\n' % (head, hashed.encode(), data)
     if len(line) > MAX_LINE:
-        raise Refused(
-            f"too long: a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts", "size"
-        )
+        raise Refused(f"too long: a line of {len(line):,} bytes (limit {MAX_LINE:,}); write it in parts", "size")
     return line, head, hashed
+
+
+class LineEncoder:
+    """Encodes groups of lines that follow event `seq`, all of one sync."""
+
+    def __init__(self, seq: int, hashed: str) -> None:
+        self.seq, self.hash, self._batch = seq, hashed, seq + 1
+        self._lines: list[bytes] = []
+
+    def take(self) -> bytes:
+        """The lines since the last call."""
+        lines, self._lines = self._lines, []
+        return b"".join(lines)
+
+    def add(self, op: str, bodies: Sequence[dict[str, Any]], ts: str, by: str) -> None:
+        """Add new events, as one group."""
+        self.add_group([(op, ids.event_id(ts), by, ts, data_of(body)) for body in bodies])
+
+    def add_group(self, events: Sequence[tuple[str, str, str, str, bytes]]) -> None:
+        """Add one group of events: op, id, by, ts and data."""
+        for left, (op, event_id, by, ts, data) in zip(range(len(events) - 1, -1, -1), events, strict=True):
+            self.seq += 1
+            line, _, self.hash = encode(self.seq, ts, op, event_id, by, self._batch, left, self.hash, data)
+            self._lines.append(line)
 
 
 def check_op(op: str) -> str:
@@ -142,14 +166,14 @@ def check_op(op: str) -> str:
 
 
 def parse(raw: bytes) -> Line:
-    """The line in `raw` (with its newline), checked against itself. Raises BadLine."""
+    """Decode the line in `raw` (with its newline), checked against its own hash. Raises BadLine."""
     found = LINE.fullmatch(raw)
     if found is None:
         raise BadLine(why_not(raw))
     seq, ts, op, event_id, by, batch, left, digest, prev, hashed, data = found.groups()
     head = raw[: found.start(HASH_GROUP) - BEFORE_HASH]
     if sha256(head).hexdigest() != hashed.decode():
-        raise BadLine("its hash does not fit its header")
+        raise BadLine("its hash does not match its header")
     sound = sha256(data).hexdigest() == digest.decode()
     return Line(
         int(seq), ts.decode(), op.decode(), event_id.decode(), by.decode(), int(batch), int(left),
@@ -157,22 +181,30 @@ def parse(raw: bytes) -> Line:
     )  # fmt: skip
 
 
+def try_parse(raw: bytes) -> Line | None:
+    """Decode the line in `raw`; None if it is not one."""
+    try:
+        return parse(raw)
+    except BadLine:
+        return None
+
+
 def why_not(raw: bytes) -> str:
-    """Why `raw` is not laid out as a line."""
-    if not raw.endswith(b"\n"):
-        return "it has no end"
+    """The reason why `raw` is not a line."""
     if len(raw) > MAX_LINE:
         return f"it is longer than {MAX_LINE:,} bytes"
+    if not raw.endswith(b"\n"):
+        return NO_END
     if HEADER.match(raw) is None:
-        return "its header is not laid out as the format says"
-    return "it does not end as the format says"
+        return "its header is not in the ledger's format"
+    return "its end is not in the ledger's format"
 
 
 def is_hollow(data: bytes) -> bool:
-    """Whether `data` is what erasure leaves."""
+    """True if `data` is what erasure leaves."""
     return _HOLLOW.match(data) is not None
 
 
 def hollow(length: int) -> bytes:
-    """What erasure puts in place of `length` bytes of data."""
+    """The bytes with which erasure replaces `length` bytes of data."""
     return b"null".ljust(length)

@@ -1,7 +1,7 @@
-"""The first line, and what to do when there is no living stretch.
+"""The first line, and what to do when there is no live segment.
 
-A missing `events.wal` is a new memory only if nothing else speaks of an old one: no sealed stretch, no witness, no
-snapshot, no checkpoint, no backup. If a compaction was interrupted between its two renames, it is finished by the line
+A missing `events.wal` is a new memory only if no other file was made from an old one: no sealed segment, witness,
+snapshot, checkpoint or backup. If a compaction was interrupted between its two renames, it is finished with the line
 that had been prepared. Anything else counts as rolled back. It is never a new beginning.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,24 @@ from tallystick.ledger.chain import first_line as first_line_of, last_line
 from tallystick.ledger.disk import Disk, write_new
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
-from tallystick.records import ids
-from tallystick.records.errors import RolledBack
+from tallystick.records.errors import Damaged, RolledBack
 
 
 def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> bytes:
-    """The line that names a new ledger."""
+    """Encode the line that names a new ledger."""
     body = {"ledger": os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
-    return fmt.encode(0, ts, fmt.BEGIN, ids.event_id(ts), by, 0, 0, fmt.ZERO, fmt.data_of(body, fmt.fresh_salt()))[0]
+    encoder = fmt.LineEncoder(-1, fmt.ZERO)
+    encoder.add(fmt.BEGIN, [body], ts, by)
+    return encoder.take()
 
 
 def ledger_id(folder: Folder) -> str:
-    """Which ledger lives in a folder, or in a copy: any stretch's first line names it. Nothing if it cannot be read."""
-    paths = [*(segment.path for segment in folder.sealed_segments()), folder.wal]
-    return next((found for path in paths if (found := named_in(path))), "")
+    """The id of the ledger in a folder or copy, from the first line of any segment; empty if none can be read."""
+    return next((found for path in folder.chain_files() if (found := named_in(path))), "")
 
 
 def named_in(path: Path) -> str:
-    """Which ledger a stretch belongs to, as its first line says. Nothing if that cannot be read."""
+    """The id of the ledger that a segment belongs to, from its first line; empty if that cannot be read."""
     try:
         line = fmt.parse(first_line_of(path))
         return str(fmt.body_of(line.data).get("ledger", "")) if line.sound else ""
@@ -42,43 +43,37 @@ def named_in(path: Path) -> str:
         return ""
 
 
-def fresh_wal(folder: Folder) -> Path:
-    return folder.wal.with_name(folder.wal.name + ".new")
-
-
 def ensure(disk: Disk, folder: Folder, witness: Witness | None, first: Callable[[], bytes]) -> None:
-    """There is an `events.wal` when this returns."""
+    """Make sure that there is an `events.wal`."""
     if folder.wal.exists():
         return
     sealed = folder.sealed_segments()
-    if not sealed and witness is None and not _is_remembered(folder):
-        write_new(disk, fresh_wal(folder), first())
-    elif sealed and _continues(fresh_wal(folder), sealed[-1].last, sealed[-1].path):
+    has_history = folder.snapshot.exists() or folder.checkpoint.exists() or bool(folder.copies())
+    is_continued = False
+    if sealed:
+        with suppress(OSError):
+            is_continued = is_prepared(folder, sealed[-1].last or 0, last_hash(sealed[-1].path))
+    if is_continued:
         disk.sync_folder(folder.sealed)
+    elif not sealed and witness is None and not has_history:
+        write_new(disk, folder.new_wal, first())
     else:
-        raise RolledBack(f"{folder.wal} is gone, and other files speak of it; put it back, or run `tallystick restore`")
-    disk.rename(fresh_wal(folder), folder.wal)
+        raise RolledBack(f"{folder.wal} is missing, but others refer to it; put it back, or run `tallystick restore`")
+    disk.rename(folder.new_wal, folder.wal)
     disk.sync_folder(folder.root)
 
 
-def _is_remembered(folder: Folder) -> bool:
-    """Whether something here was made from a ledger."""
-    return folder.snapshot.exists() or folder.checkpoint.exists() or bool(folder.copies())
-
-
-def _continues(fresh: Path, last: int | None, sealed: Path) -> bool:
-    """Whether `fresh` is a prepared stretch that follows the end of the sealed one."""
+def is_prepared(folder: Folder, seq: int, hashed: str) -> bool:
+    """True if a compaction stopped between its two renames, with a segment ready that follows event `seq`."""
     try:
-        line = fmt.parse(first_line_of(fresh))
-        return line.sound and line.seq == (last or 0) + 1 and line.prev == last_hash(sealed)
-    except (OSError, fmt.BadLine):
+        line = fmt.parse(first_line_of(folder.new_wal))
+    except (OSError, Damaged, fmt.BadLine):
         return False
+    return line.sound and (line.seq, line.prev) == (seq + 1, hashed)
 
 
 def last_hash(path: Path) -> str:
-    """The hash of a stretch's last event; nothing if that cannot be read."""
+    """The hash of a segment's last event; empty if that cannot be read."""
     with open(path, "rb") as file:
-        try:
-            return fmt.parse(last_line(file.fileno(), os.fstat(file.fileno()).st_size)).hash
-        except fmt.BadLine:
-            return ""
+        line = fmt.try_parse(last_line(file.fileno(), os.fstat(file.fileno()).st_size))
+    return line.hash if line else ""

@@ -1,20 +1,20 @@
-"""The names of things in a memory folder. One home for each, so that no two modules can disagree.
+"""The names of the files in a memory folder, each defined once.
 
-    events.wal        the living stretch of the chain
-    sealed/           closed stretches `<first>-<last>.wal`; `torn-…` bytes that were cut off; files taken over
+    events.wal        the live segment of the chain
+    sealed/           closed segments `<first>-<last>.wal`; `torn-…` bytes that were cut off; ledgers of older programs
     snapshot.json     beliefs as of some event                                        (derived)
     index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
-    pages.db          what stands on the pages, and as what each was last seen        (derived)
+    pages.db          the entries of the pages, and each page as last read            (derived)
     graph.db          entities, and how they are related                              (derived)
     memory/           the pages, one Markdown file per entity; people edit them
-    pages.lock        held while pages are written
-    audit.jsonl       who did what, an act a line                                     (derived)
+    pages.lock        locked while pages are written
+    audit.jsonl       who did what, one action per line                               (derived)
     checkpoint        the last signed statement about the ledger
     backup/<time>/    copies: events.wal, sealed/, tallystick.toml, checkpoint, erased
-    restoring/        a restore that is under way; nothing else ever lives there
+    restoring/        a restore in progress; nothing else is ever there
     lock              see lock.py
 
-A name ending in `.new` is a file being made. It counts for nothing until it is renamed; the next writer removes it.
+A name ending in `.new` is an unfinished file. It is ignored until it is renamed; the next writer removes it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ class Segment(NamedTuple):
 
 
 class Folder:
-    """Where things are in one folder (a memory's own, or a backup, which is laid out the same way)."""
+    """The paths in one folder (a memory's own, or a backup, which has the same layout)."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.wal = root / "events.wal"
+        self.new_wal = root / "events.wal.new"
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
+        self.new_snapshot = root / "snapshot.json.new"
         self.index = root / "index.db"
         self.pages_index = root / "pages.db"
         self.graph_index = root / "graph.db"
@@ -54,6 +56,7 @@ class Folder:
         self.checkpoint = root / "checkpoint"
         self.backups = root / "backup"
         self.restoring = root / "restoring"
+        self.restore_ready = self.restoring / "ready"  # once it exists, the restore will be finished
         self.erased = root / "erased"  # in a copy: the hashes of lines that were erased after it was made
         self.lock = root / "lock"
 
@@ -61,7 +64,7 @@ class Folder:
         return self.sealed / f"{first:012d}-{last:012d}.wal"
 
     def sealed_segments(self) -> list[Segment]:
-        """The closed stretches that are here, in order."""
+        """The closed segments that are here, in order."""
         try:
             names = sorted(entry.name for entry in self.sealed.iterdir())
         except FileNotFoundError:
@@ -69,38 +72,38 @@ class Folder:
         found = [(name, match) for name in names if (match := _SEALED.match(name))]
         return [Segment(self.sealed / name, int(match[1]), int(match[2])) for name, match in found]
 
+    def chain_files(self) -> list[Path]:
+        """The files of the chain, in order. The last one, events.wal, may not exist."""
+        return [*(segment.path for segment in self.sealed_segments()), self.wal]
+
     def leftovers(self) -> list[Path]:
-        """What a crash left half made."""
+        """Unfinished files that a crash left."""
         return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
 
     def index_files(self) -> list[Path]:
-        """The index, the pages' and the graph's, what SQLite keeps beside them, and those being made; in the order in
-        which they may be removed."""
+        """The databases, SQLite's files for them, and indexes that are being built; in a safe order of removal."""
         each = (self.index, self.pages_index, self.graph_index)
-        beside = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
-        return [*beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
+        files = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
+        return [*files, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
 
     def new_index(self) -> Path:
-        """A name for an index that is being made. It tells whose it is, so that others know whether he still lives."""
+        """A name for an index that is being built, with the process id of its builder."""
         return self.index.with_name(f"{self.index.name}.{os.getpid()}-{os.urandom(4).hex()}{_MAKING}")
 
     def is_new_index(self, path: Path) -> bool:
-        """Whether that is the name of an index that is being made; one may come while others are looked for."""
+        """True if that is the name of an index that is being built."""
         return path.name.startswith(f"{self.index.name}.") and path.name.endswith(_MAKING)
 
     def abandoned_indexes(self) -> list[Path]:
-        """What a process that is no more was making."""
-        return [path for path in self.root.glob(f"{self.index.name}.*{_MAKING}") if not _maker_lives(path)]
-
-    def torn(self) -> list[Path]:
-        return sorted(self.sealed.glob("torn-*"))
+        """Unfinished indexes whose builder has ended."""
+        return [path for path in self.root.glob(f"{self.index.name}.*{_MAKING}") if not _builder_lives(path)]
 
     def copies(self) -> list[Folder]:
         """The backups inside this folder, oldest first."""
         return [Folder(path) for path in sorted(self.backups.glob("*")) if path.is_dir()]
 
 
-def _maker_lives(path: Path) -> bool:
+def _builder_lives(path: Path) -> bool:
     pid = path.name.split(".")[-2].partition("-")[0]
     try:
         os.kill(int(pid), 0)
@@ -109,3 +112,12 @@ def _maker_lives(path: Path) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+def free_name(parent: Path, name: str) -> Path:
+    """`name` in `parent`, with a number appended if it is taken."""
+    number, target = 1, parent / name
+    while target.exists() or target.with_name(target.name + ".new").exists():
+        number += 1
+        target = parent / f"{name}-{number}"
+    return target

@@ -1,46 +1,145 @@
-"""The ledger of one folder: what `append` and `follow` do, and the care it takes of itself.
+"""The ledger of one folder: writing events, snapshots, compaction and erasure.
 
-Care is done under the exclusive lock and is made of steps that may each be the last before a crash. Whatever a crash
-leaves is either what was there before, or is finished by the next one who opens the folder for writing.
+**Acknowledged means on disk.** A write is always: lock, catch up, decide, record, sync, release. What it decides on is
+never stale, because no other process can write between catching up and recording. The call returns after the sync, and
+the state advances only then.
+
+What a crash leaves: before the sync, some or none of the bytes, which the next writer recognises as torn and sets
+aside; after it, the whole group. A failed write is cut back and the writer goes on. A failed sync is never retried,
+because the medium may hold anything: the file is cut back, or the lock file is marked so that every process recovers
+first, and this writer is closed for good.
+
+`durability="group"` lets callers in several threads share one sync. Each still waits for it, and each decision sees the
+ones before it. There is no weaker mode.
+
+**Maintenance** (snapshots, compaction, erasure) is done under the exclusive lock, in steps that may each be the last
+before a crash. Whatever a crash leaves is either what was there before, or is finished by the next process that opens
+the folder for writing.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Iterable
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tallystick.ledger import (
-    erase_everywhere as erase,
-    format as fmt,
-    genesis as begin,
-    partial_copy as unfinished,
-    recover,
-    restore,
-    snapshot,
-)
-from tallystick.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
-from tallystick.ledger.layout import Segment
+from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, snapshot
+from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
+from tallystick.ledger.layout import Folder, Segment
+from tallystick.ledger.load import Folded
 from tallystick.ledger.merkle import leaf_hash
+from tallystick.ledger.reader import LedgerReader, Pins
 from tallystick.ledger.scan import Place
-from tallystick.ledger.writer import LedgerWriter
-from tallystick.records.errors import NotWritten, Refused, Unfinished
-from tallystick.records.event import TIME, Draft, Event
+from tallystick.records import ids
+from tallystick.records.clock import Clock, read_clock, system_clock
+from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, TallystickError, Unfinished
+from tallystick.records.event import ELSEWHERE, Draft, Event, at_origin
+from tallystick.records.json import check
 
-Erased = Callable[[], Iterable[str]]
+Decide = Callable[[], Sequence[Draft]]
+Reach = Callable[[Disk, Folder, Collection[str]], None]
+Then = Callable[[list[Event]], None]
+Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
+
+_HEADER_ROOM = 640  # more than any header needs in addition to its data
+_ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
 
 
-class Ledger(LedgerWriter):
-    """A memory's truth, open."""
+class Ticket:
+    """The write of one of several callers that share a sync. The leader of the group fills in every ticket."""
+
+    def __init__(self, decide: Decide, by: str) -> None:
+        self.decide, self.by = decide, by
+        self.events: list[Event] | None = None
+        self.error: BaseException | None = None
+
+    def waits(self) -> bool:
+        return self.events is None and self.error is None
+
+    def fail(self, error: BaseException, *, is_leader: bool) -> None:
+        """The whole group failed. A Ctrl-C was meant for the thread that leads, and not for the others."""
+        if self.waits():
+            is_own = is_leader or isinstance(error, Exception)
+            self.error = error if is_own else NotWritten("another caller was interrupted; try again")
+
+    def result(self) -> list[Event]:
+        if self.error is not None:
+            raise self.error
+        if self.events is None:
+            raise Closed("the memory was closed before this could be written; open it again")
+        return self.events
+
+
+class _Pending(NamedTuple):
+    """A draft with everything but its place in the chain."""
+
+    draft: Draft
+    id: str
+    ts: str
+    by: str
+    data: bytes
+
+
+class _Writing:
+    """The context of a write. A class of its own because a generator costs more."""
+
+    def __init__(self, owner: Ledger) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> None:
+        self._owner._begin_write()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner._end_write()
+
+
+class Ledger(LedgerReader):
+    """The one long-lived handle through which a process reads and appends to a ledger."""
+
+    def __init__(
+        self,
+        folder: Path,
+        state: Folded,
+        *,
+        by: str = "python:local",
+        durability: str = "full",
+        clock: Clock = system_clock,
+        disk: Disk | None = None,
+        read_only: bool = False,
+        timeout: float = 30.0,
+        pins: Pins | None = None,
+        begin_with: Mapping[str, Any] | None = None,
+        reach: Reach | None = None,
+        before: Before | None = None,
+        then: Then | None = None,
+    ) -> None:
+        """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
+
+        `reach` erases from files that are not the ledger's own.
+        """
+        if durability not in ("full", "group"):
+            raise Refused(f"durability is 'full' or 'group', not {durability!r}")
+        self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
+        self._begin_with, self._reach = begin_with, reach
+        self._then = then  # called with the written events, when they are on disk and the lock is free
+        self._before = before  # called with the drafts before a write; returns those to write instead
+        self._queue: deque[Ticket] = deque()
+        self._batch: list[_Pending] | None = None
+        self._batch_owner = 0
+        self._moment, self._ulid_time = "", ""  # of the write that is in progress
+        self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
+        self._write = _Writing(self)
+        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins)
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
     def _first_line(self) -> bytes:
         return begin.first_line(self.now(), self.by, self._begin_with)
-
-    def _before_loading(self) -> None:
-        restore.finish(self._disk, self.folder, self._lock)
 
     def _fix(self, verdict: recover.Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
@@ -53,67 +152,345 @@ class Ledger(LedgerWriter):
     def _after_loading(self) -> None:
         if self.trouble is not None:
             return
-        if self._loaded is not None and self._loaded.path == snapshot.fresh_path(self.folder):
+        if self._loaded is not None and self._loaded.path == self.folder.new_snapshot:
             snapshot.install(self._disk, self.folder)
         for leftover in self.folder.leftovers():
             shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
-        unfinished.discard(self.folder.backups)
+        backup.discard_unfinished(self.folder.backups)
         self._finish_erasing()
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
+        """Record what `decide` returns, as one atomic group, and return it once it is on disk.
+
+        `decide` is called under the lock, on current state; what it raises is passed on and nothing is written.
+        """
+        source = fmt.check_by(by) if by else self.by
+        if self.in_batch():
+            assert self._batch is not None
+            taken = self._take(decide(), source, self._end.seq + 1 + len(self._batch))
+            self._batch += [pending for pending, _ in taken]
+            return [event for _, event in taken]
+        group = self.durability == "group"
+        events = self._write_in_group(decide, source) if group else self._write_alone(decide, source)
+        if self._then is not None and events:
+            self._then(events)
+        return events
+
+    def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
+        """Record `drafts` as they are."""
+        return self.write(lambda: drafts, by=by)
+
+    def _write_alone(self, decide: Decide, by: str) -> list[Event]:
+        """Write for one caller. What cannot be applied is refused before it is written; a failed write is undone."""
+        with self._write:
+            end = self._end
+            self.state.begin()
+            try:
+                taken = self._take(decide(), by, end.seq + 1)
+                events = self._commit([[pending for pending, _ in taken]])
+            except BaseException:
+                self._undo(end)
+                raise
+            self.state.commit()
+            self._maintain()
+            return events
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """All writes of the block become one atomic group: on disk when the block ends, or not at all.
+
+        The folder is locked meanwhile, so keep the block short. An exception in it undoes everything.
+        """
+        with self.turn():
+            if self.in_batch():
+                raise Refused("a batch is open already; end it first", "batch")
+            with self._write:
+                self._batch, self._batch_owner = [], threading.get_ident()
+                end = self._end
+                self.state.begin()
+                try:
+                    yield
+                    self._commit([self._batch])
+                except BaseException:
+                    self._undo(end)
+                    raise
+                finally:
+                    self._batch = None
+                self.state.commit()
+                self._maintain()
+        if self._then is not None:
+            self._then([])
+
+    def in_batch(self) -> bool:
+        """True if this thread has a batch open. Other threads wait."""
+        return self._batch is not None and self._batch_owner == threading.get_ident()
+
+    def _undo(self, end: Place) -> None:
+        """Put the state back to what it was at `end`. If more was recorded before the failure, it is read again."""
+        self.state.rollback()
+        if self._end is not end:
+            self._inode = -1
+
+    def refresh(self) -> None:
+        """Read what others wrote. Inside a batch they cannot have written."""
+        if not self.in_batch():
+            super().refresh()
+
+    def _write_in_group(self, decide: Decide, by: str) -> list[Event]:
+        """Write for all callers that wait, or let another thread do it."""
+        ticket = Ticket(decide, by)
+        self._queue.append(ticket)
+        try:
+            with self.turn():
+                if ticket.waits():
+                    self._lead(ticket)
+        except Closed:  # closed meanwhile, possibly after this ticket was served
+            if ticket.waits():
+                raise
+        return ticket.result()
+
+    def _lead(self, mine: Ticket) -> None:
+        """Decide and record for every waiting caller, with one sync. Each gets its own result."""
+        tickets = [self._queue.popleft() for _ in range(len(self._queue))]
+        try:
+            with self._write:
+                end = self._end
+                self.state.begin()
+                try:
+                    self._decide_all(tickets)
+                except BaseException:
+                    self._undo(end)
+                    raise
+                self.state.commit()
+                self._maintain()
+        except BaseException as error:
+            for ticket in tickets:
+                ticket.fail(error, is_leader=ticket is mine)
+            if mine.events is not None or not isinstance(error, Exception):
+                raise
+
+    def _decide_all(self, tickets: list[Ticket]) -> None:
+        groups: list[tuple[Ticket, list[_Pending]]] = []
+        seq = self._end.seq + 1
+        for ticket in tickets:
+            try:
+                taken = self._take(ticket.decide(), ticket.by, seq)
+            except Exception as error:  # whatever it is, it is this caller's alone
+                ticket.error = error
+                continue
+            seq += len(taken)
+            groups.append((ticket, [pending for pending, _ in taken]))
+        events = iter(self._commit([group for _, group in groups]))
+        for ticket, group in groups:
+            ticket.events = [next(events) for _ in group]
+
+    def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
+        """Check and apply drafts, as the events they will be from `seq` on. If one fails, none of them is applied."""
+        ts = self.now()
+        pending = [self._prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
+        taken, known = [], len(self._applied)
+        try:
+            for number, item in enumerate(pending, seq):
+                event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
+                self._applied.append(event)
+                self.state.apply(event)
+                taken.append((item, event))
+        except BaseException:
+            del self._applied[known:]
+            self.state.rollback()
+            self.state.begin()
+            for event in self._applied:  # those of the callers before this one
+                self.state.apply(event)
+            raise
+        return taken
+
+    def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
+        fmt.check_op(draft.op)
+        try:
+            check(draft.body)
+            if type(draft.body) is not dict:
+                raise ValueError("the body of an event is an object")
+        except ValueError as error:
+            raise Refused(f"cannot be written: {error}", "json") from None
+        drawn = os.urandom(26)
+        data = fmt.data_of(draft.body, drawn[10:].hex())
+        room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
+        if len(data) + room > fmt.MAX_LINE:
+            limit = fmt.MAX_LINE - room
+            raise Refused(f"too long: {len(data):,} bytes (limit {limit:,}); write it in parts", "size")
+        return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
+
+    def now(self) -> str:
+        """The time of the next event: one moment for the whole of a write."""
+        return self._moment or read_clock(self._clock)
+
+    def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
+        """Encode, write and sync; then, and only then, advance."""
+        if not self._gate.is_mine():
+            parent = "only the parent process can finish this write"
+            raise Closed(f"{self.folder.root} was opened before a fork; {parent}", "forked")
+        seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
+        batch, lines, slices, events = seq + 1, [], [], []
+        for group in groups:
+            for left, item in zip(range(len(group) - 1, -1, -1), group, strict=True):
+                seq, ts = seq + 1, item.ts
+                op = item.draft.op
+                line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
+                lines.append(line)
+                slices.append(head)
+                events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
+        if events:
+            blob = b"".join(lines)
+            self._put_on_disk(blob)
+            end = Place(self._end.offset + len(blob), seq, prev, ts)
+            self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
+            self._advance(end, slices, events, [item.ts for group in groups for item in group])
+        return events
+
+    def _put_on_disk(self, blob: bytes) -> None:
+        try:
+            write_all(self._disk, self._fd, blob)
+        except BaseException as error:
+            self._cut_back(f"the disk failed ({error})", then_sync=True)
+            if isinstance(error, OSError):
+                why = f"{self.folder.wal}: {error.strerror}"
+                raise NotWritten(f"not written, and nothing was changed: {why}") from error
+            raise
+        try:
+            self._sync()
+        except BaseException as error:
+            self._cut_back(f"the disk failed ({error})")
+            if isinstance(error, OSError):
+                raise NotWritten(f"not written: {self.dead}") from error
+            raise
+
+    def _cut_back(self, why: str, *, then_sync: bool = False) -> None:
+        """Remove what a failed write left. If even that fails, every process must recover before the next write.
+
+        After a failed write that is synced, so that its bytes cannot come back in the middle of the next one. After a
+        failed sync nothing is.
+        """
+        try:
+            self._disk.truncate(self._fd, self._end.offset)
+            if then_sync:
+                self._sync()
+        except OSError:
+            self.dead = self.dead or f"{why}, and the bytes could not be removed; open the memory again"
+            with suppress(OSError):
+                self._lock.mark(self._end.seq, self._end.hash, self._end.offset, "refused")
+
+    def _advance(self, end: Place, slices: list[bytes], events: list[Event], stamps: list[str]) -> None:
+        self._inode, inode = -1, self._inode  # if this is interrupted, everything is read again
+        self._end = end
+        self._keep_slices(slices)
+        for event, ts in zip(events, stamps, strict=True):
+            self.standing.apply(event, ts)
+        self._lock.leave(end.seq, end.hash, end.offset)
+        self._inode = inode
+
+    def _begin_write(self) -> None:
+        """Take the lock and catch up; one moment holds for the whole write."""
+        self._gate.enter()
+        try:
+            if not self.writable:
+                raise NotWritable(f"{self.folder.root} is read-only here; ask its owner, or make a copy of your own")
+            if self._lock.held:
+                raise Refused("a write is in progress in this thread; finish it first", "batch")
+        except BaseException:
+            self._gate.leave()
+            raise
+        try:
+            self._lock.take()
+            self._catch_up()
+            self._must_be_writable()
+            self._moment = read_clock(self._clock)
+            self._ulid_time = ids.ulid_time_of(self._moment)
+            self._doubt_times()
+        except OSError as error:
+            self._end_write()
+            raise NotWritten(f"not written: {self.dead or error.strerror}; nothing was changed") from error
+        except BaseException:
+            self._end_write()
+            raise
+
+    def _end_write(self) -> None:
+        self._moment, self._ulid_time, self._applied = "", "", []
+        self._lock.release()
+        self._gate.leave()
+
+    def _must_be_writable(self) -> None:
+        self.must_be_whole()
+        newer = f"format {self.standing.version}" if self.standing.version > fmt.FORMAT else self.standing.strange
+        if newer:
+            raise NotWritable(
+                f"{self.folder.root} was written by a newer tallystick ({newer}) and is read-only; upgrade tallystick"
+            )
 
     def _own(self, op: str, *bodies: dict[str, Any]) -> None:
         """Record something about the ledger itself, as one group. The lock is held."""
-        if op != TIME:
+        if op != fmt.TIME:
             self._doubt_times()
         ts = self.now()
         for event in self._commit([[self._prepare(Draft(op, body), self.by, ts) for body in bodies]]):
             self.state.apply(event)
 
     def _doubt_times(self) -> None:
-        """A group of its own: if what it precedes is never written, it is as true without."""
+        """Record which earlier times the clock shows to be wrong, as a group of its own: it is true by itself."""
         times, now = self.standing.times, self.now()
         if not times.is_plain(now):
             chain = self.chain()
             if body := times.jump(now, chain.first, self._end.seq, chain.dates()):
-                self._own(TIME, body)
+                self._own(fmt.TIME, body)
 
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
-    def _care(self) -> None:
-        """Write a snapshot when one is due. If the disk refuses, try again when the next would be, not sooner."""
+    def _maintain(self) -> None:
+        """After a write, take a snapshot if one is due. If that fails, the write stays; the next try is not sooner."""
         if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
             try:
                 self._take_snapshot()
+            except (OSError, TallystickError):
+                return
             finally:
                 self.standing.snapshot_seq = max(self.standing.snapshot_seq, self._end.seq)
 
     def _take_snapshot(self) -> None:
-        """Write down what is held now. A crash leaves the old snapshot, or the new one under its `.new` name."""
-        content = snapshot.compose(self._end, self._segment, self.tree(), self.standing.dump(), self.state.dump())
-        digest = snapshot.write_fresh(self._disk, self.folder, content)
+        """Write a snapshot. A crash leaves the old one, or the new one under its `.new` name."""
+        digest = self._write_snapshot(self._end, self._segment)
         self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
         snapshot.install(self._disk, self.folder)
 
-    def compact(self) -> int:
-        """Close the living stretch and go on in a new file of one line; return how many events of callers it holds.
+    def _write_snapshot(self, place: Place, segment: int) -> str:
+        state, standing = self.state.dump(), self.standing.dump()
+        return snapshot.write_fresh(self._disk, self.folder, place, segment, self.tree(), standing, state)
 
-        The chain goes on, and nothing is lost: the old stretch stands whole in `sealed/`.
+    def compact(self) -> int:
+        """Close the live segment and go on in a new file of one line; return how many events of callers it holds.
+
+        The chain goes on, and nothing is lost: the old segment is kept whole in `sealed/`.
         """
         self._refuse_in_batch("compact")
-        with self._writing():
-            folded = self.standing.callers
+        with self._write:
+            count = self.standing.callers
             if self._end.seq > self._segment:
                 self._seal()
-            return folded
+            return count
 
     def _seal(self) -> None:
-        """Prepare the new stretch beside the old, then rename twice. In between there is none: see genesis.py."""
+        """Prepare the new segment, then rename twice. In between there is none: see genesis.py."""
         last, first = self._end, self._end.seq + 1
-        after = Place(0, last.seq, last.hash, last.ts)
-        content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.state.dump())
         try:
-            digest = snapshot.write_fresh(self._disk, self.folder, content)
-            line, head, hashed, ts = self._seal_line(first, digest)
-            write_new(self._disk, begin.fresh_wal(self.folder), line)
+            digest = self._write_snapshot(last._replace(offset=0), first)
+            body = {
+                "ledger": self.standing.ledger,
+                "stretch": {"first": self._segment, "last": last.seq, "head": last.hash},
+                "events": first - self._segment, "root": self.tree().root().hex(), "snapshot": digest,
+            }  # fmt: skip
+            _, event_id, ts, by, data = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
+            line, head, hashed = fmt.encode(first, ts, fmt.SEAL, event_id, by, first, 0, last.hash, data)
+            write_new(self._disk, self.folder.new_wal, line)
             self._disk.make_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
         except OSError as error:
@@ -122,7 +499,7 @@ class Ledger(LedgerWriter):
             self._disk.rename(self.folder.wal, self.folder.sealed_name(self._segment, last.seq))
             self._disk.sync_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
-            self._disk.rename(begin.fresh_wal(self.folder), self.folder.wal)
+            self._disk.rename(self.folder.new_wal, self.folder.wal)
             self._disk.sync_folder(self.folder.root)
             snapshot.install(self._disk, self.folder)
             self._reopen()
@@ -136,23 +513,12 @@ class Ledger(LedgerWriter):
         self.standing.times.take(first, ts)
         self._lock.leave(first, hashed, len(line))
 
-    def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
-        body = {
-            "ledger": self.standing.ledger,
-            "stretch": {"first": self._segment, "last": self._end.seq, "head": self._end.hash},
-            "events": self._end.seq - self._segment + 1, "root": self.tree().root().hex(), "snapshot": digest,
-        }  # fmt: skip
-        pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
-        line, head, hashed = fmt.encode(
-            seq, pending.ts, fmt.SEAL, pending.id, pending.by, seq, 0, self._end.hash, pending.data
-        )
-        return line, head, hashed, pending.ts
-
     def prune(self, to: Path) -> list[Path]:
-        """Move the sealed stretches to the folder `to`, and return where they are. What is held does not need them."""
+        """Move the sealed segments to the folder `to`, and return their new paths. The state does not need them."""
         self._refuse_in_batch("prune")
-        with self._writing():
-            self._refuse_inside(to)
+        with self._write:
+            if to.resolve().is_relative_to(self.folder.root.resolve()):
+                raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}", "place")
             segments, moved = self.folder.sealed_segments(), list[Path]()
             try:
                 if segments:
@@ -163,16 +529,16 @@ class Ledger(LedgerWriter):
                 place = (isinstance(error, OSError) and error.filename) or to
                 why = f"nothing is lost: {place}: {_reason(error)}"
                 if moved:
-                    raise Unfinished(f"{len(moved)} of {len(segments)} were moved, and {why}") from error
+                    raise Unfinished(f"{len(moved)} of {len(segments)} segments were moved, and {why}") from error
                 raise NotWritten(f"nothing was moved, and {why}") from error
             return moved
 
     def _move_away(self, segment: Segment, to: Path) -> Path:
-        """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
+        """Copy, record, remove: a crash leaves the segment in one place or in both."""
         ensure_folder(self._disk, to)
         target, fresh = to / segment.path.name, to / (segment.path.name + ".new")
         if target.exists() and begin.last_hash(target) != begin.last_hash(segment.path):
-            raise Refused(f"{target} is another ledger's; name another folder", "mismatch")
+            raise Refused(f"{target} belongs to another ledger; name another folder", "mismatch")
         remove_if_there(self._disk, fresh)
         copy(self._disk, segment.path, fresh)
         self._disk.rename(fresh, target)
@@ -182,53 +548,50 @@ class Ledger(LedgerWriter):
         self._disk.sync_folder(self.folder.sealed)
         return target
 
-    def _refuse_inside(self, to: Path) -> None:
-        if to.resolve().is_relative_to(self.folder.root.resolve()):
-            raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}", "place")
-
     # -- erasure -----------------------------------------------------------------------------------------------------
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
-        """Destroy the words of events; return how many there were.
+        """Erase the data of events; return how many there were.
 
-        `choose` is called under the lock and answers with the ids that are to go, and which events speak of them.
+        `choose` is called under the lock and returns the ids to erase, and a test of which events are about them.
         """
         self._refuse_in_batch("erase")
-        with self._writing():
+        with self._write:
             erase.must_reach(self.folder)  # before anything is recorded
-            gone, speaks = choose()
+            gone, is_about = choose()
             chain = self.chain()
-            lines = [line.hash for line in chain.lines(chain.first) if line.sound and speaks(line.event())]
+            lines = [line.hash for line in chain.lines(chain.first) if line.sound and is_about(line.event())]
             own = len(lines)
             for copied in self.folder.copies():
-                lines += [line.hash for line in erase.lines_in(copied) if line.sound and speaks(line.event())]
+                lines += [line.hash for line in erase.lines_in(copied) if line.sound and is_about(line.event())]
             lines, names = list(dict.fromkeys(lines)), list(gone)
             parts = range(0, max(len(lines), 1), erase.PER_EVENT)
             self._own(fmt.ERASE, *({"lines": lines[start : start + erase.PER_EVENT], "ids": names} for start in parts))
             try:
                 self._finish_erasing()
             except (OSError, NotWritten) as error:
-                advice = "; make room" if isinstance(error, OSError) or error.__cause__ else ""  # ours says what to do
+                is_system = isinstance(error, OSError) or error.__cause__  # other messages have their own advice
+                advice = "; free some space" if is_system else ""
                 raise Unfinished(
-                    f"the erasure is recorded, and not finished: {_reason(error)}{advice}:"
-                    f" whoever opens {self.folder.root} next finishes it"
+                    f"the erasure is recorded, but not finished: {_reason(error)}{advice};"
+                    f" the next process that opens {self.folder.root} finishes it"
                 ) from error
             return own
 
     def _finish_erasing(self) -> None:
-        """Carry out every erasure that is recorded and not done. Doing it twice is doing it once.
+        """Carry out every erasure that is recorded and not done. Doing it twice is the same as doing it once.
 
-        The indexes go as a whole: their journals and free pages would keep the words. They grow back.
+        The indexes are removed whole, because their journals and free pages would keep the data. They are rebuilt.
         """
         pending = dict(self.standing.erasing)
         if not pending:
             return
         erase.must_reach(self.folder)
         remove_all(self._disk, self.folder.index_files())
-        unfinished.discard(self.folder.backups)
+        backup.discard_unfinished(self.folder.backups)
         if self._reach is not None:
-            said = [self.chain().line(seq).event().body or {} for seq in pending]
-            self._reach(self._disk, self.folder, {name for body in said for name in body.get("ids", ())})
+            bodies = [self.chain().line(seq).event().body or {} for seq in pending]
+            self._reach(self._disk, self.folder, {name for body in bodies for name in body.get("ids", ())})
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
@@ -242,7 +605,7 @@ class Ledger(LedgerWriter):
 
 
 def _reason(error: OSError | NotWritten) -> object:
-    """What the system said."""
+    """The system's own message, if there is one."""
     if isinstance(error, OSError):
         return error.strerror
     return error.__cause__.strerror if isinstance(error.__cause__, OSError) else error

@@ -1,37 +1,37 @@
-"""From the files of a folder to what is held: snapshot if it may be used, else everything from the first line.
+"""Loading a folder into memory: from the snapshot if it is valid, else from the first line.
 
-Two passes. The first checks (scan), so that nothing is folded that a later line shows to be damaged; the second folds
-what the verdict let stand. Reading changes nothing on disk.
+Two passes. The first checks (scan), so that nothing is applied that a later line shows to be damaged; the second
+applies what the verdict allows. Reading changes nothing on disk.
+
+Metadata of the ledger (its id, erasures, the places of copies, which times are in doubt) is folded from its own events.
+It is part of every snapshot, so that an erasure that a crash cut short is finished even if a snapshot came between.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from tallystick.ledger import format as fmt, recover, snapshot
-from tallystick.ledger.chain import first_line, missing, raw_lines
+from tallystick.ledger.chain import file_lines, first_line, missing, raw_lines
 from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.metadata import LedgerMetadata
 from tallystick.ledger.recover import Verdict
-from tallystick.ledger.scan import Bad, Place, Scan, scan
-from tallystick.ledger.upgrade import lift
-from tallystick.records.errors import Damaged, Missing, TallystickError
+from tallystick.ledger.scan import START, Bad, Place, Scan, scan, scan_path
+from tallystick.records.errors import Damaged, TallystickError
 from tallystick.records.event import Event
-from tallystick.records.progress import Progress
+from tallystick.records.times import Times
 
-START = Place(0, -1, fmt.ZERO)
+REFUSED_WRITE = "the last write was refused and could not be removed"
 
 
 class Folded(Protocol):
-    """What is held, folded from events. The ledger feeds it and never looks inside.
+    """The state that events are applied to. The ledger feeds it and never looks inside.
 
-    Between `begin` and `commit` it may be told to `rollback` to where it was.
+    Between `begin` and `commit` it can `rollback` to where it was.
     """
 
     def apply(self, event: Event) -> None: ...
@@ -46,141 +46,198 @@ class Folded(Protocol):
 
 
 @dataclass(slots=True)
+class LedgerMetadata:
+    """Metadata of a ledger. Applying the same events in the same order always gives the same metadata."""
+
+    ledger: str = ""
+    version: int = fmt.FORMAT
+    begun: str = ""
+    erasing: dict[int, list[str]] = field(default_factory=dict)  # seq of the erase event → line hashes
+    erasures: int = 0
+    copies: list[str] = field(default_factory=list)  # places outside the folder that hold copies
+    abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore or a repair left behind
+    snapshot_seq: int = -1
+    epoch: int = 0  # how often the ledger was compacted
+    callers: int = 0  # events that callers wrote, in the live segment
+    strange: str = ""  # an unknown kind of event: the ledger is read-only for this program
+    times: Times = field(default_factory=Times)
+
+    def apply(self, event: Event, ts: str) -> None:
+        """Apply an event. `ts` is the time of its line, also if it was first recorded elsewhere."""
+        self.times.take(event.seq, ts)
+        if event.op not in fmt.HOUSEKEEPING:
+            self.callers += 1
+        elif event.body is not None:
+            self._apply_own(event, event.body)
+
+    def _apply_own(self, event: Event, body: dict[str, Any]) -> None:
+        """Apply an event that the ledger wrote about itself."""
+        match event.op:
+            case fmt.BEGIN:
+                self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
+                if self.version > fmt.FORMAT:
+                    self.strange = f"ledger format {self.version}"
+            case fmt.SEAL:
+                self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
+            case fmt.SNAPSHOT:
+                self.snapshot_seq = event.seq
+            case fmt.ERASE:
+                self.erasing[event.seq] = list(body["lines"])
+                self.erasures += 1
+            case fmt.ERASED:
+                self.erasing.pop(body["of"], None)
+            case fmt.COPY | fmt.PRUNE:
+                if body["place"] not in self.copies:
+                    self.copies.append(body["place"])
+            case fmt.RESTORE:
+                self._leave_behind(body)
+            case fmt.REPAIR:
+                self.ledger = self.ledger or str(body.get("ledger", ""))
+                if "abandoned" in body:
+                    self._leave_behind(body)
+            case fmt.TIME:
+                self.times.note(event.seq, event.ts, body)
+
+    def _leave_behind(self, body: dict[str, Any]) -> None:
+        self.abandoned += [(head["seq"], head["hash"]) for head in (body["abandoned"], *body.get("earlier", ()))]
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "ledger": self.ledger, "version": self.version, "begun": self.begun,
+            "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
+            "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch,
+            "callers": self.callers, "strange": self.strange, "times": self.times.dump(),
+        }  # fmt: skip
+
+    @classmethod
+    def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> LedgerMetadata:
+        """Load what `dump` wrote at an event of the time `ts`."""
+        return cls(
+            ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
+            erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
+            copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
+            epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"], snapshot_seq=snapshot_seq,
+            times=Times.load(raw.get("times", {}), ts),
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
 class Loaded:
     """A ledger as it was found."""
 
     verdict: Verdict
     standing: LedgerMetadata
     tree: Range  # of everything up to the verdict's end
-    segment: int  # first seq of the living stretch
+    segment: int  # first seq of the live segment
     snapshot: snapshot.Snapshot | None
 
 
-def load(
-    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, on_progress: Progress | None = None
-) -> Loaded:
-    """Fold the folder into `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
-    first = _first_of_living(folder)
+def load(folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None) -> Loaded:
+    """Apply the folder to `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
+    line, sealed = fmt.try_parse(first_line(folder.wal)), folder.sealed_segments()
+    first = line.seq if line else (sealed[-1].last or 0) + 1 if sealed else 0
     if witness and witness.seq < first:
-        witness = witness._replace(length=-1)  # it tells the length of an earlier stretch
-    if not witness or witness.mark != "refused" or not 0 <= witness.length < size:
-        return _load(folder, fd, size, first, state, witness, on_progress)
-    loaded = _load(folder, fd, witness.length, first, state, witness, on_progress)
-    if loaded.verdict.kind == "clean":
-        loaded.verdict = Verdict("torn", loaded.verdict.end, "the last write was refused and could not be taken back")
+        witness = witness._replace(length=-1)  # it is the length of an earlier segment
+    is_refused = witness is not None and witness.mark == "refused" and 0 <= witness.length < size
+    size = witness.length if witness and is_refused else size
+    loaded = None
+    for candidate in snapshot.candidates(folder):
+        if not loaded and candidate.segment == first and candidate.place.offset <= size:
+            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder))
+    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness)
+    if is_refused and loaded.verdict.kind == "clean":
+        loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
     return loaded
 
 
-def _load(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, on_progress: Progress | None
-) -> Loaded:
-    for candidate in snapshot.candidates(folder):
-        if candidate.segment == first and candidate.place.offset <= size:
-            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder), on_progress)
-            if loaded:
-                return loaded
-    return _from_the_first_line(folder, fd, size, first, state, witness, on_progress)
-
-
-def _first_of_living(folder: Folder) -> int:
-    """The seq with which `events.wal` begins; if its first line is bad, the one it should begin with."""
-    try:
-        return fmt.parse(first_line(folder.wal)).seq
-    except fmt.BadLine:
-        sealed = folder.sealed_segments()
-        return (sealed[-1].last or 0) + 1 if sealed else 0
-
-
 def _from_snapshot(
-    candidate: snapshot.Snapshot, fd: int, size: int, state: Folded, witness: Witness | None, erased: set[str],
-    on_progress: Progress | None,
-) -> Loaded | None:  # fmt: skip
-    """None if the ledger does not vouch for this snapshot."""
-    found = scan(fd, candidate.place, size, on_progress=on_progress)
+    candidate: snapshot.Snapshot, fd: int, size: int, state: Folded, witness: Witness | None, erased: set[str]
+) -> Loaded | None:
+    """None if the ledger does not record this snapshot."""
+    found = scan(fd, candidate.place, size)
     if found.snapshot != candidate.digest:
         return None
     standing = LedgerMetadata.load(candidate.standing, candidate.place.seq, candidate.place.ts)
     state.clear()
     state.load(candidate.state)
-    verdict = recover.judge(fd, size, found, found.settle(erased), witness)
-    _fold(fd, candidate.place.offset, verdict.end.offset, state, standing, candidate.tree)
+    verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
+    candidate.tree.extend(_apply(raw_lines(fd, candidate.place.offset, verdict.end.offset), state, standing))
     return Loaded(verdict, standing, candidate.tree, candidate.segment, candidate)
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, on_progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None
 ) -> Loaded:
     earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
-    start, scans = _scan_sealed(folder, earlier, first, on_progress)
-    living = scan(fd, start, size, on_progress=on_progress)
-    named = living.named.union(erased_in_copy(folder), *(found.named for found in scans))
+    start, scans = _scan_sealed(folder, earlier, first)
+    live = scan(fd, start, size)
+    named = live.named.union(erased_in_copy(folder), *(found.named for found in scans))
     for segment, found in zip(earlier, scans, strict=True):
-        if bad := found.settle(named):
+        if bad := found.first_bad(named):
             raise _bad_segment(segment, bad)
-    verdict = recover.judge(fd, size, living, living.settle(named), witness)
+    verdict = recover.judge(fd, size, live, live.first_bad(named), witness)
     standing, tree = LedgerMetadata(), Range()
     state.clear()
     for segment in earlier:
-        with open(segment.path, "rb") as file:
-            _fold(file.fileno(), 0, os.fstat(file.fileno()).st_size, state, standing, tree)
-    _fold(fd, 0, verdict.end.offset, state, standing, tree)
+        tree.extend(_apply(file_lines(segment.path), state, standing))
+    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing))
     return Loaded(verdict, standing, tree, first, None)
 
 
-def _scan_sealed(
-    folder: Folder, earlier: list[Segment], first: int, on_progress: Progress | None
-) -> tuple[Place, list[Scan]]:
-    """Check the sealed stretches before event `first`; return where the living one starts."""
+def _scan_sealed(folder: Folder, earlier: list[Segment], first: int) -> tuple[Place, list[Scan]]:
+    """Check the sealed segments before event `first`; return where the live one starts."""
     place, scans = START, []
     for segment in earlier:
         if segment.first != place.seq + 1:
             break
-        with open(segment.path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            found = scan(file.fileno(), Place(0, place.seq, place.hash), size, on_progress=on_progress)
+        found = scan_path(segment.path, Place(0, place.seq, place.hash))
         scans.append(found)
         place = found.end
         if found.bad or found.open_group or place.seq != segment.last:
             raise _bad_segment(segment, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
     if place.seq + 1 != first:
-        raise Missing(missing(folder, place.seq + 1, first))
+        raise missing(folder, place.seq + 1, first)
     return Place(0, place.seq, place.hash), scans
 
 
 def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
-    return Damaged(
-        f"sealed/{segment.path.name}, event {bad.seq} at byte {bad.offset}: {bad.why}; "
-        "run `tallystick check`"
-    )
+    place = f"sealed/{segment.path.name}, event {bad.seq} at byte {bad.offset}"
+    return Damaged(f"{place}: {bad.why}; run `tallystick check`")
 
 
-def _fold(fd: int, start: int, end: int, state: Folded, standing: LedgerMetadata, tree: Range) -> None:
-    tree.extend(_leaves_while_folding(fd, start, end, state, standing))
-
-
-def _leaves_while_folding(fd: int, start: int, end: int, state: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
-    for _, raw in raw_lines(fd, start, end):
+def _apply(lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
+    """Apply the lines one by one, and return their leaves."""
+    for _, raw in lines:
         line = fmt.parse(raw)
         fold_line(line, state, standing)
         yield leaf_hash(line.slice)
 
 
 def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
-    """Apply the event of one line, and return it. Raises Damaged if we cannot have recorded that, though the line is
-    whole."""
+    """Apply the event of one line, in today's shape, and return it. An unknown kind makes the ledger read-only.
+
+    Raises Damaged if the line is whole, but tallystick cannot have recorded that event.
+    """
     try:
-        return _fold_event(line.event(), line.ts, state, standing)
+        event = lift(line.event())
+        standing.apply(event, line.ts)
+        if event.op in fmt.HOUSEKEEPING or state.knows(event.op):
+            state.apply(event)
+        else:
+            standing.strange = event.op
     except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
-        raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `tallystick check`") from None
-
-
-def _fold_event(event: Event, ts: str, state: Folded, standing: LedgerMetadata) -> Event:
-    """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
-    event = lift(event)
-    standing.apply(event, ts)
-    if event.op in fmt.HOUSEKEEPING or state.knows(event.op):
-        state.apply(event)
-    else:
-        standing.strange = event.op
+        raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None
     return event
 
+
+# By op: a function that converts a body to the next version, like belief.put/1 to ("belief.put/2", body). The old event
+# stays in the file forever; a ledger is never rewritten for a new shape.
+LIFTS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {}
+
+
+def lift(event: Event) -> Event:
+    """Convert `event` to today's shape."""
+    op, body = event.op, event.body
+    while body is not None and op in LIFTS:
+        op, body = LIFTS[op](body)
+    return event if op is event.op else event._replace(op=op, body=body)

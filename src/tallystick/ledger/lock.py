@@ -1,16 +1,16 @@
-"""Who may write now, and the last thing every door can agree on.
+"""The lock of a folder, and the witness in it.
 
 The lock is the system's own (`flock` on the file `lock`), so it is free again when its holder dies, however it
-dies. The file is never removed: two processes must always be locking the same one.
+dies. The file is never removed: two processes must always lock the same one.
 
-Inside it stands the **witness**: the seq and hash of the last event that was synced, and the length of `events.wal`
+The file holds the **witness**: the seq and hash of the last event that was synced, and the length of `events.wal`
 at that moment, with a checksum. It is written after each sync and is itself not synced: after a power cut it may be
-old or gone, but if it is there, then what it names was on disk. A ledger that is shorter than, or other than, its
+old or gone, but if it is there, then the event it names was on disk. A ledger that is shorter than, or other than, its
 witness was rolled back.
 
-A witness may be marked, and then whoever comes next must look before anything else: `recover` says that more is under
-way than the ledger shows (a restore), `refused` that bytes beyond its length were refused to their writer and could not
-be taken back. A mark is lifted by a witness that *is* synced, so that a power cut cannot bring it back.
+A witness may be marked, and then the next process must recover first: `recover` means that more is in progress than the
+ledger shows (a restore), `refused` that bytes beyond its length were refused to their writer and could not be removed.
+A mark is removed by a witness that *is* synced, so that a power cut cannot bring it back.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from tallystick.records.errors import Busy
 
 _WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
 _ROOM = 128
+PIN = "the pin outside the folder"  # the name of a witness
 
 
 class Witness(NamedTuple):
-    """Someone who saw event `seq` with this hash. `length` is known to the lock's own witness alone."""
+    """A record that event `seq` had this hash. Only the lock's own witness knows the `length`."""
 
     seq: int
     hash: str
@@ -44,7 +45,7 @@ class Witness(NamedTuple):
 
     @property
     def recover(self) -> bool:
-        """Whether someone must look before anything is written."""
+        """True if recovery comes before the next write."""
         return self.mark != "ok"
 
 
@@ -54,12 +55,12 @@ class Lock:
     def __init__(
         self, path: Path, disk: Disk, *, timeout: float, make: bool = True, replaced: Callable[[], None] | None = None
     ) -> None:
-        """`replaced` is called when another file, or none, has the name; it raises if that one is not to be locked."""
+        """`replaced` is called when the file was replaced or removed; it raises if the new one must not be locked."""
         self.path, self._disk, self._timeout, self._make = path, disk, timeout, make
         self._replaced = replaced
         self._name, self._fd, self._inode = os.fspath(path), -1, -1
         self._pid, self.held = os.getpid(), False
-        self._left = b""  # what this process last put into the file, or found true there
+        self._left = b""  # what this process last wrote into the file
         self._open()
 
     def _open(self) -> None:
@@ -73,19 +74,19 @@ class Lock:
         self._fd = -1
 
     def take(self) -> None:
-        """Hold it alone, until `release`."""
+        """Take it exclusively, until `release`."""
         self._take(fcntl.LOCK_EX)
         self.held = True
 
     def release(self) -> None:
-        """Let others in. A forked child shares the lock with its parent, who still needs it."""
+        """Release it. A forked child shares the lock with its parent, which still needs it."""
         self.held = False
         if self._fd >= 0 and os.getpid() == self._pid:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold it alone. Whoever does already goes on doing so."""
+        """Hold it exclusively; nothing changes if this process does already."""
         if self.held:
             yield
             return
@@ -97,9 +98,9 @@ class Lock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold off writers. Without a lock file (a folder on a read-only medium) there is nobody to hold off.
+        """Keep writers out. Without a lock file (a folder on a read-only medium) there are none.
 
-        Whoever holds it exclusively already goes on doing so: asking the system again would weaken it.
+        Nothing changes if this process holds it exclusively: asking the system again would weaken it.
         """
         if self._fd < 0 or self.held:
             yield
@@ -111,7 +112,7 @@ class Lock:
             self.release()
 
     def _take(self, how: int) -> None:
-        """Lock the file that bears the name. Should someone have removed it, all agree on the one that is there now."""
+        """Lock the file of that name. If it was removed meanwhile, all processes agree on the one that is there now."""
         while True:
             try:
                 fcntl.flock(self._fd, how | fcntl.LOCK_NB)
@@ -125,7 +126,7 @@ class Lock:
             self._open()
 
     def has_its_name(self) -> bool:
-        """Whether the file that is open is still the one in the folder."""
+        """True if the open file is still the one in the folder."""
         try:
             return os.stat(self._name).st_ino == self._inode
         except FileNotFoundError:
@@ -143,29 +144,29 @@ class Lock:
             pause = min(pause * 1.5, 0.01)
 
     def unchanged(self) -> bool:
-        """Whether the file holds exactly what this process left there: nobody has written since."""
+        """True if the file holds exactly what this process wrote there: no other has written since."""
         return self._fd >= 0 and os.pread(self._fd, _ROOM, 0) == self._left
 
     def witness(self) -> Witness | None:
-        """What the last writer left, or None if nothing readable is there."""
+        """The witness of the last writer; None if none can be read."""
         found = _WITNESS.match(os.pread(self._fd, _ROOM, 0)) if self._fd >= 0 else None
         if found is None or zlib.crc32(found[0][:-9]) != int(found[5], 16):
             return None
         return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1].decode())
 
     def leave(self, seq: int, hashed: str, length: int) -> None:
-        """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
+        """Write a witness. A failing disk is ignored: an older witness is still true."""
         try:
             self._put(seq, hashed, length, b"ok")
         except OSError:
             self._left = b""
 
     def mark(self, seq: int, hashed: str, length: int, mark: str) -> None:
-        """Put a witness that makes everyone look first."""
+        """Write a witness that makes every process recover first."""
         self._put(seq, hashed, length, mark.encode())
 
     def settle(self, seq: int, hashed: str, length: int) -> None:
-        """Put a witness in place of one that is marked, or no longer true. No power cut brings that one back."""
+        """Replace a witness that is marked or no longer true, for good: the new one is synced."""
         self._put(seq, hashed, length, b"ok")
         self._disk.sync(self._fd)
 
@@ -177,7 +178,7 @@ class Lock:
 
 
 def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:
-    """The open file and whether it may be written. A link is not followed: what is put here would go elsewhere."""
+    """Open the file; return it and whether it is writable. A symlink is not followed."""
     try:
         if make:
             return disk.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW), True
@@ -190,23 +191,19 @@ def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:
         return -1, False
 
 
-def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
-    """The length of the living stretch, and the witness that goes with it, without opening either for writing.
-
-    A copy has no lock file: nobody writes to it.
-    """
-    if not path.exists():
-        return (wal.stat().st_size if wal.exists() else 0), None
-    lock = Lock(path, _ReadOnly(), timeout=30.0)
+@contextmanager
+def read_locked(path: Path) -> Iterator[Witness | None]:
+    """Keep writers out during the block, and return the witness; writes nothing. A copy has no lock file."""
+    lock = Lock(path, Disk(), timeout=30.0, make=False)
     try:
         with lock.shared():
-            return (wal.stat().st_size if wal.exists() else 0), lock.witness()
+            yield lock.witness()
     finally:
         lock.close()
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody has a lock alone right now, this process or another. `path` may be a folder that is locked."""
+    """True if a process, this one included, holds the lock exclusively. `path` may be a locked folder."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -218,12 +215,3 @@ def is_held(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
-
-
-class _ReadOnly(Disk):
-    """A disk that makes nothing."""
-
-    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
-        if flags & (os.O_RDWR | os.O_CREAT):
-            raise PermissionError(errno.EACCES, "for reading only")
-        return super().open(path, flags, mode)

@@ -1,17 +1,15 @@
-"""The RFC 6962 tree over the ledger's lines, and what its proofs prove.
+"""The RFC 6962 tree over the ledger's lines, and its proofs.
 
-A leaf is the hash of a line's hashed slice, never the slice itself: `leaf_hash`
-makes one, everything else here takes leaves. Leaves and inner nodes are hashed
-with different first bytes, so neither can pass for the other.
+A leaf is the hash of a line's hashed slice, never the slice itself: `leaf_hash` makes one, everything else here takes
+leaves. Leaves and inner nodes are hashed with different first bytes, so neither can pass for the other.
 
-A `Range` says all there is to say about a stretch of leaves in a few dozen hashes
-or less. Two ranges that meet become one, whoever computed them, and nothing is
-read again. Appending never changes what an earlier root said.
+A `Range` describes consecutive leaves in a few dozen hashes or less. Two adjacent ranges can be merged, whoever
+computed them, and nothing is read again. Appending never changes an earlier root.
 
-The `verify` functions answer yes or no to whatever they are given, and never raise.
+The `verify` functions return True or False for any input, and never raise.
 
-What a root cannot show: how many leaves it stands for, and who says so. Size and
-root are worth something together, in a signed checkpoint (see `note`).
+What a root cannot show: how many leaves it covers, and who says so. Size and root are worth something together, in a
+signed checkpoint (see `signed_note`).
 """
 
 from __future__ import annotations
@@ -27,18 +25,17 @@ EMPTY_ROOT = sha256(b"").digest()
 
 _HASH_BYTES = 32
 _HEX_HASH = re.compile(r"[0-9a-f]{64}")
-_MOST_LEAVES = 1 << 63  # a number from outside must not decide how long we count
+_MOST_LEAVES = 1 << 63  # a number from outside must not decide how long a loop runs
 _BATCH_LEVEL = 10
 BATCH = 1 << _BATCH_LEVEL
 
-# Copying a hash that was started is a tenth cheaper than starting one: OpenSSL 3
-# looks the algorithm up by name each time.
+# Copying a started hash is a tenth cheaper than starting one: OpenSSL 3 looks the algorithm up by name each time.
 _LEAF = sha256(b"\x00")
 _NODE = sha256(b"\x01")
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """The leaf that stands for `data`."""
+    """The leaf of `data`."""
     leaf = _LEAF.copy()
     leaf.update(data)
     return leaf.digest()
@@ -55,8 +52,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 class Range:
     """The leaves [begin, end), as the fewest complete subtrees that cover them, from left to right.
 
-    From leaf 0 on it is the frontier of the tree. It changes in place and is whole
-    after every call, even one that raises: `end` says how far it got.
+    From leaf 0 on it is the frontier of the tree. It changes in place and is consistent after every call, even one that
+    raises: `end` says how far it got.
     """
 
     begin: int = 0
@@ -69,13 +66,13 @@ class Range:
         self.end = self.begin
 
     def append(self, leaf: bytes) -> None:
-        """Take in the leaf at `end`."""
+        """Add the leaf at `end`."""
         if not _is_hash(leaf):
             raise ValueError("a leaf is a hash of 32 bytes: see leaf_hash")
         self._add(leaf, 0)
 
     def extend(self, leaves: Iterable[bytes]) -> None:
-        """Take in many leaves, faster than one by one. If the iterable raises, what it gave before is taken in."""
+        """Add many leaves, faster than one by one. If the iterable raises, the leaves before that are added."""
         coming, more = iter(leaves), True
         while more:
             batch: list[bytes] = []
@@ -86,7 +83,7 @@ class Range:
             more = bool(batch)
 
     def merge(self, other: Range) -> None:
-        """Take in the range that begins where this one ends; `other` stays as it is."""
+        """Add the range that begins where this one ends; `other` is not changed."""
         if other.begin != self.end:
             raise ValueError(f"a range that begins at {other.begin} does not follow one that ends at {self.end}")
         for node, level in zip(other.hashes, _levels(other.begin, other.end), strict=True):
@@ -113,12 +110,15 @@ class Range:
         return {"begin": self.begin, "end": self.end, "hashes": [node.hex() for node in self.hashes]}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Range:
-        """The range `to_json` wrote; ValueError for anything it could not have written."""
-        begin, end, hashes = _fields(data)
+    def from_json(cls, data: object) -> Range:
+        """The range that `to_json` wrote; ValueError for anything it could not have written."""
+        if not isinstance(data, dict) or data.keys() != {"begin", "end", "hashes"}:
+            raise ValueError("a range is written as begin, end and hashes")
+        begin, end, hashes = data["begin"], data["end"], data["hashes"]
         if not (_is_number(begin) and _is_number(end) and begin <= end):
             raise ValueError(f"no range goes from {begin!r} to {end!r}")
-        if not _are_hex_hashes(hashes) or len(hashes) != sum(1 for _ in _levels(begin, end)):
+        are_hashes = isinstance(hashes, list) and all(isinstance(it, str) and _HEX_HASH.fullmatch(it) for it in hashes)
+        if not are_hashes or len(hashes) != sum(1 for _ in _levels(begin, end)):
             raise ValueError(f"these are not the hashes of a range from {begin} to {end}")
         made = cls(begin)
         made.end = end
@@ -126,18 +126,19 @@ class Range:
         return made
 
     def _take(self, batch: list[bytes]) -> None:
-        """A whole batch as one subtree, anything less leaf by leaf."""
-        if len(batch) == BATCH:
-            self._add(_top(batch), _BATCH_LEVEL)
-        else:
+        """Add a whole batch as one subtree, row by row, which costs less; anything less leaf by leaf."""
+        if len(batch) < BATCH:
             for leaf in batch:
                 self.append(leaf)
+        elif set(map(len, batch)) != {_HASH_BYTES}:
+            raise ValueError("a leaf is a hash of 32 bytes: see leaf_hash")
+        else:
+            self._add(root_of(batch), _BATCH_LEVEL)
 
     def _add(self, node: bytes, level: int) -> None:
-        """Put a complete subtree of 2**level leaves at `end`, which is a multiple of that.
+        """Add a complete subtree of 2**level leaves at `end`, which is a multiple of that.
 
-        A right child takes its left sibling with it and becomes their parent, as long
-        as the sibling lies within the range.
+        A right child is merged with its left sibling into their parent, if the sibling is within the range.
         """
         at, size = self.end >> level, 1 << level
         while at & 1 and (at - 1) << level >= self.begin:
@@ -149,40 +150,29 @@ class Range:
 
 
 def root_of(row: Sequence[bytes]) -> bytes:
-    """The node above a whole row: leaves, or the tops of whole batches and of the rest."""
+    """The root of a whole row: leaves, or the roots of whole batches and of the rest."""
     while len(row) > 1:
         row = _row_above(row)
     return row[0] if row else EMPTY_ROOT
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """What must be hashed with leaf `index`, from the leaf up, to reach the root of `leaves`."""
+    """The hashes to combine with leaf `index`, from the leaf up, to reach the root of `leaves`."""
     if not 0 <= index < len(leaves):
         raise ValueError(f"no leaf {index} among {len(leaves)}")
-    return _siblings(leaves, index)
-
-
-def consistency_proof(leaves: Sequence[bytes], old_size: int) -> list[bytes]:
-    """What shows that the tree of `leaves` begins with the tree of its first `old_size`.
-
-    It is the way up from the last complete subtree of the old tree. Where that is
-    the whole old tree, the reader has its hash already, as the old root.
-    """
-    if not 0 <= old_size <= len(leaves):
-        raise ValueError(f"no older tree of {old_size} leaves among {len(leaves)}")
-    if old_size in (0, len(leaves)):
-        return []
-    row, level, index = leaves, *_last_subtree(old_size)
-    for _ in range(level):
+    row, found = leaves, []
+    while len(row) > 1:
+        if index ^ 1 < len(row):
+            found.append(row[index ^ 1])
         row = _row_above(row)
-    start = [row[index]] if index else []
-    return start + _siblings(row, index)
+        index >>= 1
+    return found
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
-    """Is `leaf` the one at `index` in the tree with this size and root?
+    """True if `leaf` is the one at `index` in the tree with this size and root.
 
-    Take the size from where the root comes from: many a proof fits several sizes.
+    Take the size and the root from the same source: a proof may fit several sizes.
     """
     if not (_is_number(index) and _is_number(size) and index < size and all(map(_is_hash, (leaf, root, *proof)))):
         return False
@@ -192,38 +182,6 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     for is_left, sibling in zip(sides, proof, strict=True):
         leaf = node_hash(sibling, leaf) if is_left else node_hash(leaf, sibling)
     return leaf == root
-
-
-def verify_consistency(old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
-    """Does the tree of `new_size` begin with the tree of `old_size`? Every tree begins with the empty one."""
-    if not (_is_number(old_size) and _is_number(new_size) and old_size <= new_size):
-        return False
-    if not all(map(_is_hash, (old_root, new_root, *proof))):
-        return False
-    if old_size == 0 and old_root != EMPTY_ROOT:
-        return False
-    if old_size == new_size:
-        return not proof and old_root == new_root
-    if old_size == 0:
-        return not proof
-    return _climb_both(old_size, new_size, old_root, proof) == (old_root, new_root)
-
-
-def _climb_both(old_size: int, new_size: int, old_root: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
-    """The old and the new root this proof leads to; None if it has not the right length.
-
-    What stands to the left belongs to both trees, what stands to the right only to the new one.
-    """
-    level, index = _last_subtree(old_size)
-    path = [*proof] if index else [old_root, *proof]
-    sides = list(_sides(index, (new_size - 1) >> level))
-    if len(path) != 1 + len(sides):
-        return None
-    old = new = path[0]
-    for is_left, sibling in zip(sides, path[1:], strict=True):
-        old = node_hash(sibling, old) if is_left else old
-        new = node_hash(sibling, new) if is_left else node_hash(new, sibling)
-    return old, new
 
 
 def _row_above(row: Sequence[bytes]) -> list[bytes]:
@@ -239,28 +197,8 @@ def _row_above(row: Sequence[bytes]) -> list[bytes]:
     return above
 
 
-def _top(batch: list[bytes]) -> bytes:
-    """The root of a whole batch: row by row costs less than leaf by leaf."""
-    if set(map(len, batch)) != {_HASH_BYTES}:
-        raise ValueError("a leaf is a hash of 32 bytes: see leaf_hash")
-    while len(batch) > 1:
-        batch = _row_above(batch)
-    return batch[0]
-
-
-def _siblings(row: Sequence[bytes], index: int) -> list[bytes]:
-    """The siblings met on the way from node `index` of `row` to the root."""
-    met = []
-    while len(row) > 1:
-        if index ^ 1 < len(row):
-            met.append(row[index ^ 1])
-        row = _row_above(row)
-        index >>= 1
-    return met
-
-
 def _sides(index: int, last: int) -> Iterator[bool]:
-    """For each sibling on the way up from node `index` of a row that ends with node `last`: is it on the left?"""
+    """The side of each sibling on the path up from node `index` of a row that ends with `last`: True for the left."""
     while last:
         if index & 1:
             yield True
@@ -268,12 +206,6 @@ def _sides(index: int, last: int) -> Iterator[bool]:
             yield False
         index >>= 1
         last >>= 1
-
-
-def _last_subtree(size: int) -> tuple[int, int]:
-    """Level and index of the last complete subtree of a tree of `size` leaves."""
-    level = (size & -size).bit_length() - 1
-    return level, (size >> level) - 1
 
 
 def _levels(begin: int, end: int) -> Iterator[int]:
@@ -286,19 +218,9 @@ def _levels(begin: int, end: int) -> Iterator[int]:
         begin += 1 << level
 
 
-def _fields(data: object) -> tuple[Any, Any, Any]:
-    if not isinstance(data, dict) or data.keys() != {"begin", "end", "hashes"}:
-        raise ValueError("a range is written as begin, end and hashes")
-    return data["begin"], data["end"], data["hashes"]
-
-
 def _is_number(value: object) -> bool:
     return type(value) is int and 0 <= value < _MOST_LEAVES
 
 
 def _is_hash(value: object) -> bool:
     return isinstance(value, bytes) and len(value) == _HASH_BYTES
-
-
-def _are_hex_hashes(values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(it, str) and _HEX_HASH.fullmatch(it) for it in values)

@@ -1,10 +1,10 @@
-"""Scanning one file, by one process or by several side by side.
+"""Scanning one file, by one process or by several in parallel.
 
-A part begins behind a line that ends a group, and is told what that line says. The part before it ends with that line,
-or the parts do not fit and the file is scanned again by one process: only that one's word on what is wrong counts.
+A part begins after a line that ends a group, and gets that line's seq and hash. The part before it must end with that
+line, or the file is scanned again by one process: only that one decides what is wrong.
 
-The parts are small and lie in a queue, so that a helper that starts late or is slow does less. Helpers are only ever an
-acceleration: what one does not hand in is scanned here.
+The parts are small and wait in a queue, so that a helper that starts late or is slow does less. Helpers only save time:
+parts that they do not return are scanned here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import offset_of, raw_lines
 from tallystick.ledger.merkle import Range
 from tallystick.ledger.scan import Place, Scan, Walk
 from tallystick.records.progress import Progress
 
-if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is begun
+if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is started
     from subprocess import Popen
 
 SMALLEST = 8 << 20  # a file below this is not worth a second process
@@ -46,9 +45,10 @@ help_out()
 
 
 class Roots:
-    """The Merkle tree, as far as someone asks for its root, and its roots at the sizes that are asked for.
+    """The Merkle tree as far as needed, and its roots at the sizes in `wanted`.
 
-    `base` is the tree of what comes before, if that was not read, and `snapshot` is the digest of whatever says so.
+    `base` is the tree of the events before, if they were not read, and `snapshot` the digest of the snapshot it is
+    from.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Roots:
         return self.range.end
 
     def behind(self, begin: int) -> Roots:
-        """For someone who reads from event `begin` on, and is merged to this one later."""
+        """The same for events from `begin` on, to be merged into this one later."""
         return Roots(max(begin, self.range.end), self.wanted, all=self.all)
 
     def extend(self, leaves: Sequence[bytes]) -> None:
@@ -82,7 +82,7 @@ class Roots:
         self.range.extend(leaves[at:])
 
     def merge(self, other: Roots) -> None:
-        """Take in what the next part found."""
+        """Add the result of the next part."""
         for size, part in other.marks.items():
             whole = self.range.copy()
             whole.merge(part)
@@ -91,18 +91,13 @@ class Roots:
             self.range.merge(other.range)
 
     def at(self, size: int) -> bytes | None:
-        """The root of the first `size` events, if it was asked for and can be known."""
+        """The root of the first `size` events, if that was wanted and is known."""
         mark = self.marks.get(size)
         return mark.root() if mark and mark.begin == 0 else None
 
     def at_end(self, size: int) -> bytes | None:
         """The root of the first `size` events, if the tree ends there."""
         return self.range.root() if self.any and self.range.begin == 0 and self.range.end == size else None
-
-    def copy(self) -> Roots:
-        other = Roots(0, self.wanted, all=self.all, base=self.range, snapshot=self.snapshot)
-        other.wanted, other.marks = list(self.wanted), dict(self.marks)
-        return other
 
 
 def scan_file(
@@ -111,31 +106,9 @@ def scan_file(
     """Scan a file up to `size`; its leaves go to `roots`."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if processes > 1 and size >= SMALLEST:
-            before = roots.copy()
-            if found := _side_by_side(fd, start, size, roots, processes, on_progress):
-                return found
-            roots.range, roots.marks = before.range, before.marks
-        return Walk(start, roots if roots.any else None).through(fd, size, on_progress)
-    finally:
-        os.close(fd)
-
-
-def offset_in(path: Path, end: int, seq: int) -> int:
-    """Where the line of event `seq` begins."""
-    with open(path, "rb") as file:
-        return offset_of(file.fileno(), end, seq)
-
-
-def hash_of(path: Path, end: int, seq: int) -> str | None:
-    """The hash of the line of event `seq`."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        for _, raw in raw_lines(fd, offset_of(fd, end, seq), end):
-            return fmt.parse(raw).hash
-        return None
-    except fmt.BadLine:
-        return None
+        is_worth_it = processes > 1 and size >= SMALLEST
+        found = _in_parallel(fd, start, size, roots, processes, on_progress) if is_worth_it else None
+        return found or Walk(start, roots if roots.any else None).through(fd, size, on_progress)
     finally:
         os.close(fd)
 
@@ -148,32 +121,33 @@ class _Part(NamedTuple):
     batch: bytes
     end: int
 
-    def scan(self, before: Roots) -> tuple[Scan, Roots]:
-        roots = before.behind(self.start.seq + 1)
-        walk = Walk(self.start, roots if roots.any else None)
+    def scan(self, roots: Roots) -> tuple[Scan, Roots]:
+        own = roots.behind(self.start.seq + 1)
+        walk = Walk(self.start, own if own.any else None)
         walk.batch = self.batch
-        return walk.through(self.fd, self.end), roots
+        return walk.through(self.fd, self.end), own
 
 
 _Done = dict[int, tuple[Scan, Roots]]
 
 
-def _side_by_side(
+def _in_parallel(
     fd: int, start: Place, size: int, roots: Roots, processes: int, on_progress: Progress | None
 ) -> Scan | None:
-    """The scan of a file whose parts are good and fit together; None if one process has to look."""
+    """Scan a file in parts; None if one is bad or they do not fit together, so that one process has to scan it."""
     parts = [*_parts(fd, start, size)]
-    before = roots.copy()
-    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, before) as helpers:
-        done = _work(parts, queue, before, on_progress)
+    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, roots) as helpers:
+        done = _work(parts, queue, roots, on_progress)
         for helper in helpers:
             done |= helper.handed_in()
-    whole = Scan(start)
+    whole, every = Scan(start), list[Roots]()
     for number, part in enumerate(parts):
-        found, leaves = done.get(number) or part.scan(before)
+        found, leaves = done.get(number) or part.scan(roots)
         if found.bad or whole.end != part.start:
             return None
         _add(whole, found)
+        every.append(leaves)
+    for leaves in every:
         roots.merge(leaves)
     return whole
 
@@ -188,7 +162,7 @@ def _parts(fd: int, start: Place, size: int) -> Iterator[_Part]:
 
 
 def _cut(fd: int, near: int, size: int) -> tuple[Place, bytes] | None:
-    """A place behind a line that ends a group, after `near`, and that line's batch."""
+    """A place after a line that ends a group, beyond `near`, and that line's batch."""
     reach = 1 << 15
     while reach <= 4 * fmt.MAX_LINE:
         block = os.pread(fd, min(reach, size - near), near)
@@ -206,25 +180,25 @@ def _add(whole: Scan, part: Scan) -> None:
     whole.hollow |= part.hollow
     whole.garbled |= part.garbled
     whole.named |= part.named
-    whole.told += part.told
+    whole.notes += part.notes
     whole.snapshot = part.snapshot or whole.snapshot
 
 
-def _work(parts: Sequence[_Part], queue: int, before: Roots, on_progress: Progress | None = None) -> _Done:
-    """Scan whatever part is next until none is left. Those in between were taken by others, who are as fast."""
-    done, told = _Done(), 0
+def _work(parts: Sequence[_Part], queue: int, roots: Roots, on_progress: Progress | None = None) -> _Done:
+    """Scan the next part until none is left. Those in between were taken by others, which are as fast."""
+    done, reported = _Done(), 0
     while number := os.read(queue, _NUMBER):
         at = int.from_bytes(number)
-        done[at] = parts[at].scan(before)
+        done[at] = parts[at].scan(roots)
         if on_progress:
-            on_progress(sum(part.end - part.start.offset for part in parts[told : at + 1]))
-            told = at + 1
+            on_progress(sum(part.end - part.start.offset for part in parts[reported : at + 1]))
+            reported = at + 1
     return done
 
 
 @contextmanager
 def _queue(count: int) -> Iterator[int]:
-    """A pipe with the numbers of all parts in it. Each number is read by one process only."""
+    """A pipe that holds the numbers of all parts. Each number is read by one process only."""
     reader, writer = os.pipe()
     os.write(writer, b"".join(number.to_bytes(_NUMBER) for number in range(count)))
     os.close(writer)
@@ -235,7 +209,7 @@ def _queue(count: int) -> Iterator[int]:
 
 
 class _Helper:
-    """A process that scans parts, and the pipe through which it hands in what it found."""
+    """A process that scans parts, and the pipe for its results."""
 
     def __init__(self, pipe: int, pid: int, process: Popen[bytes] | None = None) -> None:
         self._pipe, self._pid, self._process = pipe, pid, process
@@ -252,7 +226,7 @@ class _Helper:
 
     def end(self) -> None:
         os.close(self._pipe)
-        os.kill(self._pid, 9)  # it is still ours, if only as a zombie: its number cannot be another's
+        os.kill(self._pid, 9)  # at least a zombie until we wait for it: its id cannot belong to another process
         if self._process:
             self._process.wait()
         else:
@@ -260,13 +234,13 @@ class _Helper:
 
 
 @contextmanager
-def _helpers(count: int, parts: Sequence[_Part], queue: int, before: Roots) -> Iterator[list[_Helper]]:
-    """Helpers at work on the queue. None of them outlives the block."""
+def _helpers(count: int, parts: Sequence[_Part], queue: int, roots: Roots) -> Iterator[list[_Helper]]:
+    """Helpers that work on the queue, at most until the block ends."""
     helpers, begin = list[_Helper](), _fork if _may_fork() else _begin_afresh
     try:
         for _ in range(count):
             with suppress(OSError):
-                helpers.append(begin(parts, queue, before))
+                helpers.append(begin(parts, queue, roots))
         yield helpers
     finally:
         for helper in helpers:
@@ -274,11 +248,11 @@ def _helpers(count: int, parts: Sequence[_Part], queue: int, before: Roots) -> I
 
 
 def _may_fork() -> bool:
-    """A fork costs a tenth of a fresh process, and is safe if no other thread can be holding a lock meanwhile."""
+    """True if a fork, at a tenth of the cost of a new process, is safe: no other thread can hold a lock."""
     return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
 
 
-def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+def _fork(parts: Sequence[_Part], queue: int, roots: Roots) -> _Helper:
     import pickle
 
     reader, writer = os.pipe()
@@ -287,12 +261,12 @@ def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
         return _Helper(reader, pid)
     try:
         with open(writer, "wb") as file:
-            pickle.dump(_work(parts, queue, before), file)
+            pickle.dump(_work(parts, queue, roots), file)
     finally:
         os._exit(0)
 
 
-def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+def _begin_afresh(parts: Sequence[_Part], queue: int, roots: Roots) -> _Helper:
     import pickle
     import subprocess
 
@@ -308,13 +282,13 @@ def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
     finally:
         os.close(writer)
     with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
-        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, before)))
+        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, roots)))
     return _Helper(reader, process.pid, process)
 
 
 def help_out() -> None:
-    """What a helper that began afresh does."""
+    """The main function of a helper that is a new process."""
     import pickle
 
-    parts, queue, before = pickle.load(sys.stdin.buffer)
-    pickle.dump(_work(parts, queue, before), sys.stdout.buffer)
+    parts, queue, roots = pickle.load(sys.stdin.buffer)
+    pickle.dump(_work(parts, queue, roots), sys.stdout.buffer)

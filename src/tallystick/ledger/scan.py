@@ -1,48 +1,46 @@
-"""Reading a stretch of the chain from start to end, checking every byte of it on the way.
+"""Reading a segment of the chain from start to end, checking every byte of it on the way.
 
-A scan stops at the first line that is not laid out right, does not carry its own hash, or does not follow the line
-above. A line whose *data* fails its digest is set down as hollow and the scan goes on: it is sound if an erase event,
-possibly much later, names it, and damage otherwise (`settle` tells). Groups are whole or absent: `end` is the place
+A scan stops at the first line that is malformed, does not match its own hash, or does not follow the line above. A
+line whose *data* does not match its digest is listed as hollow and the scan goes on: it is valid if an erase event,
+possibly much later, names it, and damage otherwise (`Scan.first_bad`). Groups are whole or absent: `end` is the place
 after the last line with `left:0`.
 
-This is the hot loop of opening and of verifying. So a *glance* (see glance.py) takes a block of lines at once, and
-either finds every one of them plainly good or has no opinion. Then a *look* goes line by line, and it alone ever calls
-something wrong. Neither parses any JSON but that of the rare events that the ledger writes about itself.
+This is the hot loop of opening and of verifying, so lines are checked a block at a time, at a third of the cost. That
+check finds every line of the block good, or has no opinion. Then the lines are checked one by one, and only that check
+ever calls a line bad. Neither parses any JSON but that of the rare events that the ledger writes about itself.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from binascii import hexlify
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from tallystick.ledger import block_scan as glance, format as fmt
+from tallystick.ledger import format as fmt
 from tallystick.records.progress import Progress
 
-BLOCK = 1 << 16  # what a glance takes in: small enough to stay in the processor's cache
+BLOCK = 1 << 16  # bytes checked at once: small enough to stay in the processor's cache
 
 # Events that name lines whose data is gone: erased here, erased from a copy that was restored, or lost to damage.
 NAMING = frozenset({fmt.ERASE.encode(), fmt.RESTORE.encode(), fmt.REPAIR.encode()})
 # Events that record the digest of a snapshot.
 _SNAPPING = frozenset({fmt.SNAPSHOT.encode(), fmt.SEAL.encode()})
-# Events that are handed on as they are, for whoever judges the whole ledger.
-_NOTABLE = frozenset(
-    op.encode() for op in (fmt.BEGIN, fmt.SEAL, fmt.PRUNE, fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
-)
-_TELLING = NAMING | _SNAPPING | _NOTABLE
+# Events that a scan returns as notes, for whoever judges the whole ledger.
+_NOTABLE = NAMING | {op.encode() for op in (fmt.BEGIN, fmt.SEAL, fmt.PRUNE, fmt.ERASED)}
+_PARSED = _SNAPPING | _NOTABLE
 
-_MANY = 1 << 10  # the tree takes in that many leaves at once, aligned, for half of what they cost one by one
+_MANY = 1 << 10  # the tree takes that many aligned leaves at once, for half of what they cost one by one
 
-_NO_FIT = "its data does not fit its digest"
-_TOO_LONG = f"it is longer than {fmt.MAX_LINE:,} bytes"
 GARBLED = "its data is neither what was written nor what erasure leaves"
 
 
-
 class Leaves(Protocol):
-    """Whoever wants leaves of the Merkle tree: those of the events `end` to `until - 1`, in order, as they come."""
+    """A consumer of Merkle leaves: those of the events `end` to `until - 1`, in order."""
 
     @property
     def end(self) -> int: ...
@@ -52,11 +50,22 @@ class Leaves(Protocol):
 
 
 class LedgerNote(NamedTuple):
-    """Something that the ledger says about itself."""
+    """An event that the ledger wrote about itself."""
 
     seq: int
     op: str
     body: dict[str, Any]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that the event names as erased or lost."""
+        return names(self.body)
+
+    @property
+    def left_behind(self) -> list[dict[str, Any]]:
+        """The heads that a restore or a repair left behind."""
+        heads = (self.body.get("abandoned"), *self.body.get("earlier", ()))
+        return [head for head in heads if isinstance(head, dict)]
 
 
 class Place(NamedTuple):
@@ -67,61 +76,65 @@ class Place(NamedTuple):
     hash: str
     ts: str = ""
 
+    @classmethod
+    def before(cls, line: fmt.Line) -> Place:
+        """The place that the first line of a file follows."""
+        return cls(0, line.seq - 1, line.prev)
+
+
+START = Place(0, -1, fmt.ZERO)
+
 
 class Bad(NamedTuple):
     """The first thing that is wrong."""
 
     offset: int
-    seq: int  # of the line that should stand there
+    seq: int  # of the event that belongs there
     why: str
     before: Place
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found between two offsets of a file."""
+    """The result of reading a file between two offsets."""
 
     end: Place
     lines: int = 0
     bad: Bad | None = None
     open_group: bool = False  # whole, linked lines follow `end`, of a group that is not finished
     hollow: dict[str, Bad] = field(default_factory=dict)  # by line hash
-    garbled: set[str] = field(default_factory=set)  # those of the hollow lines that do not look as erasure leaves them
-    named: set[str] = field(default_factory=set)  # line hashes that erase events name
-    told: list[LedgerNote] = field(default_factory=list)  # what the ledger says of itself here
+    garbled: set[str] = field(default_factory=set)  # hollow lines that do not look as erasure leaves them
+    named: set[str] = field(default_factory=set)  # hashes of the lines that erase events name
+    notes: list[LedgerNote] = field(default_factory=list)
     snapshot: str = ""  # the digest of the newest snapshot recorded here
 
-    def settle(self, named: Iterable[str] = ()) -> Bad | None:
-        """The first bad thing, counting hollow lines that neither this scan nor `named` explains.
+    def first_bad(self, named: Iterable[str] = (), erased: Collection[str] | None = None) -> Bad | None:
+        """The first bad line, counting hollow lines that neither this scan nor `named` explains.
 
-        A line whose erasure was finished within this scan must look erased: changed bytes in it are damage too.
+        Lines whose erasure was finished (within this scan, or as `erased` says) must look erased: other bytes in them
+        are damage too.
         """
-        return settle(self, self.named.union(named), self.garbled & finished_erasures(self.told))
+        named = self.named.union(named)
+        wrong = [bad for hashed, bad in self.hollow.items() if hashed not in named]
+        for hashed in self.garbled.intersection(finished_erasures(self.notes) if erased is None else erased):
+            wrong.append(self.hollow[hashed]._replace(why=GARBLED))
+        if self.bad:
+            wrong.append(self.bad)
+        return min(wrong, key=lambda bad: bad.offset, default=None)
 
 
-def settle(found: Scan, named: Collection[str], must_be_empty: Collection[str]) -> Bad | None:
-    """The first bad thing in `found`, given the lines that may be hollow, and those that must look it."""
-    wrong = [bad for hashed, bad in found.hollow.items() if hashed not in named]
-    for hashed in found.garbled.intersection(must_be_empty):
-        bad = found.hollow[hashed]
-        wrong.append(Bad(bad.offset, bad.seq, GARBLED, bad.before))
-    if found.bad:
-        wrong.append(found.bad)
-    return min(wrong, key=lambda bad: bad.offset, default=None)
+def finished_erasures(notes: Iterable[LedgerNote]) -> set[str]:
+    """The lines whose erasure is recorded as done or came with a restore."""
+    notes = list(notes)
+    done = {str(note.body.get("of")) for note in notes if note.op == fmt.ERASED}
+    over = [note for note in notes if note.op == fmt.RESTORE or (note.op == fmt.ERASE and str(note.seq) in done)]
+    return {line for note in over for line in note.lines}
 
 
-def finished_erasures(told: Iterable[LedgerNote]) -> set[str]:
-    """The lines that hold nothing any more, because their erasure is recorded as done or came with a restore."""
-    told = list(told)
-    done = {str(body.get("of")) for _, op, body in told if op == fmt.ERASED}
-    over = [body for seq, op, body in told if op == fmt.RESTORE or (op == fmt.ERASE and str(seq) in done)]
-    return {line for body in over for line in names(body)}
-
-
-def blocks(fd: int, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (block := os.pread(fd, min(BLOCK, end - start), start)):
-        yield block
-        start += len(block)
+def names(body: dict[str, Any]) -> list[str]:
+    """The lines that the body of an event names."""
+    lines = body.get("lines")
+    return [str(line) for line in lines] if isinstance(lines, list) else []
 
 
 def scan(fd: int, start: Place, end: int, *, leaves: Leaves | None = None, on_progress: Progress | None = None) -> Scan:
@@ -132,87 +145,78 @@ def scan(fd: int, start: Place, end: int, *, leaves: Leaves | None = None, on_pr
     return Walk(start, leaves).through(fd, end, on_progress)
 
 
+def scan_path(path: Path, start: Place | None = None, on_progress: Progress | None = None) -> Scan:
+    """Scan a whole file. Without `start`, its first line is trusted to say what it follows. Raises BadLine."""
+    with open(path, "rb") as file:
+        start = start or Place.before(fmt.parse(file.readline(fmt.MAX_LINE + 1)))
+        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size, on_progress=on_progress)
+
+
 class Walk:
     """The running state of one scan: what the next line has to follow."""
 
     def __init__(self, start: Place, leaves: Leaves | None = None) -> None:
         self.found, self.leaves = Scan(start), leaves
         self.offset, self.seq, self.hash = start.offset, start.seq, start.hash.encode()
-        self.left, self.batch = b"0", b""  # of the line above; no batch: not known
+        self.left, self.batch = b"0", b""  # of the line above; no batch: unknown
         self._waiting, self._ripe = list[bytes](), 0  # leaves, and how many of them belong to whole groups
 
     def through(self, fd: int, end: int, on_progress: Progress | None = None) -> Scan:
         """Check everything up to the offset `end`."""
-        self._go(fd, end, on_progress)
+        self._read(fd, end, on_progress)
         if self.leaves is not None:
             self._give(self._ripe)
         self.found.open_group = self.found.bad is None and self.offset > self.found.end.offset
         return self.found
 
-    def _go(self, fd: int, end: int, on_progress: Progress | None) -> None:
-        found, rest = self.found, b""
-        for block in blocks(fd, self.offset, end):
+    def _read(self, fd: int, end: int, on_progress: Progress | None) -> None:
+        at, rest = self.offset, b""
+        while at < end and (block := os.pread(fd, min(BLOCK, end - at), at)):
+            at += len(block)
             buffer = rest + block if rest else block
             cut = buffer.rfind(b"\n") + 1
             rest = buffer[cut:]
-            if cut:
-                self._take(memoryview(buffer)[:cut])
-            if found.bad:
+            if cut and (cut > fmt.MAX_LINE or not self._take_block(memoryview(buffer)[:cut])):
+                self._take_lines(buffer[:cut])
+            if self.found.bad:
                 return
             if on_progress:
                 on_progress(len(block))
             if len(rest) > fmt.MAX_LINE:
                 break
         if rest:
-            self._refuse(rest)
-
-    def _take(self, lines: memoryview) -> None:
-        if len(lines) > fmt.MAX_LINE or not self._glance(lines):
-            self._look(bytes(lines))
-
-    def _refuse(self, raw: bytes) -> None:
-        """Stop at something that is no line at all."""
-        self._stop(_TOO_LONG if len(raw) > fmt.MAX_LINE else fmt.why_not(raw))
+            self._stop(fmt.why_not(rest))
 
     def _stop(self, why: str) -> None:
         self.found.bad = Bad(self.offset, self.seq + 1, why, self.found.end)
 
     # -- all lines at once -------------------------------------------------------------------------------------------
 
-    def _glance(self, lines: memoryview) -> bool:
-        """Take in all lines if every one of them is plainly good; False, and nothing changed, if one needs a look."""
-        seen = glance.columns(lines)
-        if seen is None or not glance.is_plain(seen, self.seq, self.hash, self.left, self.batch):
+    def _take_block(self, lines: memoryview) -> bool:
+        """Take all lines if every one is plainly good; False, and nothing changed, if one needs a closer look."""
+        block = _columns(lines)
+        if block is None or not _is_plain(block, self.seq, self.hash, self.left, self.batch):
             return False
-        try:
-            told = [*self._telling(seen)]
-        except fmt.BadLine:
-            return False
-        for seq, op, body in told:
-            self._tell(seq, op, body)
+        notes = list[tuple[int, bytes, dict[str, Any]]]()
+        if not _PARSED.isdisjoint(_distinct(block.ops)):
+            numbered = enumerate(zip(block.ops, block.datas, strict=True), self.seq + 1)
+            try:
+                notes = [(seq, op, fmt.body_of(data)) for seq, (op, data) in numbered if op in _PARSED]
+            except fmt.BadLine:
+                return False
+        for note in notes:
+            self._note(*note)
         if self.leaves is not None:
-            self._grow(seen.heads, seen.lefts)
-        self._close(seen, len(lines))
-        self._step(len(lines), len(seen.heads), seen.hashes[-1], seen.lefts[-1], seen.sinces[-1])
+            self._grow(block.heads, block.lefts)
+        if b"0" in block.lefts:
+            last = len(block.lefts) - 1 - block.lefts[::-1].index(b"0")
+            end = self.offset + len(lines) - _length(block, last + 1)
+            self.found.end = Place(end, self.seq + 1 + last, block.hashes[last].decode(), block.stamps[last].decode())
+        self._step(len(lines), len(block.heads), block.hashes[-1], block.lefts[-1], block.batches[-1])
         return True
 
-    def _telling(self, seen: glance.Columns) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-        if not _TELLING.isdisjoint(glance.kinds(seen.ops)):
-            for seq, (op, data) in enumerate(zip(seen.ops, seen.datas, strict=True), self.seq + 1):
-                if op in _TELLING:
-                    yield seq, op, fmt.body_of(data)
-
-    def _close(self, seen: glance.Columns, length: int) -> None:
-        """Set down where the last whole group ends."""
-        if b"0" not in seen.lefts:
-            return
-        last = len(seen.lefts) - 1 - seen.lefts[::-1].index(b"0")
-        behind = glance.length(seen, last + 1)
-        seq, hashed, ts = self.seq + 1 + last, seen.hashes[last].decode(), seen.stamps[last].decode()
-        self.found.end = Place(self.offset + length - behind, seq, hashed, ts)
-
     def _grow(self, heads: Sequence[bytes], lefts: Sequence[bytes]) -> None:
-        """Keep the leaves of these lines, and give on many of those that belong to whole groups."""
+        """Keep the leaves of these lines, and pass on many of those that belong to whole groups."""
         assert self.leaves is not None
         skip = max(0, self.leaves.end + len(self._waiting) - self.seq - 1)
         stop = max(0, min(len(heads), self.leaves.until - self.seq - 1))
@@ -230,70 +234,168 @@ class Walk:
 
     # -- line by line ------------------------------------------------------------------------------------------------
 
-    def _look(self, lines: bytes) -> None:
+    def _take_lines(self, lines: bytes) -> None:
         """Check the lines one by one, as far as they are good."""
-        position = 0
-        while position < len(lines) and not self.found.bad:
-            cut = lines.index(b"\n", position) + 1
-            self._look_at(lines[position:cut])
-            position = cut
+        for raw in lines.split(b"\n")[:-1]:
+            self._take_line(raw + b"\n")
+            if self.found.bad:
+                return
 
-    def _look_at(self, raw: bytes) -> None:
+    def _take_line(self, raw: bytes) -> None:
         line = fmt.LINE.fullmatch(raw)
         if line is None or len(raw) > fmt.MAX_LINE:
-            return self._refuse(raw)
-        number, ts, op, _, _, since, left, digest, prev, hashed, data = line.groups()
+            return self._stop(fmt.why_not(raw))
+        number, ts, op, _, _, batch, left, digest, prev, hashed, data = line.groups()
         head = raw[: line.start(fmt.HASH_GROUP) - fmt.BEFORE_HASH]
-        if why := self._why_not(head, int(number), since, left, prev, hashed):
+        if why := self._why_not(head, int(number), batch, left, prev, hashed):
             return self._stop(why)
         if sha256(data).hexdigest().encode() != digest:
-            self._hollow(hashed.decode(), data)
-        elif op in _TELLING:
+            self.found.hollow[hashed.decode()] = Bad(self.offset, self.seq + 1, fmt.NO_MATCH, self.found.end)
+            if not fmt.is_hollow(data):
+                self.found.garbled.add(hashed.decode())
+        elif op in _PARSED:
             try:
-                self._tell(self.seq + 1, op, fmt.body_of(data))
+                self._note(self.seq + 1, op, fmt.body_of(data))
             except fmt.BadLine as bad:
                 return self._stop(str(bad))
         if self.leaves is not None:
             self._grow((head,), (left,))
         if left == b"0":
             self.found.end = Place(self.offset + len(raw), self.seq + 1, hashed.decode(), ts.decode())
-        return self._step(len(raw), 1, hashed, left, since)
+        return self._step(len(raw), 1, hashed, left, batch)
 
-    def _why_not(self, head: bytes, number: int, since: bytes, left: bytes, prev: bytes, hashed: bytes) -> str:
-        """Why a line that is laid out right cannot stand here."""
+    def _why_not(self, head: bytes, number: int, batch: bytes, left: bytes, prev: bytes, hashed: bytes) -> str:
+        """The reason why a well-formed line is wrong here."""
         if number != self.seq + 1:
-            return f"it is event {number} where event {self.seq + 1} should stand"
+            return f"it is event {number} where event {self.seq + 1} belongs"
         if prev != self.hash:
             return "it does not follow the line above"
         if sha256(head).hexdigest().encode() != hashed:
-            return "its hash does not fit its header"
+            return "its hash does not match its header"
         if self.left != b"0" and int(left) != int(self.left) - 1:
             return "it belongs to another group than the line above"
-        if since != self.batch and int(since) != number and (self.batch or int(since) > number):
+        if batch != self.batch and int(batch) != number and (self.batch or int(batch) > number):
             return "its batch is neither the one above nor a new one"
         return ""
 
-    def _hollow(self, hashed: str, data: bytes) -> None:
-        self.found.hollow[hashed] = Bad(self.offset, self.seq + 1, _NO_FIT, self.found.end)
-        if not fmt.is_hollow(data):
-            self.found.garbled.add(hashed)
-
-    # -- what both set down ------------------------------------------------------------------------------------------
+    # -- both ways ---------------------------------------------------------------------------------------------------
 
     def _step(self, length: int, lines: int, hashed: bytes, left: bytes, batch: bytes) -> None:
         self.offset, self.seq, self.found.lines = self.offset + length, self.seq + lines, self.found.lines + lines
         self.hash, self.left, self.batch = hashed, left, batch
 
-    def _tell(self, seq: int, op: bytes, body: dict[str, Any]) -> None:
+    def _note(self, seq: int, op: bytes, body: dict[str, Any]) -> None:
         if op in NAMING:
             self.found.named.update(names(body))
         if op in _SNAPPING:
             self.found.snapshot = str(body.get("snapshot", ""))
         if op in _NOTABLE:
-            self.found.told.append(LedgerNote(seq, op.decode(), body))
+            self.found.notes.append(LedgerNote(seq, op.decode(), body))
 
 
-def names(body: dict[str, Any]) -> Iterable[str]:
-    """The lines that an event names."""
-    lines = body.get("lines")
-    return map(str, lines) if isinstance(lines, list) else ()
+# -- checking a block of lines -----------------------------------------------------------------------------------------
+
+# A line, loosely: each part is compared below with what it must be.
+_LINE = re.compile(
+    rb'(\{"seq":([^,]+),"ts":"((?s:.{27}))","op":"([^"]+)","id":"((?s:.{26}))","by":"([^"]+)","batch":([^,]+),"left":([^,]+)'
+    rb',"digest":"((?s:.{64}))","prev":"((?s:.{64}))"),"hash":"((?s:.{64}))","data":(.*)\}\n'
+)
+_PARTS = 13
+_FRAME = len(b',"hash":"') + 64 + len(b'","data":') + len(b"}\n")
+_OP = re.compile(rb"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}")
+_BY = re.compile(rb"[a-z]+:[0-9a-z]{1,32}")
+_NUMBER = re.compile(rb"0|[1-9]\d{0,15}")
+_STAMP, _STAMP_DIGITS = b"0000-00-00T00:00:00.000000Z", bytes.maketrans(b"0123456789", b"0" * 10)
+_ID, _ID_LETTERS = b"0" * 26, bytes.maketrans(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", b"0" * 32)
+
+
+class _Columns(NamedTuple):
+    """The parts of many lines, in order."""
+
+    heads: list[bytes]
+    numbers: list[bytes]
+    stamps: list[bytes]
+    ops: list[bytes]
+    ids: list[bytes]
+    sources: list[bytes]
+    batches: list[bytes]
+    lefts: list[bytes]
+    digests: list[bytes]
+    prevs: list[bytes]
+    hashes: list[bytes]
+    datas: list[bytes]
+
+
+def _columns(lines: memoryview) -> _Columns | None:
+    """Split whole lines into their parts; None if there is anything between them."""
+    parts = _LINE.split(lines)  # what is between two lines, then the parts of a line, and so on
+    count = len(parts) // _PARTS
+    if not count or parts[::_PARTS].count(b"") != count + 1:
+        return None
+    return _Columns(*[parts[at::_PARTS] for at in range(1, _PARTS)])
+
+
+def _length(block: _Columns, start: int) -> int:
+    """The bytes of the lines from number `start` on."""
+    count = len(block.heads) - start
+    return sum(map(len, block.heads[start:])) + sum(map(len, block.datas[start:])) + _FRAME * count
+
+
+def _is_plain(block: _Columns, seq: int, above: bytes, left: bytes, batch: bytes) -> bool:
+    """True if the lines are good after a line of that seq, hash and batch, with `left` more to come in its group."""
+    return (
+        b",".join(block.numbers) == _numbers(seq + 1, seq + 1 + len(block.numbers))
+        and block.prevs == [above, *block.hashes[:-1]]
+        and b"".join(block.stamps).translate(_STAMP_DIGITS) == _STAMP * len(block.stamps)
+        and b"".join(block.ids).translate(_ID_LETTERS) == _ID * len(block.ids)
+        and all(map(_OP.fullmatch, _distinct(block.ops)))
+        and all(map(_BY.fullmatch, _distinct(block.sources)))
+        and _are_batches(block.numbers, block.batches, batch)
+        and _are_groups(block.lefts, int(left))
+        and _digests(block.heads) == b"".join(block.hashes)
+        and _digests(block.datas) == b"".join(block.digests)
+    )
+
+
+def _are_batches(numbers: list[bytes], batches: list[bytes], batch: bytes) -> bool:
+    """True if each line belongs to the batch of the line above, or begins one."""
+    if batches == numbers or batches.count(batch) == len(batches):
+        return True
+    for number, own in zip(numbers, batches, strict=True):
+        if own not in (batch, number):
+            return False
+        batch = own
+    return True
+
+
+def _are_groups(lefts: list[bytes], left: int) -> bool:
+    """True if each line continues the group of the line above, or begins one."""
+    if left == 0 and lefts.count(b"0") == len(lefts):
+        return True
+    at, count = 0, len(lefts)
+    while at < count:
+        if left == 0:
+            if not _NUMBER.fullmatch(lefts[at]):
+                return False
+            left, at = int(lefts[at]), at + 1
+        run = min(left, count - at)
+        if b",".join(lefts[at : at + run]) != _numbers(left - 1, left - 1 - run, -1):
+            return False
+        left, at = left - run, at + run
+    return True
+
+
+def _distinct(texts: list[bytes]) -> set[bytes]:
+    """The distinct values. Mostly there is one."""
+    return {texts[0]} if texts.count(texts[0]) == len(texts) else set(texts)
+
+
+def _numbers(start: int, stop: int, step: int = 1) -> bytes:
+    """The numbers of a range as the ledger writes them, with commas between."""
+    numbers = range(start, stop, step)
+    return (b"%d," * len(numbers) % tuple(numbers))[:-1]
+
+
+def _digests(texts: Iterable[bytes]) -> bytes:
+    """The SHA-256 of each, in hex, concatenated."""
+    return hexlify(b"".join([sha256(text).digest() for text in texts]))

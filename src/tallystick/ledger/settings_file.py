@@ -1,4 +1,4 @@
-"""Reading `tallystick.toml`, whatever is in its place: a table, nothing, or a reason that a person can act on."""
+"""Reading `tallystick.toml`: a table, None, or an error that a person can act on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import stat
 from pathlib import Path
 from typing import Any
 
-LIMIT = 1 << 20  # bytes; a file of settings has a few thousand
+LIMIT = 1 << 20  # bytes; a settings file has a few thousand
 DOTS = 1000  # in a line; a setting has one or two, and the time to read a key grows with their square
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
-    """What the file says; None if there is none. ValueError, with the reason, if it cannot be read."""
+    """Parse the file; None if there is none. ValueError, with the reason, if it cannot be read."""
     try:
-        data = _bytes(path)
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # a pipe is not waited for
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError("it is not a regular file")
+            data = file.read(LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -23,7 +26,7 @@ def read_toml(path: Path) -> dict[str, Any] | None:
         raise ValueError(f"it has more than {LIMIT:,} bytes")
     if any(line.count(b".") > DOTS for line in data.splitlines()):
         raise ValueError(f"a line has more than {DOTS:,} dots")
-    import tomllib  # only where there is something to read: starting fast matters more often
+    import tomllib  # only if there is a file: keeps start-up fast
 
     try:
         return tomllib.loads(data.decode("utf-8"))
@@ -32,15 +35,7 @@ def read_toml(path: Path) -> dict[str, Any] | None:
 
 
 def brief(value: object) -> str:
-    """A value of such a file in a line, however long or deep it is."""
+    """A value of such a file on one line, however long or deep it is."""
     import reprlib
 
     return reprlib.repr(value)
-
-
-def _bytes(path: Path) -> bytes:
-    """What is in it, and nothing waits for what is no file."""
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("it is not a regular file")
-        return file.read(LIMIT + 1)

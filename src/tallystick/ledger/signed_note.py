@@ -1,16 +1,14 @@
-"""What a signed checkpoint says, and what opening one proves.
+"""Signed checkpoints and proofs of inclusion.
 
-A checkpoint is the statement "at this size the ledger had this root and this head",
-written and signed as c2sp.org/tlog-checkpoint and c2sp.org/signed-note say, so that
-other people's tools read it. Beside it stands the proof that one line is in the
-ledger (c2sp.org/tlog-proof): a text that can be checked with nothing but the key.
+A checkpoint is the statement "at this size the ledger had this root and this head", written and signed according to
+c2sp.org/tlog-checkpoint and c2sp.org/signed-note, so that other tools can read it. The proof that one line is in the
+ledger (c2sp.org/tlog-proof) is a text that can be checked with nothing but the key.
 
-What `Verifier.open` returns was signed, byte for byte, by that key. Text from
-outside is read strictly and refused with a `NoteError`, never with anything else.
+What `Verifier.open` returns was signed, byte for byte, by that key. Text from outside is read strictly and refused with
+a `NoteError`, never with anything else.
 
-What a signature cannot show: that no newer checkpoint exists, that the same key did
-not sign another history, and which ledger the reader meant. Compare with the pin,
-and compare the origin.
+What a signature cannot show: that no newer checkpoint exists, that the same key did not sign another history, and which
+ledger the reader meant. Compare with the pin, and compare the origin.
 """
 
 from __future__ import annotations
@@ -18,13 +16,12 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from tallystick.ledger.merkle import leaf_hash, verify_inclusion
 
-MOST_SIGNATURES = 100  # the format asks us to read sixteen, and to stop somewhere
+MOST_SIGNATURES = 100  # the format asks for at least sixteen, and for a limit
 MOST_SIBLINGS = 63  # as high as a tree can be
 MOST_LEAVES = 1 << 63
 
@@ -44,7 +41,7 @@ _HEX_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class NoteError(ValueError):
-    """This text proves nothing. The message is one line and says why."""
+    """A text that proves nothing. The message is one line and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ class Signer:
 
     @property
     def verifier_key(self) -> str:
-        """What others need to check this signer's notes; not secret."""
+        """The public key with which others check this signer's notes."""
         public = self.public
         return f"{self.name}+{key_id(self.name, public).hex()}+{_base64(_ED25519 + public)}"
 
@@ -122,7 +119,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """A key somebody trusts, as `Signer.verifier_key` wrote it."""
+    """A trusted key, as `Signer.verifier_key` wrote it."""
 
     key: str
 
@@ -136,14 +133,17 @@ class Verifier:
         return self.key.partition("+")[0]
 
     def open(self, note: str) -> Checkpoint:
-        """The checkpoint in a note that this key signed; NoteError if it did not."""
-        return Checkpoint.parse(self.open_text(note))
+        """The checkpoint in a note that this key signed, of the key's own ledger; NoteError otherwise."""
+        checkpoint = Checkpoint.parse(self.open_text(note))
+        if checkpoint.origin != self.name:
+            raise NoteError(f"the checkpoint is of {checkpoint.origin}, but the key is that of {self.name}")
+        return checkpoint
 
     def open_text(self, note: str) -> str:
         """The text of a note that this key signed.
 
-        What other keys signed is left aside. Of this key's signatures there must be
-        one, and each must be good: a bad one beside a good one means somebody meddled.
+        Signatures of other keys are ignored. There must be one of this key, and each of them must be valid: a bad one
+        next to a good one means that the note was tampered with.
         """
         text, signatures = _note_parts(note)
         name, identity, public = _key_parts(self.key)
@@ -157,15 +157,15 @@ class Verifier:
 
 @dataclass(frozen=True, slots=True)
 class InclusionNote:
-    """One line of the ledger, and the proof that a checkpoint stands for it.
+    """One line of the ledger, and the proof that a checkpoint covers it.
 
-    The line travels in `extra`, which nobody signed: it is worth nothing before `verify`.
+    The line is in `extra`, which nobody signed: it is worth nothing before `verify`.
     """
 
     index: int
     proof: tuple[bytes, ...]
     note: str
-    line: bytes  # the hashed slice, as it stands in the ledger
+    line: bytes  # the hashed slice, as in the ledger
 
     def __post_init__(self) -> None:
         _expect_number(self.index, "index")
@@ -194,7 +194,7 @@ class InclusionNote:
         return cls(index, tuple(map(_unbase64, lines[2:])), note, line)
 
     def verify(self, verifier: Verifier) -> Checkpoint:
-        """The signed checkpoint that stands for the line; NoteError if none does."""
+        """The signed checkpoint that covers the line; NoteError if none does."""
         checkpoint = verifier.open(self.note)
         leaf = leaf_hash(self.line)
         if not verify_inclusion(leaf, self.index, checkpoint.size, self.proof, checkpoint.root):
@@ -202,13 +202,8 @@ class InclusionNote:
         return checkpoint
 
 
-def inclusion_note(index: int, proof: Sequence[bytes], note_text: str, leaf_line: bytes) -> str:
-    """The proof as text that anyone can check; `InclusionNote.parse` reads it back."""
-    return InclusionNote(index, tuple(proof), note_text, leaf_line).text()
-
-
 def key_id(name: str, public: bytes) -> bytes:
-    """The four bytes that tell a name's keys apart. Easy to forge: it finds the key, it proves nothing."""
+    """The four bytes that distinguish keys of one name. Easy to forge: they find the key and prove nothing."""
     return sha256(name.encode() + b"\n" + _ED25519 + public).digest()[:4]
 
 
@@ -224,7 +219,7 @@ def _key_parts(key: str) -> tuple[str, bytes, bytes]:
 
 
 def _note_parts(note: str) -> tuple[str, list[tuple[str, bytes, bytes]]]:
-    """The text, and name, key id and signature of each who signed it."""
+    """The text, and the name, key id and signature of each signer."""
     if _FORBIDDEN_IN_NOTE.search(note):
         raise NoteError("the note has control characters in it")
     text, gap, signed = note.rpartition("\n\n")
@@ -233,17 +228,14 @@ def _note_parts(note: str) -> tuple[str, list[tuple[str, bytes, bytes]]]:
         raise NoteError("the note does not end with signature lines after an empty one")
     if len(lines) > MOST_SIGNATURES:
         raise NoteError(f"the note has more than {MOST_SIGNATURES} signatures")
-    return text + "\n", [_signature_parts(line) for line in lines]
-
-
-def _signature_parts(line: str) -> tuple[str, bytes, bytes]:
-    found = _SIGNATURE_LINE.fullmatch(line)
-    if not found:
-        raise NoteError("the note has a malformed signature line")
-    identified = _unbase64(found[2])
-    if len(identified) < 5:
-        raise NoteError("the note has a signature that is too short")
-    return found[1], identified[:4], identified[4:]
+    signatures = []
+    for line in lines:
+        found = _SIGNATURE_LINE.fullmatch(line)
+        identified = _unbase64(found[2]) if found else b""
+        if not found or len(identified) < 5:
+            raise NoteError("the note has a malformed signature line")
+        signatures.append((found[1], identified[:4], identified[4:]))
+    return text + "\n", signatures
 
 
 def _is_signed(text: str, signature: bytes, public: bytes) -> bool:
@@ -252,7 +244,7 @@ def _is_signed(text: str, signature: bytes, public: bytes) -> bool:
 
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, text.encode())
-    except (InvalidSignature, ValueError):  # ValueError: some back ends look at the key first
+    except (InvalidSignature, ValueError):  # ValueError: some back ends check the key first
         return False
     return True
 
@@ -262,7 +254,7 @@ def _base64(raw: bytes) -> str:
 
 
 def _unbase64(text: str) -> bytes:
-    """Only what `_base64` writes: otherwise one signature could be spelt in several ways."""
+    """Only what `_base64` writes: otherwise one signature could be written in several ways."""
     try:
         raw = b64decode(text)
     except ValueError:
@@ -274,7 +266,7 @@ def _unbase64(text: str) -> bytes:
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise NoteError("a number is written in decimal digits, without zeros before it")
+        raise NoteError("a number is written in decimal digits, without leading zeros")
     return int(text)
 
 

@@ -1,6 +1,6 @@
-"""What is held, written down beside the ledger, so that opening reads only the tail.
+"""Snapshots of the state, so that opening reads only the tail of the ledger.
 
-A snapshot is derived: lose it and it grows back. It is used only if an event records its digest, no later event
+A snapshot is derived: if it is lost, it is rebuilt. It is used only if an event records its digest, no later event
 records another, and the file still matches: an edited, older or foreign one is never served.
 
 Order: the new file, synced, as `snapshot.json.new`; then the event; then the rename. A crash before the event leaves
@@ -29,58 +29,55 @@ SMALLEST_GAP = 50
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot read back: the place it stands for, and what was held there."""
+    """A snapshot as read: its place in the ledger, and the state there."""
 
     place: Place
-    segment: int  # first seq of the stretch in which `place.offset` lies
+    segment: int  # first seq of the segment that `place.offset` is in
     tree: Range
     standing: dict[str, Any]
-    state: bytes  # as it was dumped: whoever loads it parses it, a part at a time if it is large
+    state: bytes  # as dumped; parsed by whoever loads it, in parts if it is large
     digest: str
     path: Path
 
 
 def due(events_since: int, records: int) -> bool:
-    """Often enough that opening is quick, seldom enough that the cost of a write stays the same as the store grows."""
+    """True often enough that opening is quick, seldom enough that the cost of a write does not grow with the store."""
     return events_since >= max(SMALLEST_GAP, records // 10)
 
 
-def compose(place: Place, segment: int, tree: Range, standing: dict[str, Any], state: bytes) -> bytes:
-    """The bytes of a snapshot. The nonce keeps its recorded digest from being a hash of someone's words alone."""
+def write_fresh(
+    disk: Disk, folder: Folder, place: Place, segment: int, tree: Range, standing: dict[str, Any], state: bytes
+) -> str:
+    """Write a snapshot under the `.new` name, synced, and return its digest.
+
+    The nonce keeps the recorded digest from being a hash of texts alone.
+    """
     head = {
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
         "stretch": segment, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
-    return orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
-
-
-def fresh_path(folder: Folder) -> Path:
-    return folder.snapshot.with_name(folder.snapshot.name + ".new")
-
-
-def write_fresh(disk: Disk, folder: Folder, content: bytes) -> str:
-    """Put `content` under the `.new` name, synced, and return its digest."""
-    write_new(disk, fresh_path(folder), content)
+    content = orjson.dumps(head)[:-1] + _BOOK + state + b"}\n"
+    write_new(disk, folder.new_snapshot, content)
     disk.sync_folder(folder.root)
     return sha256(content).hexdigest()
 
 
 def install(disk: Disk, folder: Folder) -> None:
-    """The recorded `.new` file becomes the snapshot."""
-    disk.rename(fresh_path(folder), folder.snapshot)
+    """Rename the recorded `.new` file to its final name."""
+    disk.rename(folder.new_snapshot, folder.snapshot)
     disk.sync_folder(folder.root)
 
 
 def candidates(folder: Folder) -> list[Snapshot]:
-    """The readable snapshots here, newest name first. None of them is trusted yet."""
-    found = [_read(path) for path in (fresh_path(folder), folder.snapshot)]
+    """The readable snapshots here, newest first. None of them is trusted yet."""
+    found = [_read(path) for path in (folder.new_snapshot, folder.snapshot)]
     return [snapshot for snapshot in found if snapshot is not None]
 
 
 def _read(path: Path) -> Snapshot | None:
     try:
         content = path.read_bytes()
-        head, found, state = content.partition(_BOOK)  # it stands in no string: there its quotes would be escaped
+        head, found, state = content.partition(_BOOK)  # never inside a string: its quotes would be escaped
         raw = orjson.loads(head + b"}")
         if not found or not state.endswith(b"}\n") or raw["format"] != FORMAT:
             return None

@@ -1,21 +1,20 @@
-"""Is every line as it was written? Reads all of a folder's chain and changes nothing.
+"""Verifying that every line is as it was written. Reads all of a folder's chain and changes nothing.
 
-The folder need not be whole, nor even openable. What is found wrong first is named by file, line and byte. A torn end
-is no damage: it was never acknowledged, and the next writer sets it aside.
+The folder need not be whole, nor even openable. The first thing that is wrong is named by file, line and byte. A torn
+end is not damage: it was never acknowledged, and the next writer sets it aside.
 
-What it can say depends on who else has seen the ledger. The chain shows that nothing inside it was changed; only a
-witness (the lock file, a checkpoint, a pin) shows that its end is not gone, and only one outside the folder that it was
-not rewritten whole. The report says which witnesses there were.
+The result depends on who else has seen the ledger. The chain shows that nothing inside it was changed; only a witness
+(the lock file, a checkpoint, a pin) shows that its end is not missing, and only one outside the folder that it was not
+rewritten whole. The report says which witnesses there were.
 
-Nobody is kept from writing meanwhile. If something looks wrong and the folder has changed, it is read again.
+Others may write meanwhile. If something looks wrong and the folder has changed, it is read again.
 
-With several processes a long file is read in parts, side by side. Whatever is not plainly good is read again by one, so
+With several processes a long file is read in parts, in parallel. Whatever is not plainly good is read again by one, so
 the report is the same.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,14 +23,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tallystick.ledger import format as fmt, parallel_scan as parts, recover
-from tallystick.ledger.chain import first_line, raw_lines
+from tallystick.ledger.chain import file_lines, first_line, offset_of
+from tallystick.ledger.checkpoint import IN_FOLDER, CheckpointWitness, witness_of
 from tallystick.ledger.erase_everywhere import erased_in_copy
-from tallystick.ledger.kept_checkpoint import IN_FOLDER, CheckpointWitness
+from tallystick.ledger.genesis import is_prepared
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.lock import Witness, look
+from tallystick.ledger.lock import Witness, read_locked
 from tallystick.ledger.parallel_scan import Roots
-from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, finished_erasures, names, settle
-from tallystick.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, segments_of
+from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Scan, finished_erasures, names
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Busy, NotFound
 from tallystick.records.progress import Progress
@@ -39,27 +38,39 @@ from tallystick.records.progress import Progress
 _ATTEMPTS = 3
 
 NO_WITNESS = (
-    "nobody outside this folder has seen it: had its last events been cut off, or all of it been rewritten, this check"
-    " could not tell; `tallystick ledger checkpoint` makes a witness"
+    "no witness outside this folder: if its last events were cut off, or all of it was rewritten, this check cannot"
+    " tell; `tallystick ledger checkpoint` makes a witness"
 )
-
-
 ONLY_INSIDE = (
-    "the checkpoint in the folder vouches for the events up to {}; but had the whole folder been put back to an older"
-    " state, this check could not tell; `tallystick ledger checkpoint` pins one outside"
+    "the checkpoint in the folder covers the events up to {}; but if the whole folder was put back to an older state,"
+    " this check cannot tell; `tallystick ledger checkpoint` pins one outside"
 )
+
+
+class Finding(NamedTuple):
+    """The first thing that is wrong, and where. `seq` is -1 if it is not a line of the ledger."""
+
+    file: str
+    line: int
+    byte: int
+    seq: int
+    why: str
+
+    def __str__(self) -> str:
+        where = f", line {self.line} (event {self.seq}, byte {self.byte})" if self.seq >= 0 else ""
+        return f"{self.file}{where}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report(Displayable):
-    """What a check found."""
+    """The result of a verification."""
 
     ok: bool
     events: int
     first: int
     last: int
     head: str
-    root: str | None  # of the Merkle tree at the head, where a checkpoint or a seal made it worth computing
+    root: str | None  # of the Merkle tree at the head, if a checkpoint or a seal made it worth computing
     witnesses: tuple[str, ...]
     outside: bool  # whether one of them is kept outside the folder
     bad: Finding | None
@@ -69,20 +80,41 @@ class Report(Displayable):
         return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
 
 
-class Heard(NamedTuple):
-    """What someone says of the ledger. A `doubt` is why that cannot be believed."""
+class Claim(NamedTuple):
+    """A statement about the ledger, from a witness. A `doubt` is why it cannot be trusted."""
 
     witness: Witness
     root: bytes | None = None
     outside: bool = False
     doubt: str = ""
 
+    @classmethod
+    def of(cls, kept: CheckpointWitness) -> Claim:
+        if kept.checkpoint is None:
+            return cls(Witness(-1, "", name=kept.name), None, kept.outside, kept.trouble)
+        return cls(witness_of(kept.checkpoint, kept.name), kept.checkpoint.root, kept.outside)
 
-def _as_heard(seen: CheckpointWitness) -> Heard:
-    if seen.checkpoint is None:
-        return Heard(Witness(-1, "", name=seen.name), None, seen.outside, seen.trouble)
-    said = seen.checkpoint
-    return Heard(Witness(said.size - 1, said.head, name=seen.name), said.root, seen.outside)
+
+class Read(NamedTuple):
+    """One segment as read."""
+
+    segment: Segment
+    size: int
+    found: Scan
+
+    def finding(self, bad: Bad) -> Finding:
+        return Finding(_name(self.segment), bad.seq - self.segment.first + 1, bad.offset, bad.seq, bad.why)
+
+    def has(self, seq: int) -> bool:
+        return self.segment.first <= seq <= self.found.end.seq
+
+    def offset_of(self, seq: int) -> int:
+        with open(self.segment.path, "rb") as file:
+            return offset_of(file.fileno(), self.found.end.offset, seq)
+
+
+def _name(segment: Segment) -> str:
+    return segment.path.name if segment.last is None else f"sealed/{segment.path.name}"
 
 
 def verify(
@@ -94,18 +126,18 @@ def verify(
     tree: bool = False,
     on_progress: Progress | None = None,
 ) -> Report:
-    """Check a folder, or a copy.
+    """Verify a folder, or a copy.
 
-    `witnesses` are others who have seen the ledger from within the folder, such as bookmarks. The root at the head
-    costs half as much again; it is computed if a checkpoint or a seal asks for it, or if `tree` does.
+    `witnesses` are others inside the folder that have seen the ledger, such as bookmarks. The root at the head costs
+    half as much again; it is computed if a checkpoint or a seal needs it, or with `tree`.
     """
     folder = Folder(root)
-    heard = [*map(_as_heard, checkpoints), *(Heard(each) for each in witnesses)]  # the strongest first
+    claims = [*map(Claim.of, checkpoints), *map(Claim, witnesses)]  # the strongest first
     report = None
     for _ in range(_ATTEMPTS):
         before = _state(folder)
         with suppress(FileNotFoundError):  # sealed or moved away meanwhile
-            report = _check(folder, heard, processes, tree, on_progress)
+            report = _check(folder, claims, processes, tree, on_progress)
             if report.ok or _state(folder) == before:
                 break
     if report is None:
@@ -114,84 +146,117 @@ def verify(
 
 
 def _state(folder: Folder) -> list[tuple[str, int, int]]:
-    """What changes when someone writes."""
-    files = [*(segment.path for segment in folder.sealed_segments()), folder.wal]
-    seen = [(path, path.stat()) for path in files if path.exists()]
-    return [(path.name, stat.st_ino, stat.st_size) for path, stat in seen]
+    """The sizes and inodes that change when someone writes."""
+    found = [(path, path.stat()) for path in folder.chain_files() if path.exists()]
+    return [(path.name, stat.st_ino, stat.st_size) for path, stat in found]
 
 
-def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, on_progress: Progress | None) -> Report:
-    size, witness = look(folder.lock, folder.wal)
-    segments = segments_of(folder)
+def _check(folder: Folder, claims: list[Claim], processes: int, tree: bool, on_progress: Progress | None) -> Report:
+    with read_locked(folder.lock) as witness:
+        size = folder.wal.stat().st_size if folder.wal.exists() else 0
+    segments = _segments(folder)
     if not segments:
-        raise NotFound(f"there is no ledger at {folder.root}")
-    wanted = {each.witness.seq + 1 for each in heard if each.root}
+        raise NotFound(f"no ledger at {folder.root}")
+    wanted = {claim.witness.seq + 1 for claim in claims if claim.root}
     wanted |= {segment.last + 1 for segment in segments if segment.last is not None}
     roots, notes = Roots(0, wanted, all=tree), list[str]()
     if segments[0].first > 0:
-        asked = tree or any(each.root for each in heard)
-        roots = _from_snapshot(folder, segments[-1], roots) if asked else Roots(0, ())
+        needs_tree = tree or any(claim.root for claim in claims)
+        roots = _from_snapshot(folder, segments[-1], roots) if needs_tree else Roots(0, ())
     if witness and witness.mark == "refused" and 0 <= witness.length < size:
-        notes.append(f"the last {size - witness.length} bytes were refused to their writer; the next sets them aside")
-        size = witness.length
-    reads = read_all(segments, size, roots, processes, on_progress)
+        refused, size = size - witness.length, witness.length
+        notes.append(f"the last {refused} bytes were refused to their writer; the next one sets them aside")
+    reads = _read_all(segments, size, roots, processes, on_progress)
     if segments[0].first > 0 and roots.snapshot != reads[-1].found.snapshot:
         roots = Roots(0, ())
-    return _judge(folder, reads, segments, witness, heard, roots, notes)
+    return _judge(folder, reads, segments, witness, claims, roots, notes)
 
 
-def _from_snapshot(folder: Folder, living: Segment, roots: Roots) -> Roots:
-    """Where the first events were moved away, the newest snapshot still has the tree of what came before it."""
-    from tallystick.ledger import snapshot
+def _segments(folder: Folder) -> list[Segment]:
+    """The files of the chain in order, each with the event it should begin with."""
+    found = folder.sealed_segments()
+    if folder.wal.is_file():
+        line = fmt.try_parse(first_line(folder.wal))
+        after = found[-1].last + 1 if found and found[-1].last is not None else 0
+        found.append(Segment(folder.wal, line.seq if line else after, None))
+    return found
+
+
+def _from_snapshot(folder: Folder, live: Segment, roots: Roots) -> Roots:
+    """The roots from the newest snapshot on, if the first events were moved away: it has the tree up to there."""
+    from tallystick.ledger import snapshot  # only if events were moved away
 
     for candidate in snapshot.candidates(folder):
-        if candidate.segment == living.first:
+        if candidate.segment == live.first:
             return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)
     return Roots(0, ())
 
 
+def _read_all(
+    segments: list[Segment], live_size: int, roots: Roots, processes: int, on_progress: Progress | None
+) -> list[Read]:
+    """Read the segments until one is bad or missing. The first one is trusted to follow what came before it."""
+    reads: list[Read] = []
+    place = Place(0, segments[0].first - 1, _prev_of(segments[0]))
+    for segment in segments:
+        if segment.first != place.seq + 1:
+            break
+        size = live_size if segment.last is None else segment.path.stat().st_size
+        found = parts.scan_file(segment.path, Place(0, place.seq, place.hash), size, roots, processes, on_progress)
+        reads.append(Read(segment, size, found))
+        place = found.end
+        if found.bad or found.open_group:
+            break
+    return reads
+
+
+def _prev_of(segment: Segment) -> str:
+    """The hash before a segment: none, or that of a line that was moved away and is trusted."""
+    line = fmt.try_parse(first_line(segment.path)) if segment.first else None
+    return line.prev if line else fmt.ZERO
+
+
+def _hash_at(reads: list[Read], seq: int) -> str | None:
+    """The hash of an event that was read; None if it was moved away."""
+    for read in reads:
+        if read.has(seq):
+            _, raw = next(file_lines(read.segment.path, read.offset_of(seq), read.found.end.offset), (0, b""))
+            line = fmt.try_parse(raw)
+            return line.hash if line else None
+        if seq == read.segment.first - 1:
+            return _prev_of(read.segment)
+    return None
+
+
 def _judge(
-    folder: Folder, reads: list[Read], segments: list[Segment], witness: Witness | None, heard: Sequence[Heard],
+    folder: Folder, reads: list[Read], segments: list[Segment], witness: Witness | None, claims: list[Claim],
     roots: Roots, notes: list[str],
 ) -> Report:  # fmt: skip
-    if (folder.restoring / "ready").exists():
-        notes.append("a restore is under way; the next one who opens the memory finishes it")
-    witness = None if witness and _was_left(reads, witness) else witness
+    if folder.restore_ready.exists():
+        notes.append("a restore was interrupted; the next process that opens the memory finishes it")
+    heads = [head for read in reads for note in read.found.notes for head in note.left_behind]
+    if witness and {"seq": witness.seq, "hash": witness.hash} in heads:
+        witness = None  # a restore or a repair left that head behind, and died there
     bad = _first_bad(folder, reads, segments, witness, notes)
     bad = bad or _missing(folder, reads, segments, notes) or _false_claim(reads, roots)
     end, first = reads[-1].found.end, segments[0].first
-    agreed = list[Heard]()
+    agreed = list[Claim]()
     if not bad:
-        bad, agreed = _hear(reads, ([Heard(witness)] if witness else []) + [*heard], roots, notes)
-    if folder.checkpoint.exists() and not any(each.witness.name == IN_FOLDER for each in heard):
-        notes.append(f"{IN_FOLDER} was not asked: its key is not at hand")
-    _say_who_was_heard(agreed, end.seq, notes)
-    outside = any(each.outside for each in agreed)
-    names = tuple(f"{each.witness.name}, at event {each.witness.seq}" for each in agreed)
+        bad, agreed = _ask(reads, ([Claim(witness)] if witness else []) + claims, roots, notes)
+    if folder.checkpoint.exists() and not any(claim.witness.name == IN_FOLDER for claim in claims):
+        notes.append(f"{IN_FOLDER} was not checked: its key is not available")
+    outside = max((claim.witness.seq for claim in agreed if claim.outside), default=None)
+    signed = max((claim.witness.seq for claim in agreed if claim.root), default=None)
+    if outside is None:
+        notes.append(NO_WITNESS if signed is None else ONLY_INSIDE.format(signed))
+    elif outside < end.seq:
+        notes.append(f"no witness outside the folder has seen the events after {outside}")
+    names = tuple(f"{claim.witness.name}, at event {claim.witness.seq}" for claim in agreed)
     root = roots.at_end(end.seq + 1)
     return Report(
-        bad is None, end.seq - first + 1, first, end.seq, end.hash, root.hex() if root else None, names, outside, bad,
-        tuple(notes),
+        bad is None, end.seq - first + 1, first, end.seq, end.hash, root.hex() if root else None, names,
+        outside is not None, bad, tuple(notes),
     )  # fmt: skip
-
-
-def _say_who_was_heard(agreed: Sequence[Heard], last: int, notes: list[str]) -> None:
-    """How much the witnesses cover, and what nobody could notice."""
-    outside = max((each.witness.seq for each in agreed if each.outside), default=None)
-    signed = max((each.witness.seq for each in agreed if each.root), default=None)
-    if outside is None and signed is None:
-        notes.append(NO_WITNESS)
-    elif outside is None:
-        notes.append(ONLY_INSIDE.format(signed))
-    elif outside < last:
-        notes.append(f"no witness outside the folder has seen what came after event {outside}")
-
-
-def _was_left(reads: list[Read], witness: Witness) -> bool:
-    """Whether the ledger says that a restore or a repair left behind what the lock file has seen, and died there."""
-    told = [told.body for read in reads for told in read.found.told]
-    left = [head for body in told for head in (body.get("abandoned"), *body.get("earlier", ()))]
-    return {"seq": witness.seq, "hash": witness.hash} in left
 
 
 def _first_bad(
@@ -199,28 +264,22 @@ def _first_bad(
 ) -> Finding | None:
     copied = erased_in_copy(folder)
     named = copied.union(*(read.found.named for read in reads))
-    empty = copied | finished_erasures(told for read in reads for told in read.found.told)
+    erased = copied | finished_erasures(note for read in reads for note in read.found.notes)
     if reads[-1].found.bad and any(hashed not in named for read in reads for hashed in read.found.hollow):
-        named |= _named_behind(reads[-1], segments[len(reads) :])
+        named |= _named_after(reads[-1], segments[len(reads) :])
     for read in reads:
-        bad = settle(read.found, named, empty)
-        if read.segment.last is not None:
-            bad = bad or _unfinished(read)
-            if bad:
-                return finding(read, bad)
-        elif wrong := _judge_living(read, bad, witness, notes):
-            return wrong
+        bad, end = read.found.first_bad(named, erased), read.found.end
+        if read.segment.last is None:
+            if wrong := _judge_live(read, bad, witness, notes):
+                return wrong
+        elif bad:
+            return read.finding(bad)
+        elif read.found.open_group or end.seq != read.segment.last:
+            return read.finding(Bad(end.offset, end.seq + 1, "the segment ends too soon", end))
     return None
 
 
-def _unfinished(read: Read) -> Bad | None:
-    end = read.found.end
-    if read.found.open_group or end.seq != read.segment.last:
-        return Bad(end.offset, end.seq + 1, "the stretch ends too soon", end)
-    return None
-
-
-def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
+def _judge_live(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
     if witness and witness.seq < read.segment.first:
         witness = witness._replace(length=-1)
     with open(read.segment.path, "rb") as file:
@@ -231,129 +290,100 @@ def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: l
         read.found.end = verdict.end
     elif verdict.kind != "clean":
         end = verdict.end
-        return finding(read, verdict.bad or Bad(end.offset, end.seq + 1, f"{verdict.kind}: {verdict.why}", end))
+        return read.finding(verdict.bad or Bad(end.offset, end.seq + 1, f"{verdict.kind}: {verdict.why}", end))
     return None
 
 
-def _named_behind(read: Read, later: Sequence[Segment]) -> set[str]:
-    """The lines that events behind the damage say are erased: they are not what is wrong."""
+def _named_after(read: Read, later: Sequence[Segment]) -> set[str]:
+    """The lines that events after the damage name as erased: they are not what is wrong."""
     named = set[str]()
     for path, start in ((read.segment.path, read.found.end.offset), *((segment.path, 0) for segment in later)):
-        with open(path, "rb") as file:
-            for _, raw in raw_lines(file.fileno(), start, os.fstat(file.fileno()).st_size):
-                header = fmt.HEADER.match(raw)
-                if header and header[3] in NAMING:
-                    named |= _names_in(raw)
+        for _, raw in file_lines(path, start):
+            header = fmt.HEADER.match(raw)
+            if header and header[3] in NAMING:
+                with suppress(fmt.BadLine):
+                    named.update(names(fmt.body_of(fmt.parse(raw).data)))
     return named
 
 
-def _names_in(raw: bytes) -> set[str]:
-    try:
-        return set(names(fmt.body_of(fmt.parse(raw).data)))
-    except fmt.BadLine:
-        return set()
-
-
 def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: list[str]) -> Finding | None:
-    """Events that are not here: before the first stretch, between two, or behind the last."""
+    """Events that are not here: before the first segment, between two, or after the last."""
     first, end = segments[0], reads[-1].found.end
-    if first.first == 0 and (bad := _nameless(reads[0])):
-        return bad
+    is_named = any(note.op == fmt.BEGIN and note.seq == 0 for note in reads[0].found.notes)
+    is_hollow = any(bad.seq == 0 for bad in reads[0].found.hollow.values())  # it lost its data on the record
+    if first.first == 0 and not is_named and not is_hollow:
+        return reads[0].finding(Bad(0, 0, "the first line does not name the ledger", reads[0].found.end))
     if first.first > 0:
-        told = [told for read in reads for told in read.found.told]
-        if not any(each.op == fmt.PRUNE and each.body.get("last") == first.first - 1 for each in told):
-            why = f"events 0 to {first.first - 1} should come before it, and no event says that they were moved away"
-            return Finding(name_of(first), 1, 0, first.first, why)
-        notes.append(f"events 0 to {first.first - 1} were moved away; the line before {first.first} is taken on trust")
+        before = first.first - 1
+        moved = [note.body.get("last") for read in reads for note in read.found.notes if note.op == fmt.PRUNE]
+        if before not in moved:
+            why = f"events 0 to {before} are missing before it, and no event says that they were moved away"
+            return Finding(_name(first), 1, 0, first.first, why)
+        notes.append(f"events 0 to {before} were moved away; the line before {first.first} is trusted")
     if len(reads) < len(segments):
-        gap = segments[len(reads)]
-        return Finding(name_of(gap), 1, 0, gap.first, _why_no_successor(end.seq + 1, gap.first))
-    if segments[-1].last is not None and not _is_prepared(folder, end, notes):
-        return Finding("events.wal", 1, 0, segments[-1].last + 1, "it is gone")
+        gap, expected = segments[len(reads)], end.seq + 1
+        if gap.first < expected:
+            why = f"it begins with event {gap.first}, but event {expected} comes next"
+        else:
+            why = f"events {expected} to {gap.first - 1} are missing before it"
+        return Finding(_name(gap), 1, 0, gap.first, why)
+    if segments[-1].last is not None:
+        if not is_prepared(folder, end.seq, end.hash):
+            return Finding("events.wal", 1, 0, segments[-1].last + 1, "it is missing")
+        notes.append("a compaction was interrupted; the next process that opens the memory finishes it")
     return None
-
-
-def _nameless(read: Read) -> Finding | None:
-    """A ledger begins with a line that names it, unless that one lost its words on the record."""
-    begins = [told for told in read.found.told if told.op == fmt.BEGIN and told.seq == 0]
-    if begins or any(bad.seq == 0 for bad in read.found.hollow.values()):
-        return None
-    return finding(read, Bad(0, 0, "the first line does not name the ledger", read.found.end))
-
-
-def _why_no_successor(expected: int, first: int) -> str:
-    if first < expected:
-        return f"it begins with event {first}, and event {expected} should come next"
-    return f"events {expected} to {first - 1} are missing before it"
-
-
-def _is_prepared(folder: Folder, end: Place, notes: list[str]) -> bool:
-    """Whether a compaction stopped between its two renames, with the next stretch ready."""
-    from tallystick.ledger.genesis import fresh_wal
-
-    try:
-        line = fmt.parse(first_line(fresh_wal(folder)))
-    except (OSError, fmt.BadLine):
-        return False
-    if not line.sound or (line.seq, line.prev) != (end.seq + 1, end.hash):
-        return False
-    notes.append("a compaction was interrupted; the next one who opens the memory finishes it")
-    return True
 
 
 def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:
-    """A seal line that does not tell the truth about the stretch before it. One that lost its words says nothing."""
+    """A seal line that is wrong about the segment before it. One that lost its data says nothing."""
     for before, read in pairwise(reads):
         if any(bad.offset == 0 for bad in read.found.hollow.values()):
             continue  # on the record, or it would have been found bad by now
-        seals = [told for told in read.found.told if told.op == fmt.SEAL and told.seq == read.segment.first]
-        if why := "it does not say what it closes" if not seals else _lie(seals[0], before, roots):
-            return finding(read, Bad(0, read.segment.first, why, before.found.end))
+        seals = [note for note in read.found.notes if note.op == fmt.SEAL and note.seq == read.segment.first]
+        if why := _wrong_in(seals[0], before, roots) if seals else "it does not describe the segment before it":
+            return read.finding(Bad(0, read.segment.first, why, before.found.end))
     return None
 
 
-def _lie(seal: LedgerNote, before: Read, roots: Roots) -> str:
+def _wrong_in(seal: LedgerNote, before: Read, roots: Roots) -> str:
     end, first = before.found.end, before.segment.first
     truth = {"first": first, "last": end.seq, "head": end.hash}
     if (seal.body.get("stretch"), seal.body.get("events")) != (truth, end.seq - first + 1):
-        return "what it says of the stretch before it is not so"
+        return "its description of the segment before it is wrong"
     known = roots.at(end.seq + 1)
-    return "the root it claims is not the tree's" if known and known.hex() != seal.body.get("root") else ""
+    return "its root is not the tree's" if known and known.hex() != seal.body.get("root") else ""
 
 
-def _hear(
-    reads: list[Read], heard: Sequence[Heard], roots: Roots, notes: list[str]
-) -> tuple[Finding | None, list[Heard]]:
-    """Ask every witness. The first that disagrees, or cannot be believed, is the finding."""
-    agreed = list[Heard]()
-    for each in heard:
-        seq, name = each.witness.seq, each.witness.name
-        if each.doubt:
-            return Finding("the pin" if each.outside else "checkpoint", 1, 0, -1, each.doubt), agreed
-        if why := _disagreement(reads, each.witness, each.root, roots):
-            return _contradicted(reads, seq, why), agreed
-        if hash_at(reads, seq) or roots.at(seq + 1):
-            agreed.append(each)
+def _ask(
+    reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str]
+) -> tuple[Finding | None, list[Claim]]:
+    """Compare every claim. The first that disagrees, or cannot be trusted, is the finding; else all that agree."""
+    agreed = list[Claim]()
+    for claim in claims:
+        seq, name = claim.witness.seq, claim.witness.name
+        if claim.doubt:
+            return Finding("the pin" if claim.outside else "checkpoint", 1, 0, -1, claim.doubt), agreed
+        if why := _disagreement(reads, claim, roots):
+            read, end = reads[-1], reads[-1].found.end
+            bad = Bad(end.offset, end.seq + 1, why, end)
+            for each in reads:
+                if each.has(seq):
+                    read, bad = each, Bad(each.offset_of(seq), seq, why, each.found.end)
+            return read.finding(bad), agreed
+        if _hash_at(reads, seq) or roots.at(seq + 1):
+            agreed.append(claim)
         else:
-            notes.append(f"{name} has seen event {seq}, which was moved away: it could not be asked")
+            notes.append(f"{name} has seen event {seq}, which was moved away: it could not be compared")
     return None, agreed
 
 
-def _contradicted(reads: list[Read], seq: int, why: str) -> Finding:
-    for read in reads:
-        if read.segment.first <= seq <= read.found.end.seq:
-            offset = parts.offset_in(read.segment.path, read.found.end.offset, seq)
-            return finding(read, Bad(offset, seq, why, read.found.end))
-    end = reads[-1].found.end
-    return finding(reads[-1], Bad(end.offset, end.seq + 1, why, end))
-
-
-def _disagreement(reads: list[Read], witness: Witness, root: bytes | None, roots: Roots) -> str:
-    end = reads[-1].found.end
+def _disagreement(reads: list[Read], claim: Claim, roots: Roots) -> str:
+    witness, end = claim.witness, reads[-1].found.end
     if witness.seq > end.seq:
-        return f"rolled back: it ends at event {end.seq}, and {witness.name} has seen event {witness.seq}"
-    hashed = hash_at(reads, witness.seq)
+        return f"rolled back: it ends at event {end.seq}, but {witness.name} has seen event {witness.seq}"
+    hashed = _hash_at(reads, witness.seq)
     if hashed is not None and hashed != witness.hash:
         return f"rolled back or rewritten: event {witness.seq} is not the one that {witness.name} has seen"
     known = roots.at(witness.seq + 1)
-    return f"its tree is not the one that {witness.name} has signed" if root and known and known != root else ""
+    is_other = claim.root and known and known != claim.root
+    return f"its tree is not the one that {witness.name} has signed" if is_other else ""

@@ -1,77 +1,253 @@
-"""What every part of `Memory` stands on: the folder, open, its gate and its index."""
+"""`Context`: an open memory folder, with what the parts of a memory share.
+
+Every write is masked and marked before it is recorded, and followed by the index, the pages, the audit file and the
+graph afterwards: that is decided here, once. What a program may never use is made on first use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick.ledger.checkpoint import witnesses
+from tallystick.ledger.lock import Witness
+from tallystick.memory import settings
+from tallystick.memory.core.audit_file import AuditFile
+from tallystick.memory.core.echo import EchoDetector
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.core.masking import Masker
+from tallystick.memory.maintenance.ledger import LedgerService, is_old
+from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.settings import Settings, read_settings, zone_of
+from tallystick.records.clock import Clock
+from tallystick.records.errors import Busy, NotWritable, Unfinished
+from tallystick.records.event import Draft, Event
+from tallystick.records.policy import lower
+from tallystick.records.schema import PERSONS, WRITER_TRUST
+from tallystick.repair.witness import seen_by_the_index
+from tallystick.state.pages import PAGE_EDIT
+from tallystick.state.state import State
 from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
+    from tallystick.memory.graph.graph import GraphService
     from tallystick.memory.graph.index import GraphAt
     from tallystick.memory.pages.files import PagesAt
     from tallystick.memory.pages.follow import PageWriter
     from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.recall.recall import RecallService
+    from tallystick.records.embedder import Embedder
 
 
-class MemoryBase:
-    """A memory folder that is open. `Memory` opens it."""
+class Context:
+    """One open folder, and one program that speaks to it with one trust, for one user unless a call names another."""
 
-    user: str
-    folder: Path
-    _episodes: EpisodeStore
-    _folder: OpenFolder
-    _gate: WriteGate
-    _tell: Callable[[str], None] | None
+    def __init__(
+        self,
+        path: str | Path | None,
+        *,
+        user: str,
+        by: str,
+        trust: str,
+        durability: str | None,
+        clock: Clock,
+        read_only: bool,
+        notify: Callable[[str], None] | None,
+        embedder: Embedder | str | None,
+    ) -> None:
+        self.root = settings.locate(path)
+        self.user, self.by, self.notify, self.embedder = user, by, notify or _log, embedder
+        self.keyring = settings.keyring()
+        durability = durability or read_settings(self.root).durability
+        if is_old(self.root):
+            from tallystick.stores.esdb.migrate import take_over
+
+            if read_only:
+                raise NotWritable(f"{self.root} was written by chronomemory; `tallystick backup` imports it")
+            take_over(self.root, by=by, clock=clock, read_only=read_only, durability=durability)
+        self.folder = OpenFolder(
+            self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
+            zone=lambda: self.zone, before=self._before_writing, then=self._after_writing,
+        )  # fmt: skip
+        self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
+        self.echoes = EchoDetector(lambda: self.index)
+        self.gate = WriteGate(
+            self.folder, by=by, trust=trust, masks=self.masks, erased=self.after_erasing, echoes=self.echoes.of,
+            corroborators=lambda: self.settings.corroborate, multi_valued=lambda: self.multi_valued,
+        )  # fmt: skip
+        self._marked = (-1, "")  # the last content version, and its hash
+
+    def _pins(self, ledger_id: str) -> list[Witness]:
+        """Who has seen the ledger besides the lock file: the checkpoints, and the index."""
+        return [*witnesses(self.root, ledger_id, self.keyring), *seen_by_the_index(self.root)]
+
+    def close(self) -> None:
+        """Close the folder. Everything that was acknowledged is on disk already."""
+        made = self.__dict__
+        if "receipts" in made:
+            self.receipts.flush()
+        if "page_writer" in made:
+            self.page_writer.finish()
+        for name in ("page_files", "graph_index", "index", "folder"):
+            if name in made:
+                made[name].close()
+
+    def user_or_owner(self, user: str | None) -> str:
+        """The user that a call names, or the one that the memory was opened for."""
+        return self.user if user is None else user
+
+    @property
+    def state(self) -> State:
+        """What the ledger says now. Read it inside `folder.known()` or `folder.ledger.reading()`."""
+        return self.folder.state
+
+    def content_version(self) -> tuple[int, str]:
+        """Number and hash of the last event that changed what is remembered."""
+        with self.folder.known():
+            ledger, (seq, found) = self.folder.ledger, self.state.changed
+            if seq < 0:  # a snapshot of an older program does not say
+                return ledger.end.seq, ledger.end.hash
+            if not found:
+                found = self._marked[1] if self._marked[0] == seq else ledger.chain().hash_at(seq) or ""
+            self._marked = (seq, found)
+            return self._marked
+
+    # -- settings ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _index(self) -> IndexService:
+    def settings(self) -> Settings:
+        """The settings of `tallystick.toml`."""
+        return read_settings(self.root)
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The time zone of this user."""
+        return zone_of(self.settings)
+
+    @cached_property
+    def multi_valued(self) -> frozenset[str]:
+        """The predicates of which more than one object may hold."""
+        from tallystick.consolidate.english import MULTI_VALUED
+
+        several: frozenset[str] = MULTI_VALUED
+        return several.union(self.settings.several)
+
+    # -- shared parts ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> IndexService:
+        """The search index."""
         from tallystick.memory.core.index import IndexService
 
-        return IndexService(self._folder.ledger, self._folder.state, self._tell)
+        return IndexService(self.folder.ledger, self.folder.state, self.notify)
 
     @cached_property
-    def _settings(self) -> Settings:
-        return read_settings(self.folder)
-
-    @cached_property
-    def _pages_at(self) -> PagesAt:
+    def page_files(self) -> PagesAt:
+        """The Markdown files of the pages."""
         from tallystick.memory.pages.files import PagesAt
 
-        return PagesAt(
-            self._folder, lambda: self._zone, lambda: self._settings.hard_limit_tokens, self._gate.masks
-        )  # fmt: skip
+        return PagesAt(self.folder, lambda: self.zone, lambda: self.settings.hard_limit_tokens, self.masks)
 
     @cached_property
-    def _graph_at(self) -> GraphAt:
-        from tallystick.memory.graph.index import GraphAt
-
-        return GraphAt(self._folder)
-
-    @cached_property
-    def _zone(self) -> tzinfo:
-        """The clock of this user."""
-        return zone_of(self._settings)
-
-    @cached_property
-    def _follower(self) -> PageWriter:
+    def page_writer(self) -> PageWriter:
+        """Writes pages after beliefs changed, and imports what was edited on them."""
         from tallystick.memory.pages.follow import PageWriter
 
-        return PageWriter(self._pages_at, is_on=self._settings.follow)
+        return PageWriter(self.page_files, is_on=self.settings.follow)
 
     @cached_property
-    def pages(self) -> PageStore:
-        """Beliefs as dated entries on one Markdown file per entity."""
+    def graph_index(self) -> GraphAt:
+        """The tables of the graph."""
+        from tallystick.memory.graph.index import GraphAt
+
+        return GraphAt(self.folder)
+
+    @cached_property
+    def audit_file(self) -> AuditFile:
+        """`audit.jsonl`."""
+        return AuditFile(self.folder, is_on=self.settings.audit, notify=self.notify)
+
+    @cached_property
+    def ledger(self) -> LedgerService:
+        """The chain itself."""
+        return LedgerService(self.folder.ledger, self.keyring, self.gate.must)
+
+    @cached_property
+    def receipts(self) -> ReceiptStore:
+        """Receipts of what recall served."""
+        return ReceiptStore(self.folder, self.gate, self.user, self.notify)
+
+    @cached_property
+    def recall(self) -> RecallService:
+        """Recall and frames."""
+        from tallystick.memory.recall.recall import RecallService
+
+        return RecallService(
+            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, notify=self.notify
+        )  # fmt: skip
+
+    def pages_of(self, user: str) -> PageStore:
+        """The pages of a user."""
         from tallystick.memory.pages.store import PageStore
 
-        return PageStore(self._folder, self._gate, self._pages_at, self.user, self._settings)
+        return PageStore(self.folder, self.gate, self.page_files, user, self.settings)
 
-    def _user(self, user: str | None) -> str:
-        return self.user if user is None else user
+    def graph_of(self, user: str) -> GraphService:
+        """The graph of a user."""
+        from tallystick.memory.graph.graph import GraphService
+
+        return GraphService(self.graph_index, self.gate, user, self.after_erasing)
+
+    # -- around a write ----------------------------------------------------------------------------------------------
+
+    def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
+        """The drafts without secrets, each with the trust of the program that writes it.
+
+        A person's trust is left out where only a person's program writes: an event without one means that. An edit of
+        a page's file is a person's, whichever program finds it.
+        """
+        masked, trust = self.masks.drafts(drafts), self.gate.trust
+        if by == PAGE_EDIT or (trust == "human" and self.by.partition(":")[0] in PERSONS):
+            return masked
+        return [Draft(op, {**body, WRITER_TRUST: lower((trust, body.get(WRITER_TRUST, trust)))}) for op, body in masked]
+
+    def _after_writing(self, events: list[Event]) -> None:
+        self.index.follow(events)
+        self.page_writer.follow(events)
+        self.audit_file.follow(events)
+        if "graph_index" in self.__dict__:
+            self.graph_index.follow(events)
+
+    def after_erasing(self) -> None:
+        """Words were destroyed and the index was removed: update the pinned checkpoint and rebuild the rest."""
+        try:
+            self.ledger.note_erasures()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            self.notify(
+                f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`"
+            )
+        self.echoes.forget()
+        self.index.grow_back()
+        self.page_writer.look_at_all()
+        self.audit_file.follow(())
+        self.sweep("erased, but vectors of its words may be left")
+
+    def sweep(self, otherwise: str) -> None:
+        """Remove the vectors of what is no longer here. Unfinished, if that fails: the next recall does it."""
+        place = self.root / "vectors"
+        try:
+            if place.is_dir():
+                self.recall.sweep()
+        except (OSError, Busy) as error:
+            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is rebuilt") from error
+
+
+def _log(message: str) -> None:
+    import logging
+
+    logging.getLogger("tallystick").warning(message)

@@ -1,67 +1,66 @@
-"""The one object people hold: what was said, to be read, replayed and proved.
+"""`Memory`: everything of a memory folder, in one object.
 
 Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns.
-Every read takes in what other processes wrote. What is handed out is the caller's own.
+Every read includes what other processes wrote. Results are the caller's own copies.
 
 Without a scope it reads and writes the owner's (`user="me"`). No call reads across users.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tallystick.decide.gate import gate
-from tallystick.ledger.checkpoint import witnesses
-from tallystick.ledger.lock import Witness
+from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.core.masking import Masker
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.maintenance.ledger import LedgerService, is_old
+from tallystick.memory.context import Context
+from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
+from tallystick.memory.readable import ReadableMemory, forward
+from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
+from tallystick.memory.reviews.actions import ActionService
+from tallystick.memory.reviews.reviews import ReviewService
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.verbs.compat import CompatVerbs
-from tallystick.memory.verbs.export import ExportVerbs
-from tallystick.memory.verbs.import_ import ImportVerbs
-from tallystick.memory.verbs.look import LookVerbs
-from tallystick.memory.verbs.paths import PathVerbs
-from tallystick.memory.verbs.recall import RecallVerbs
-from tallystick.memory.verbs.remember import RememberVerbs
-from tallystick.memory.verbs.review import ReviewVerbs
-from tallystick.records.belief import OWNER, Belief, texts
+from tallystick.memory.trust.sources import SourceService
+from tallystick.records.belief import OWNER, Belief, Statement, texts
 from tallystick.records.clock import Clock, said_time, system_clock
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
-from tallystick.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
-from tallystick.records.event import Draft, Event
-from tallystick.records.policy import ALLOW, DEFAULT, lower
+from tallystick.records.errors import NotApproved, Refused
+from tallystick.records.policy import ALLOW, DEFAULT, Policy
+from tallystick.records.progress import Progress
 from tallystick.records.review import Action
-from tallystick.records.schema import PERSONS, WRITER_TRUST
-from tallystick.repair.witness import seen_by_the_index
-from tallystick.state.pages import PAGE_EDIT
-from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.consolidate.classify import Deltas
-    from tallystick.memory.core.index import IndexService
+    from tallystick.consolidate.scoring import SalienceScorer
+    from tallystick.memory.exchange.export_memory import ExportService
+    from tallystick.memory.exchange.files import FileStore
+    from tallystick.memory.facts.rules import RuleStore
+    from tallystick.memory.graph.entities import EntityStore
+    from tallystick.memory.graph.graph import GraphService
+    from tallystick.memory.maintenance.tidy import TidyService
+    from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.paths.paths import PathService
+    from tallystick.memory.paths.view import PathView
     from tallystick.records.embedder import Embedder
-    from tallystick.records.extraction import Extractor
-    from tallystick.records.rule import ConsolidationRule
+    from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor
     from tallystick.records.status import Erasure
+    from tallystick.records.transfer import Exported, Imported, TakenIn
+
+NDJSON = "ndjson"
 
 
 @answering
 @display_lists
-class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, CompatVerbs, RememberVerbs, ImportVerbs):
+class Memory(ReadableMemory):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -74,52 +73,23 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         durability: str | None = None,
         clock: Clock = system_clock,
         read_only: bool = False,
-        tell: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         embedder: Embedder | str | None = None,
     ) -> None:
-        """`tell` is given what the memory did by itself, in a line, such as mending its index; else it is logged.
+        """`notify` receives a line about what the memory did by itself, such as rebuilding its index. Default: a log.
 
-        `embedder` is one of yours, or named as in `tallystick.toml`, which it goes before.
+        `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
-        self.folder = settings.locate(path)
-        self.user, self._by, self._clock = user, by, clock
-        self._keyring = settings.keyring()
-        options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
-        options["durability"] = durability or settings.read_settings(self.folder).durability
-        if is_old(self.folder):
-            from tallystick.stores.esdb.migrate import take_over
-
-            if read_only:
-                raise NotWritable(f"{self.folder} was written by chronomemory; `tallystick backup` takes it over")
-            take_over(self.folder, **options)
-        self._folder = OpenFolder(self.folder, pins=self._pins, **options)
-        self._masks = Masker(self._folder.state, trust, lambda: self._settings.keep_secrets, tell)
-        self._gate = WriteGate(self._folder, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
-        self._episodes = EpisodeStore(self._folder, self._gate, self.user, self._index_of, self._propose)
-        self._tell, self._embedder = tell, embedder
-        self._gate.echoes, self._gate.corroborators = self._echo_of, lambda: self._settings.corroborate
-        self._gate.several = lambda: self._several
-        self._folder.ledger.then, self._folder.zone = self._after_writing, lambda: self._zone
-        self._folder.ledger.before = self._before_writing
+        super().__init__(Context(
+            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
+            embedder=embedder,
+        ))  # fmt: skip
         if trust != "human":
             self.mark_withheld()
 
-    def _pins(self, ledger_id: str) -> list[Witness]:
-        """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
-        return [*witnesses(self.folder, ledger_id, self._keyring), *seen_by_the_index(self.folder)]
-
     def close(self) -> None:
-        """Let go of the folder. Everything that was acknowledged is on disk already."""
-        if "receipts" in self.__dict__:
-            self.receipts.flush()
-        if "_follower" in self.__dict__:
-            self._follower.finish()
-        if "_pages_at" in self.__dict__:
-            self._pages_at.close()
-        self._close_graph()
-        if "_index" in self.__dict__:
-            self._index.close()
-        self._folder.close()
+        """Close the folder. Everything that was acknowledged is on disk already."""
+        self._context.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -134,55 +104,125 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the folder, if anything; until it is mended, it can only be read, as far as it is good."""
+        """What is wrong with the folder, if anything. Until it is repaired, its undamaged part can only be read."""
         return str(self._folder.ledger.trouble or "")
 
     @property
     def writable(self) -> bool:
-        """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
+        """Whether it can be written: it was opened for that, this user may, and nothing is wrong."""
         return self._folder.ledger.writable and self._folder.ledger.trouble is None
 
     def mark_withheld(self) -> None:
-        """From now on each belief, episode and fact says in `withheld` why its words are withheld from programs.
+        """Let each belief, episode and fact say in `withheld` why its words are withheld from programs.
 
-        A program that is not a person's gets no others: see `docs/how-to/trust.md`.
+        A program without a person's trust gets none of those words: see `docs/how-to/trust.md`.
         """
         from tallystick.memory.trust.call_filter import Outlet
         from tallystick.memory.trust.reader import Reader
 
-        self._folder.outlet = Outlet(Reader(self._folder, self._gate, self.user))
-
-    @cached_property
-    def beliefs(self) -> BeliefStore:
-        """What is held true, to be looked through."""
-        return BeliefStore(self._folder, self.user)
+        self._folder.outlet = Outlet(Reader(self._folder, self._context.gate, self.user))
 
     @property
     def trust(self) -> str:
-        """How far this program may go by itself: human, agent, import, tool or web."""
-        return self._gate.trust
+        """The trust of this program: human, agent, import, tool or web."""
+        return self._context.gate.trust
 
     @property
-    def episodes(self) -> EpisodeStore:
-        """What was said or happened."""
-        return self._episodes
+    def masked(self) -> tuple[str, ...]:
+        """The kinds of secrets that were masked in the last write of this thread."""
+        return self._context.masks.last
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
+        return self._context.gate.policy
+
+    # -- concepts ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def beliefs(self) -> BeliefStore:
+        """Beliefs, to look through."""
+        return BeliefStore(self._folder, self.user)
+
+    @cached_property
+    def rules(self) -> RuleStore:
+        """Consolidation rules that run by themselves."""
+        from tallystick.memory.facts.rules import RuleStore
+
+        return RuleStore(self._context, self.episodes, self._consolidation)
+
+    @cached_property
+    def pages(self) -> PageStore:
+        """Beliefs as dated entries on one Markdown file per entity."""
+        return self._context.pages_of(self.user)
+
+    @cached_property
+    def graph(self) -> GraphService:
+        """Entities and their relations: those that beliefs are about, and those that were saved."""
+        return self._context.graph_of(self.user)
+
+    @cached_property
+    def paths(self) -> PathService:
+        """The branches of conversations: branch, merge, abandon, compact."""
+        from tallystick.memory.paths.paths import PathService
+
+        return PathService(self._folder, self._context.gate, self.user, self._context.gate.multi_valued)
+
+    @cached_property
+    def reviews(self) -> ReviewService:
+        """Changes that need a person's approval."""
+        return self._actions.reviews_of(self.user)
 
     @cached_property
     def work(self) -> SessionService:
         """Working sessions, and the active hours by which memory ages."""
-        return SessionService(self._folder, self._gate)
+        return SessionService(self._folder, self._context.gate)
 
     @cached_property
     def config(self) -> ConfigStore:
         """The memory's own thresholds."""
-        return ConfigStore(self._folder, self._gate)
+        return ConfigStore(self._folder, self._context.gate)
 
     @cached_property
     def ledger(self) -> LedgerService:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return LedgerService(self._folder.ledger, self._keyring, self._gate.must)
+        return self._context.ledger
 
-    # -- saying ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def tidy(self) -> TidyService:
+        """Proposals to archive, merge or compact. Nothing is done unless it is applied."""
+        from tallystick.memory.maintenance.tidy import TidyService
+        from tallystick.memory.pages.dormancy import Dormancy
+
+        context = self._context
+        pages = Dormancy(context.folder, context.gate, context.page_files, context.settings)
+        return TidyService(context.folder, context.gate, context.index, self._feedback, self.user, pages)
+
+    @cached_property
+    def entities(self) -> EntityStore:
+        """Entities by the names that other programs gave them."""
+        from tallystick.memory.graph.entities import EntityStore
+
+        return EntityStore(self._folder, self._context.gate, self.user)
+
+    @cached_property
+    def files(self) -> FileStore:
+        """Text files that live in the memory, for programs whose memory is a folder of files."""
+        from tallystick.memory.exchange.files import FileStore
+
+        return FileStore(self._folder, self._context.gate, self.user)
+
+    @cached_property
+    def _actions(self) -> ActionService:
+        return ActionService(self._context)
+
+    @cached_property
+    def _exports(self) -> ExportService:
+        from tallystick.memory.exchange.export_memory import ExportService
+
+        return ExportService(self._context)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(
         self,
@@ -211,28 +251,25 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         idempotency_key: str = "",
         keep_secrets: bool = False,
     ) -> Belief:
-        """Hold something true, and return it.
+        """State a belief, and return it.
 
-        A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
-        held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing; without a key, it
-        reinforces the belief that is held. The `answer` of what is returned says which it was, and what contradicts it.
-        Secrets in it are masked, unless a person's program says `keep_secrets`; `masked` tells which were.
+        A known `key` is superseded. Without one, this is a new belief, unless it corrects an active one ("the port is
+        6543" after "the port is 5432"): then it replaces that, and its `reason` says so. Repeating a statement under
+        its key, or with a used `idempotency_key`, writes nothing; without a key, it reinforces the active belief. The
+        `answer` of the result says which it was, and what contradicts it. Secrets are masked, unless a program with a
+        person's trust sets `keep_secrets`; `masked` lists their kinds.
         """
-        said: object = text
-        if not isinstance(said, str) or not said.strip():
-            raise Refused("there is nothing to remember: say it in words", "required")
-        fields: dict[str, Any] = {
-            "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
-            "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
-            "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
-            "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
-            "always": always, "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session,
-            "agent": agent, "path": path, "keep_secrets": keep_secrets,
-        }  # fmt: skip
-        if key:
-            fields["key"] = key
-        return self._state_belief(fields, idempotency_key)
+        given: object = text
+        if not isinstance(given, str) or not given.strip():
+            raise Refused("nothing to remember: text must not be empty", "required")
+        statement = Statement(
+            text, self._user(user), key=key, about=about, kind=kind, confidence=confidence, source_type=source_type,
+            evidence=texts(evidence, "evidence"), tags=texts(tags, "tags"), is_hypothesis=is_hypothesis,
+            rests_on=texts(rests_on, "rests_on"), triple=texts(triple, "triple"), valid_from=said_time(valid_from),
+            valid_to=said_time(valid_to), expires=said_time(expires), always=always, data=dict(data or {}), trust=trust,
+            session=session, agent=agent, path=path, keep_secrets=keep_secrets,
+        )  # fmt: skip
+        return self._remember.remember(statement, idempotency_key)
 
     def observe(
         self,
@@ -249,17 +286,18 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         path: str = "",
         keep_secrets: bool = False,
     ) -> Episode:
-        """Record something that was said or happened, verbatim, and return it. `at` is when it happened; else now.
+        """Record something that was said or happened, verbatim, and return it. `at` is when it happened, or now.
 
-        The same thing told again under its `id`, in its session and by its agent, writes nothing.
+        The same text again under its `id`, in its session and by its agent, writes nothing.
         """
-        return self._episodes.observe(
+        return self.episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
             session=session, metadata=dict(metadata or {}), path=path, trust=trust, keep_secrets=keep_secrets,
         )  # fmt: skip
 
     def revise(
         self,
+        /,
         name: str,
         text: str | None = None,
         *,
@@ -271,73 +309,177 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
 
-        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved); so is that of an
-        episode, which is what happened.
+        `name` is a key or an id. An id whose text has changed since you read it is refused (Moved). An episode cannot
+        be revised.
         """
-        if self._told(name, user, path):
-            raise Refused(
-                f"{name} is something that happened, which no one changes; remember what holds now instead",
-                "permission",
-            )
-        for name_of_list in ("evidence", "tags", "triple", "rests_on"):
-            if name_of_list in changes:
-                changes[name_of_list] = texts(changes[name_of_list], name_of_list)
+        whose = self._user(user)
+        if self._is_episode(name, whose, path):
+            raise Refused(f"{name} is an episode, which cannot be changed; remember what is true now", "permission")
+        for field in ("evidence", "tags", "triple", "rests_on"):
+            if field in changes:
+                changes[field] = texts(changes[field], field)
         if text is not None:
             changes["text"] = text
         changes["keep_secrets"] = keep_secrets
-        self._gate.revise(name, changes, reason=reason, user=self._user(user), path=path)
-        return self._now(name, user, path)
+        self._context.gate.revise(name, changes, reason=reason, user=whose, path=path)
+        return self.show(name, user=whose, path=path)
 
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
-        """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
-        if self._told(name, user, path):
-            return self._episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
-        self._gate.forget(name, reason=reason, user=self._user(user), path=path)
-        return self._now(name, user, path)
+        """Hide a belief, or retract an episode. It stays in the history; `erase` is the call that destroys."""
+        whose = self._user(user)
+        if self._is_episode(name, whose, path):
+            return self.episodes.retract(name, reason=reason, user=whose).episodes[0]
+        self._context.gate.forget(name, reason=reason, user=whose, path=path)
+        return self.show(name, user=whose, path=path)
 
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
-        """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
-        return self._gate.invalidate(name, reason=reason, user=self._user(user), path=path)
+        """Mark a belief as wrong. What depends on it becomes a hypothesis with half the confidence, and is returned."""
+        return self._context.gate.invalidate(name, reason=reason, user=self._user(user), path=path)
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
-        from tallystick.memory.maintenance.status import preview_erase
+        from tallystick.memory.maintenance.erase import preview
 
-        return preview_erase(self._folder, self._episodes, names, self._user(user), path)
+        return preview(self._context, self.episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
 
-        A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
-        `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
+        A name may also be an episode's, or that of another thing with words, with a prefix: `page:`, `path:`,
+        `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
-        from tallystick.ledger.erase_everywhere import must_reach, remove_page
-        from tallystick.memory.maintenance.status import split_names
-        from tallystick.projections.pages.rows import path_of
+        from tallystick.memory.maintenance.erase import erase
 
-        ledger = self._folder.ledger
-        must_reach(ledger.folder)
-        self._follower.look_at_all()  # a page may hold words of it that are not imported yet
-        going, whose = self.preview_erase(*names, user=user, path=path), self._user(user)
-        plain, things = split_names(self._folder, names, whose)
-        self._gate.restate(things, user=whose)
-        for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
-            self._pages_at.render_again(whose, about)
-            remove_page(ledger.disk, ledger.folder, path_of(whose, about))
-        if nodes := [name for noun, name in things if noun == "node"]:
-            self._graph_of(whose).erase(*nodes)
-        rest = [each for each in things if each[0] != "node"]
-        if plain or rest:
-            self._gate.erase(plain, rest, user=whose, path=path)
-        return going
+        return erase(self._context, self.episodes, names, self._user(user), path)
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
-        """All writes of the block become one: on disk when it ends, or not at all."""
-        with self._gate.batch():
+        """Make all writes of the block one: on disk when it ends, or not at all."""
+        with self._context.gate.batch():
             yield self
 
-    # -- care --------------------------------------------------------------------------------------------------------
+    outcome = forward("_feedback", FeedbackService.outcome)
+    relate = forward("_feedback", FeedbackService.relate)
+    archive = forward("_feedback", FeedbackService.archive)
+
+    def consolidate(
+        self,
+        rule: ConsolidationRule,
+        *,
+        since_last: bool = True,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        user: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Consolidated:
+        """Make facts of the episodes since the rule last ran; with `since_last=False`, of all episodes again.
+
+        What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
+        reads the rest from its text: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
+        scores what is worth a fact. Each portion is applied whole or not at all. Doing it again changes nothing.
+        """
+        return self._consolidation.run(
+            rule, user=self._user(user), since_last=since_last, extractor=extractor, salience=salience,
+            on_progress=on_progress,
+        )  # fmt: skip
+
+    def run_due(
+        self,
+        *,
+        everyone: bool = False,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        notify: Callable[[Consolidated], None] | None = None,
+    ) -> list[Consolidated]:
+        """Run the rules that are due: this user's, or `everyone`'s, each on its own user's episodes."""
+        return self.rules.run_due(everyone=everyone, notify=notify, extractor=extractor, salience=salience)
+
+    distrust = forward("_sources", SourceService.distrust)
+    restore_trust = forward("_sources", SourceService.restore_trust)
+
+    def on(self, path: str) -> PathView:
+        """This memory, on a path: its calls write to that path and read from it."""
+        from tallystick.memory.paths.view import standing
+
+        return standing(type(self))(self, self.paths.named(path))
+
+    # -- actions under the policy --------------------------------------------------------------------------------------
+
+    action = forward("_actions", ActionService.action)
+    propose = forward("_actions", ActionService.propose)
+    apply = forward("_actions", ActionService.apply)
+    check_policy = forward("_actions", ActionService.check_policy)
+    matrix = forward("_actions", ActionService.matrix)
+
+    # -- import, export, backup ----------------------------------------------------------------------------------------
+
+    def import_from(
+        self,
+        source: str | Path | bytes,
+        *,
+        format: str = "",
+        quarantine: bool = False,
+        mine: bool = False,
+        user: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> Imported:
+        """Import conversations and notes of another system; return what was imported and what was skipped.
+
+        `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. Its format is
+        detected, unless it is named. The source is not changed; importing it again adds what is new. A person's words
+        get the trust of whoever imports them, an assistant's words that of an agent. Output of tools is quarantined
+        until a person approves it, and with `quarantine`, everything is; so are the export and the pages of another
+        tallystick, unless a person sets `mine`. `on_progress` is called with numbers of bytes.
+        """
+        from tallystick.memory.exchange.import_memory import import_from
+
+        return import_from(
+            self._context, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
+            user=self._user(user), dry_run=dry_run, on_progress=on_progress,
+        )  # fmt: skip
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        format: str = NDJSON,
+        user: str | None = None,
+        history: bool = True,
+        replace: bool = False,
+    ) -> Exported:
+        """Export all that is this user's: as a file of lines, a folder of Markdown, or the graph's envelope.
+
+        The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
+        current state is exported.
+        """
+        return self._exports.export(to, format=format, user=user, history=history, replace=replace)
+
+    def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
+        """The lines of such a file, one by one, for sending."""
+        yield from self._exports.export_lines(user=user, history=history)
+
+    def import_export(
+        self,
+        file: str | Path | BinaryIO,
+        *,
+        user: str | None = None,
+        mine: bool = False,
+        keep_secrets: bool = False,
+    ) -> TakenIn:
+        """Import a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
+
+        That memory becomes a source of its own here (`source` of the result), and its statements are quarantined until
+        a person approves them, unless they are `mine`. Then they keep their trust; and if this user has nothing here
+        yet, the import restores that memory with its history, times, ids and pending reviews. What is here already is
+        never changed. A folder of Markdown is imported page by page, and only if it is `mine`.
+        """
+        return self._exports.import_export(file, user=user, mine=mine, keep_secrets=keep_secrets)
+
+    def backup(self, to: str | Path | None = None) -> Path:
+        """Make a checked copy under `backup/` (or under `to`) and return its place."""
+        self._context.gate.must("ledger", "backup")
+        return back_up(self._folder.ledger, settings.place_of(to) if to else None)
 
     @classmethod
     def restore(
@@ -349,9 +491,9 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         trust: str = "human",
         clock: Clock = system_clock,
     ) -> Memory:
-        """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew.
+        """Go back to a copy, on the record: the folder as it was is kept under `backup/`, and the pin is set again.
 
-        The folder may be too damaged to open, so what its own rules say is not asked; the policy's defaults are.
+        The folder may be too damaged to open, so its own policy is not read: the default policy decides.
         """
         folder = settings.locate(path)
         asked = Action(kind="restore", noun="ledger", by=by, trust=trust)
@@ -360,81 +502,29 @@ class Memory(RecallVerbs, LookVerbs, PathVerbs, ReviewVerbs, ExportVerbs, Compat
         restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
         memory = cls(folder, by=by, trust=trust, clock=clock)
         try:
-            memory._sweep("it is restored, but vectors made of words that it does not have may be left")
+            memory._context.sweep("restored, but vectors of texts that it does not have may be left")
         except BaseException:
             memory.close()
             raise
         return memory
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    def rebuild_index(self, *, pages: bool = True, on_progress: Callable[[int], None] | None = None) -> int:
+        """Rebuild the index from the ledger; return how many events it was built from. Readers keep the old one.
 
-    def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
-        """The drafts without secrets, each with the trust of the program that writes it.
-
-        A person's is not said where only a person's program writes: there it is what an event without one means. An
-        edit of a page's file is a person's, whichever program finds it.
+        Edits of pages are imported first, and their tables are rebuilt too, unless `pages` is false. So are those of
+        the graph, if there are any.
         """
-        masked = self._masks.drafts(drafts)
-        if by == PAGE_EDIT or (self.trust == "human" and self._by.partition(":")[0] in PERSONS):
-            return masked
-        return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
-                for op, body in masked]  # fmt: skip
+        self._context.graph_index.rebuild()
+        if pages and self._folder.ledger.writable:
+            self.pages.rebuild()
+        self._context.audit_file.rebuild()
+        return self._context.index.rebuild(on_progress).seq + 1
 
-    def _after_writing(self, events: list[Event]) -> None:
-        self._index.follow(events)
-        self._follower.follow(events)
-        self._audit_file.follow(events)
-        self._follow_graph(events)
+    # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _after_erasing(self) -> None:
-        """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
-        try:
-            self.ledger.note_erasures()
-        except (OSError, Busy) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            self._say(f"it is erased, but the pin could not be told ({why}); `tallystick ledger checkpoint` tells it")
-        self._echoes.forget()
-        self._index.grow_back()
-        self._follower.look_at_all()
-        self._audit_file.follow(())
-        self._sweep("it is erased, but vectors made of its words may be left")
-
-    def _sweep(self, otherwise: str) -> None:
-        """Take away the vectors of what is not here any more. Unfinished, if that fails: the next recall does it."""
-        place = self.folder / "vectors"
-        try:
-            if place.is_dir():
-                self._recall.sweep()
-        except (OSError, Busy) as error:
-            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is made again") from error
-
-    def _say(self, what: str) -> None:
-        """Tell something that stops nobody."""
-        if self._tell is not None:
-            self._tell(what)
-        else:
-            import logging
-
-            logging.getLogger("tallystick").warning(what)
-
-    def _index_of(self) -> IndexService:
-        return self._index
-
-    def _propose(
-        self, rule: ConsolidationRule, user: str, *, since_last: bool, extractor: Extractor | str | None
-    ) -> Deltas:
-        return self._at_work.propose(rule, user=user, since_last=since_last, **self._how(extractor, None))
-
-    @property
-    def _state(self) -> State:
-        return self._folder.state
-
-    def _told(self, name: str, user: str | None, path: str) -> bool:
+    def _is_episode(self, name: str, user: str, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""
         with self._folder.known() as known:
-            whose = self._user(user)
-            return known.find(name, user=whose, path=path) is None and bool(self._state.episodes.named(whose, name))
-
-    def _now(self, name: str, user: str | None, path: str) -> Belief:
-        with self._folder.known() as known:
-            return known.get(name, user=self._user(user), path=path).belief()
+            return known.find(name, user=user, path=path) is None and bool(
+                self._folder.state.episodes.named(user, name)
+            )

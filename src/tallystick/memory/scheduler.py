@@ -1,7 +1,7 @@
 """Running rules when they are due, in the process that owns a memory.
 
-One thread looks every so often. What goes wrong in a run (a server that does not answer, a full disk) is told in a
-line, and tried again at the next look: the rule's mark has not moved.
+One thread looks every so often. An error of a run (a server that does not answer, a full disk) is reported in a line,
+and the run is tried again at the next look: the rule's mark has not moved.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class Schedule:
         self._thread: threading.Thread | None = None
 
     def look(self) -> list[Consolidated]:
-        """Run what is due now."""
+        """Run the rules that are due now."""
         try:
-            return self._memory.run_due(everyone=True, told=self._done)
+            return self._memory.run_due(everyone=True, notify=self._done)
         except TallystickError as error:
             if self._failed:
                 self._failed(str(error))
             return []
 
     def start(self) -> None:
-        """Look from time to time, in a thread of its own."""
+        """Look every so often, in a thread of its own."""
         self._thread = threading.Thread(target=self._run, name="tallystick-schedule", daemon=True)
         self._thread.start()
 
@@ -52,7 +52,7 @@ class Schedule:
             self._stop.wait(self._every)
 
     def stop(self) -> None:
-        """End after the run that is under way."""
+        """Stop after the current run."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

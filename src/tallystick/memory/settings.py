@@ -7,8 +7,10 @@ witness too.
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,36 +32,34 @@ TEMPLATE = """\
 
 [recall]
 # embedder = "wordllama"  # or "none", "onnx:FOLDER", "fastembed:MODEL", "https://HOST/v1#MODEL"
-# floor = 0.1             # from 0 to 1: below this, recall says that nothing fits; without it, as was learned
+# floor = 0.1             # from 0 to 1: below this, recall finds nothing; without it, the learned value
 # receipts = false        # true: every recall leaves a receipt, and what is used is reinforced
 
 [consolidate]
-# extractor = "none"      # or "english", "https://HOST/v1#MODEL": who reads claims out of what was said
-# several = []            # predicates of yours of which more than one object may hold, such as "knows"
+# extractor = "none"      # or "english", "https://HOST/v1#MODEL": what reads claims out of episodes
+# several = []            # your predicates that may have more than one object, such as "knows"
 
 [pages]
 # follow = true           # false: pages are written by `tallystick sync` and `memory.pages` alone
-# zone = "Europe/Berlin"  # the clock on which pages are written; without it, this machine's
-# auto_dormant_days = 90  # a page untouched for longer is proposed to lie dormant
+# zone = "Europe/Berlin"  # the time zone of pages; without it, this machine's
+# auto_dormant_days = 90  # tidy proposes to archive a page that is untouched for longer
 
 [writer]
-# soft_limit_tokens = 20000  # a page above this is proposed to be folded
-# hard_limit_tokens = 50000  # a page above this is flagged for it at once
+# soft_limit_tokens = 20000  # tidy proposes to compact a page above this
+# hard_limit_tokens = 50000  # a page above this is flagged for compaction at once
 
 [policy]
 # keep_secrets = false    # true, or a list of kinds such as ["card number"]: what a person says is written unmasked
-# approvers = ["cli:*"]   # whose yes counts, by door and source; without it, that of whoever is a person
-# expires = "7d"          # how long a yes that is not carried out yet lasts
-# corroborate = 1         # how many trusted, independent sources let out what is quarantined; 0: only a person's yes
+# approvers = ["cli:*"]   # who may approve, by client and source; without it, every person
+# expires = "7d"          # how long an approval lasts that is not carried out yet
+# corroborate = 1         # trusted, independent sources that release what is quarantined; 0: only a person's approval
 # Rules come below, each under [[policy.rules]]: see `tallystick review policy`
 
 [audit]
 # follow = true           # false: audit.jsonl is written by `tallystick rebuild-index` alone
 """
 
-_SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer", "policy", "audit")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # of a database, or of a page
-_MOST_DAYS, _MOST_TOKENS = 36_500, 1_000_000_000
 _UTC = ("Etc/UTC", "Etc/UCT", "Etc/Zulu", "UCT", "Universal", "Zulu")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
 
 
 def locate(path: str | Path | None = None) -> Path:
-    """The folder of the memory that is meant. Refused, if it is an address of something else."""
+    """The folder of the memory. Refused, if it is the address of something else."""
     if path is not None:
         return _folder(path, "a memory")
     if home := os.environ.get("TALLYSTICK_HOME"):
@@ -97,33 +97,29 @@ def locate(path: str | Path | None = None) -> Path:
 
 
 def place_of(given: str | Path) -> Path:
-    """Where something lies that a person named. NotFound, if it begins with a home that nobody has."""
+    """The place that a person named. NotFound, if it begins with a home that nobody has."""
     try:
         return Path(given).expanduser()
     except RuntimeError:
-        raise NotFound(f"nobody has the home that {str(given)[:200]!r} begins with; write ./ before it") from None
+        raise NotFound(f"no user has the home in {str(given)[:200]!r}; write ./ before it") from None
 
 
 def _own_home() -> Path:
     try:
         return Path.home()
     except RuntimeError:
-        raise Refused(
-            "this user has no home folder; set HOME to one that tallystick may write to", "unavailable"
-        ) from None
+        raise Refused("this user has no home folder; set HOME", "unavailable") from None
 
 
 def holds_other_things(folder: Path) -> bool:
-    """Whether there is something in a folder beside settings and pages that wait for a memory."""
+    """Whether there is something in a folder besides settings and pages that wait for a memory."""
     return folder.is_dir() and not {"tallystick.toml", "memory"}.issuperset(os.listdir(folder))
 
 
 def _folder(path: str | Path, what: str) -> Path:
     """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
     if isinstance(path, str) and (address := _ADDRESS.match(path)):
-        raise Refused(
-            f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead", "unsupported"
-        )
+        raise Refused(f"{what} must be a folder on this machine, not the address {address[0]}…", "unsupported")
     return place_of(path)
 
 
@@ -139,82 +135,66 @@ def read_settings(folder: Path) -> Settings:
 
 def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if not isinstance(raw.get("policy", {}), dict):
-        raw = {**raw, "policy": {}}  # it is told when something is to be written; reading goes on
-    sections = [raw.get(name, {}) for name in _SECTIONS]
-    for name, section in zip(_SECTIONS, sections, strict=True):
-        if not isinstance(section, dict):
-            raise Refused(f"{path}: [{name}] is a section, in brackets on its own line, not {brief(section)}", "file")
-    ledger, recall, consolidate, pages, writer, policy, audit = sections
-    several = consolidate.get("several", [])
-    if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
-        raise Refused(
-            f'{path}: consolidate.several is a list of predicates such as ["knows"], not {brief(several)}', "file"
-        )
-    found = Settings(
-        ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
-        recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
-        **{name: pages[name] for name in ("follow", "zone", "auto_dormant_days") if name in pages},
-        **{name: writer[name] for name in ("soft_limit_tokens", "hard_limit_tokens") if name in writer},
-        corroborate=_corroborate(policy, path),
-        keep_secrets=_kept(policy.get("keep_secrets", False), path), audit=audit.get("follow", True),
-    )  # fmt: skip
-    _check_pages(found, path)
-    if type(found.audit) is not bool:
-        raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}", "file")
-    if not isinstance(found.extractor, str):
-        raise Refused(
-            f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}', "file"
-        )
-    if found.durability not in ("full", "group"):
-        raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}', "file")
-    if not isinstance(found.embedder, str):
-        raise Refused(
-            f'{path}: recall.embedder is a text such as "wordllama" or "none", not {brief(found.embedder)}', "file"
-        )
-    if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
-        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {brief(found.floor)}", "file")
-    if type(found.receipts) is not bool:
-        raise Refused(f"{path}: recall.receipts is true or false, not {brief(found.receipts)}", "file")
-    return found
+        raw = {**raw, "policy": {}}  # reported when something is to be written; reading goes on
+    found: dict[str, Any] = {}
+    for place, (field, is_right, needed) in _FIELDS.items():
+        section, _, name = place.partition(".")
+        table = raw.get(section, {})
+        if not isinstance(table, dict):
+            raise Refused(f"{path}: [{section}] must be a section on its own line, not {brief(table)}", "file")
+        if name in table:
+            value = table[name]
+            if not is_right(value):
+                raise Refused(f"{path}: {place} must be {needed}, not {brief(value)}", "file")
+            found[field] = tuple(value) if isinstance(value, list) else value
+    return Settings(**found)
 
 
-def _corroborate(policy: dict[str, Any], path: Path) -> int:
-    """How many sources bear something out."""
-    needed = policy.get("corroborate", 1)
-    if type(needed) is not int or needed < 0:
-        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {brief(needed)}", "file")
-    return needed
+def _is_bool(value: object) -> bool:
+    return type(value) is bool
 
 
-def _kept(said: Any, path: Path) -> bool | tuple[str, ...]:
-    """What kinds of secrets are written as they are."""
-    if isinstance(said, list) and all(isinstance(kind, str) for kind in said):
-        return tuple(said)
-    if type(said) is not bool:
-        wrong = brief(said)
-        raise Refused(
-            f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {wrong}', "file"
-        )
-    return said
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
-def _check_pages(found: Settings, path: Path) -> None:
-    if type(found.follow) is not bool:
-        raise Refused(f"{path}: pages.follow is true or false, not {brief(found.follow)}", "file")
-    place: object = found.zone
-    if not isinstance(place, str) or (place and _zone(place) is None):
-        raise Refused(
-            f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}', "file"
-        )
-    for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
-        value = getattr(found, name)
-        limit = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
-        if type(value) is not int or not 1 <= value <= limit:
-            raise Refused(f"{path}: {name} is a whole number from 1 to {limit:,}, not {brief(value)}", "file")
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _whole(least: int, most: float = math.inf) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+_FLAG, _DAYS, _TOKENS = (_is_bool, "true or false"), 36_500, 1_000_000_000
+_FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {  # in the file: the field, its check, what it must be
+    "ledger.durability": ("durability", lambda value: value in ("full", "group"), '"full" or "group"'),
+    "recall.embedder": ("embedder", _is_text, 'like "wordllama" or "none"'),
+    "recall.floor": (
+        "floor", lambda value: type(value) in (int, float) and 0 <= value <= 1, "a number from 0 to 1"
+    ),
+    "recall.receipts": ("receipts", *_FLAG),
+    "consolidate.extractor": ("extractor", _is_text, 'a string such as "english"'),
+    "consolidate.several": ("several", _are_texts, 'a list of predicates such as ["knows"]'),
+    "pages.follow": ("follow", *_FLAG),
+    "pages.zone": (
+        "zone", lambda value: _is_text(value) and (not value or _zone(value) is not None),
+        'a time zone such as "Europe/Berlin" or "UTC"',
+    ),
+    "pages.auto_dormant_days": ("auto_dormant_days", _whole(1, _DAYS), f"a whole number from 1 to {_DAYS:,}"),
+    "writer.soft_limit_tokens": ("soft_limit_tokens", _whole(1, _TOKENS), f"a whole number from 1 to {_TOKENS:,}"),
+    "writer.hard_limit_tokens": ("hard_limit_tokens", _whole(1, _TOKENS), f"a whole number from 1 to {_TOKENS:,}"),
+    "policy.corroborate": ("corroborate", _whole(0), "a whole number from 0 up"),
+    "policy.keep_secrets": (
+        "keep_secrets", lambda value: _is_bool(value) or _are_texts(value),
+        'true, false or a list such as ["card number"]',
+    ),
+    "audit.follow": ("audit", *_FLAG),
+}  # fmt: skip
 
 
 def zone_of(settings: Settings) -> tzinfo:
-    """The clock on which pages are written: the one that is set, else this machine's, else UTC."""
+    """The time zone of pages: the one that is set, else this machine's, else UTC."""
     from datetime import UTC
 
     machines = "UTC" if _machines_zone() in _UTC else _machines_zone()
@@ -248,62 +228,52 @@ def extractor_key() -> str:
 
 def models_folder() -> Path:
     """Where models that are downloaded are kept."""
-    return _home("XDG_CACHE_HOME", ".cache") / "tallystick" / "models"
+    return home_of("XDG_CACHE_HOME", ".cache") / "tallystick" / "models"
 
 
 def keyring() -> Keyring:
     """Signing keys and pins, where programs of this user keep such things."""
     from tallystick.ledger.checkpoint import Keyring
 
-    return Keyring(keys=keys_folder(), pins=_home("XDG_STATE_HOME", ".local/state") / "tallystick" / "pins")
+    return Keyring(keys=keys_folder(), pins=home_of("XDG_STATE_HOME", ".local/state") / "tallystick" / "pins")
 
 
 def keys_folder() -> Path:
     """Where signing keys are. Without one nothing was ever signed, and there is nothing to check signatures with."""
-    return _home("XDG_CONFIG_HOME", ".config") / "tallystick" / "keys"
+    return home_of("XDG_CONFIG_HOME", ".config") / "tallystick" / "keys"
 
 
 def home_of(variable: str, otherwise: str) -> Path:
-    """Where another program keeps its files: as a variable of its own says, else there in this user's home."""
-    return _home(variable, otherwise)
+    """A folder of this user: as that variable says, else there in the home folder."""
+    return Path(os.environ.get(variable) or _own_home() / otherwise)
 
 
 def is_set(variable: str) -> bool:
-    """Whether a variable of another program says something."""
+    """Whether a variable of the environment is set."""
     return bool(os.environ.get(variable))
 
 
 def calculate_in_one_thread() -> None:
     """Let NumPy's library start no threads of its own, unless this user has set how many. Before NumPy is loaded.
 
-    They look for work for a while after each product, and a recall's products are small: more time goes by in looking
-    than is saved.
+    They busy-wait for a while after each product, and a recall's products are small: that costs more than it saves.
     """
     if not (is_set("OPENBLAS_NUM_THREADS") or is_set("OMP_NUM_THREADS")):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
-def names_home() -> bool:
-    """Whether `$TALLYSTICK_HOME` says which memory is meant."""
-    return is_set("TALLYSTICK_HOME")
-
-
 def tokens_folder() -> Path:
     """Where the tokens lie that open a memory over HTTP."""
-    return _home("XDG_CONFIG_HOME", ".config") / "tallystick" / "tokens"
-
-
-def _home(variable: str, otherwise: str) -> Path:
-    return Path(os.environ.get(variable) or _own_home() / otherwise)
+    return home_of("XDG_CONFIG_HOME", ".config") / "tallystick" / "tokens"
 
 
 def wants_colour() -> bool:
-    """Whether this user has not said no to colour (https://no-color.org)."""
+    """Whether this user wants colours (https://no-color.org)."""
     return not os.environ.get("NO_COLOR")
 
 
 def unsafe_place(folder: Path) -> str:
-    """Why this folder is a risky place for a memory, or nothing: locks and syncs mean little on a network."""
+    """Why this folder is a risky place for a memory, if it is: locks and syncs mean little on a network."""
     from tallystick.stores.file_system import is_remote, kind_of
 
     place = place_of(folder).absolute()

@@ -1,1 +1,1 @@
-"""All that talks to a model. None is required: a memory without one recalls by words."""
+"""Embedders and extractors: all that uses a model. None is required: a memory without one recalls by words."""

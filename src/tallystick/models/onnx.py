@@ -1,8 +1,8 @@
-"""Any transformer kept in a folder: `model.onnx` and `tokenizer.json`, run on the processor.
+"""A transformer in a folder: `model.onnx` and `tokenizer.json`, run on the CPU.
 
 Nothing is downloaded. The folder is read as sentence-transformers writes it: `1_Pooling/config.json` says how token
 vectors become one (mean, or the first token), and the files named in `_LONGEST_IN` how many tokens the model takes.
-Without them: mean over the attention mask, and 256 tokens. What is longer is cut.
+Without them: mean over the attention mask, and 256 tokens. Longer texts are cut.
 
 Texts of like length go through the model together. A model that was quantised dynamically takes them one by one: its
 scale is measured over the whole batch, so that a neighbour would change a vector (to a cosine of .97, measured).
@@ -10,19 +10,14 @@ scale is measured over the whole batch, so that a neighbour would change a vecto
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models import optional as packages
-from tallystick.models.arrays import readable, rows_for
-from tallystick.models.cache import shared
-from tallystick.models.vector_key import digest_of
+from tallystick.models import embedding
+from tallystick.models.embedding import LocalEmbedder, digest_of, unavailable
 from tallystick.records.embedder import Identity
-from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 INSTALL = "pip install '.[onnx]' in a checkout"
@@ -37,39 +32,24 @@ _MOST = 512  # also where a model takes more: its cost grows with the square
 _BATCH = 16
 _MEASURED_OVER_THE_BATCH = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul")
 _POOLED = ("sentence_embedding", "text_embeds", "pooled")
-_RECIPE = "1"  # count on when the same files begin to give other vectors
+_RECIPE = "1"  # change it when the same files begin to give other vectors
 
 
-class Onnx:
+class Onnx(LocalEmbedder["_Model"]):
     """A model in `folder`. `longest` is how many tokens it reads of a text, where the folder should not decide."""
 
     def __init__(self, folder: Path, *, threads: int = 2, longest: int = 0) -> None:
-        self._folder, self._threads, self._asked = folder.expanduser().absolute(), threads, longest
+        folder = folder.expanduser().absolute()
         for package in ("onnxruntime", "tokenizers"):
-            packages.require(package, INSTALL)
-        for path in (self._folder / "tokenizer.json", _weights(self._folder)):
+            embedding.require(package, INSTALL)
+        for path in (folder / "tokenizer.json", _weights(folder)):
             if not path.is_file():
-                raise Refused(f"{self._folder} is no model: {path.name} is missing there", "unavailable")
-
-    @property
-    def identity(self) -> Identity:
-        return self._model.identity
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        model = self._model
-        return rows_for(texts, model.identity.dimensions, model.vectors)
+                raise unavailable(f"{folder} is not a model: {path.name} is missing")
+        super().__init__(folder, (folder, threads, longest), lambda: _Model(folder, threads, longest))
 
     def count(self, text: str) -> int:
         """How many tokens `text` has, also those beyond what the model reads."""
-        return self._model.count(readable(text))
-
-    @property
-    def _model(self) -> _Model:
-        key = ("onnx", self._folder, self._threads, self._asked)
-        return shared(key, lambda: _Model(self._folder, self._threads, self._asked))
-
-    def __repr__(self) -> str:
-        return f"<Onnx {self._folder}>"
+        return self._model.count(embedding.readable(text))
 
 
 class _Model:
@@ -79,12 +59,13 @@ class _Model:
         weights, words = _weights(folder), folder / "tokenizer.json"
         longest = asked or _longest(folder)
         self._pooling = _pooling(folder)
-        self._tokenizer = _tokenizer(words, longest)
+        self._tokenizer = embedding.tokenizer_in(words, words.read_bytes(), INSTALL, longest=longest)
         self._session = _session(weights, threads)
-        self._takes = {each.name: _integer(each.type) for each in self._session.get_inputs()}
-        self._gives = _output(self._session, weights)
+        inputs = self._session.get_inputs()
+        self._inputs = {each.name: "int32" if each.type == "tensor(int32)" else "int64" for each in inputs}
+        self._output = _output(self._session, weights)
         self._batch = 1 if _measures_over_the_batch(weights) else _BATCH
-        parts = sorted(weights.parent.glob(weights.name + "*"))  # great models keep their weights beside themselves
+        parts = sorted(weights.parent.glob(weights.name + "*"))  # large models keep their weights in further files
         digest = digest_of(*parts, words, f"{longest} {self._pooling} {_RECIPE}")
         dimensions = self._run([self._tokenizer.encode("tallystick")]).shape[1]
         self.identity = Identity("onnx", folder.name, dimensions, digest)
@@ -101,7 +82,9 @@ class _Model:
 
         encoded = [self._tokenizer.encode(text) for text in texts]
         rows = np.zeros((len(texts), self.identity.dimensions), dtype=np.float32)
-        for places in _batches([len(each.ids) for each in encoded], self._batch):
+        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))  # of like length together
+        for start in range(0, len(order), self._batch):
+            places = order[start : start + self._batch]
             rows[places] = self._run([encoded[place] for place in places])
         return rows
 
@@ -115,9 +98,10 @@ class _Model:
             fed["input_ids"][row, : len(each.ids)] = each.ids
             fed["attention_mask"][row, : len(each.ids)] = 1
         try:
-            [out] = self._session.run([self._gives], {name: fed[name].astype(of) for name, of in self._takes.items()})
+            given = {name: fed[name].astype(kind) for name, kind in self._inputs.items()}
+            [out] = self._session.run([self._output], given)
         except Exception as error:  # the runtime has no error class of its own to name
-            raise Refused(f"the model cannot be run: {packages.one_line(error)}", "unavailable") from None
+            raise unavailable("the model cannot be run", error) from None
         return _pooled(out, fed["attention_mask"], self._pooling)
 
 
@@ -131,25 +115,14 @@ def _pooled(out: NDArray[Any], mask: NDArray[Any], how: str) -> NDArray[Any]:
     return means
 
 
-def _integer(kind: str) -> str:
-    return "int32" if kind == "tensor(int32)" else "int64"
-
-
-def _batches(lengths: list[int], limit: int) -> Iterator[list[int]]:
-    """The places of texts, those of like length together, `most` at a time."""
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
-    for start in range(0, len(order), limit):
-        yield order[start : start + limit]
-
-
 def _weights(folder: Path) -> Path:
-    """The model; Hugging Face keeps it in a folder of its own."""
+    """The path of the model; Hugging Face keeps it in a folder of its own."""
     deeper = folder / "onnx" / "model.onnx"
     return deeper if deeper.is_file() else folder / "model.onnx"
 
 
 def _session(weights: Path, threads: int) -> Any:
-    runtime = packages.load("onnxruntime", INSTALL)
+    runtime = embedding.load("onnxruntime", INSTALL)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -158,10 +131,10 @@ def _session(weights: Path, threads: int) -> Any:
     try:
         session = runtime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has no error class of its own to name
-        raise Refused(f"{weights} cannot be loaded: {packages.one_line(error)}", "unavailable") from None
+        raise unavailable(f"{weights} cannot be loaded", error) from None
     strange = {each.name for each in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
     if strange:
-        raise Refused(f"{weights} is no text embedder: it wants {', '.join(sorted(strange))}", "unavailable")
+        raise unavailable(f"{weights} is not a text embedder: it needs {', '.join(sorted(strange))}")
     return session
 
 
@@ -170,32 +143,20 @@ def _output(session: Any, weights: Path) -> str:
     outputs = {each.name: each for each in session.get_outputs()}
     name: str = next((name for name in _POOLED if name in outputs), next(iter(outputs)))
     if len(outputs[name].shape) not in (2, 3):
-        raise Refused(f"{weights} is no text embedder: {name} has the shape {outputs[name].shape}", "unavailable")
+        raise unavailable(f"{weights} is not a text embedder: {name} has the shape {outputs[name].shape}")
     return name
 
 
 def _measures_over_the_batch(weights: Path) -> bool:
-    """Whether the model names an operator that looks at all texts of a batch at once."""
+    """True if the model has an operator that depends on all texts of a batch."""
     import mmap
 
     with weights.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(name) >= 0 for name in _MEASURED_OVER_THE_BATCH)
 
 
-def _tokenizer(path: Path, longest: int) -> Any:
-    tokenizers = packages.load("tokenizers", INSTALL)
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises nothing narrower
-        raise Refused(f"{path} is not a tokenizer: {packages.one_line(error)}", "unavailable") from None
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(longest)
-    tokenizer.encode_special_tokens = True  # "[CLS]" in a text is a word, not a control token
-    return tokenizer
-
-
 def _longest(folder: Path) -> int:
-    """How many tokens of a text are read, as the folder says."""
+    """How many tokens of a text are read, by the files of the folder."""
     for name, field in _LONGEST_IN:
         value = _setting(folder / name, field)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -207,7 +168,7 @@ def _pooling(folder: Path) -> str:
     path = folder / "1_Pooling" / "config.json"
     modes = {name: _setting(path, f"pooling_mode_{name}") is True for name in ("cls_token", "mean_tokens")}
     if path.is_file() and sum(modes.values()) != 1:
-        raise Refused(f"{path} asks for a pooling that is neither the mean nor the first token", "unavailable")
+        raise unavailable(f"{path} asks for a pooling that is neither the mean nor the first token")
     return "cls" if modes["cls_token"] else "mean"
 
 
@@ -220,5 +181,5 @@ def _setting(path: Path, field: str) -> object:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {packages.one_line(error)}", "unavailable") from None
+        raise unavailable(f"{path} cannot be read", error) from None
     return value.get(field) if isinstance(value, dict) else None

@@ -1,10 +1,10 @@
-"""Any server that speaks OpenAI's `/v1/embeddings`: a service with a key, or Ollama, llama.cpp, vLLM on this machine.
+"""Embedder for servers with OpenAI's `/v1/embeddings`: a service with a key, or a local Ollama, llama.cpp, vLLM.
 
-The texts leave this process, and with a service this machine: that is what naming one means. Nothing the server says
-is taken on trust: one vector for each text, put in order by its `index`, all of the same length, all finite numbers.
+The texts leave this process, and with a service this machine. The answer is not trusted: one vector for each text, put
+in order by its `index`, all of the same length, all finite numbers.
 
 What it cannot know: the weights. Its identity is the address, the model's name and the dimensions; a server that
-changes its model under the same name is not noticed. Tokens are estimated: the tokenizer is on the other side.
+changes its model under the same name is not noticed. Tokens are estimated, because the tokenizer is on the server.
 """
 
 from __future__ import annotations
@@ -14,25 +14,22 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models.arrays import estimated_tokens, rows_for
-from tallystick.models.http_client import HttpClient, address
-from tallystick.models.optional import one_line
-from tallystick.models.vector_key import digest_of
+from tallystick.models.embedding import digest_of, estimated_tokens, rows_for, unavailable
+from tallystick.models.http_client import HttpClient
 from tallystick.records.embedder import Identity
-from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_ROOM, _ROOM_PER_TEXT = 1 << 20, 1 << 18  # bytes an answer may have: 8,192 numbers a text, generously written
-_RECIPE = "1"  # count on when the same server begins to give other vectors
+_LIMIT, _LIMIT_PER_TEXT = 1 << 20, 1 << 18  # bytes of an answer: 8,192 numbers a text, with plenty of space
+_RECIPE = "1"  # change it when the same server begins to give other vectors
 
 
 class Endpoint:
     """The model `model` of the server at `url`.
 
-    Of each text the first `longest` characters are sent, so that one long memory does not spoil its batch. Where
+    Of each text the first `longest` characters are sent, so that one long memory does not fail its batch. Where
     `dimensions` is given the server is asked for that many; else they are learned from its first answer.
     """
 
@@ -49,18 +46,17 @@ class Endpoint:
         longest: int = 8000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
-        self._url = address(url, below="embeddings")
-        self._wire = HttpClient(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
+        self._client = HttpClient(
+            url, model, key, below="embeddings", timeout=timeout, attempts=attempts, sleep=sleep
+        )  # fmt: skip
         self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
         self._known, self._lock = dimensions, Lock()
 
     @property
     def identity(self) -> Identity:
-        """Who makes these vectors. The first time this may ask the server, to learn the dimensions."""
+        """The identity of these vectors. The first time this may ask the server, to learn the dimensions."""
         dimensions = self._dimensions()
-        digest = digest_of(self._url.geturl(), self._name, str(dimensions), str(self._longest), _RECIPE)
+        digest = digest_of(self._client.url.geturl(), self._name, str(dimensions), str(self._longest), _RECIPE)
         return Identity("endpoint", self._name, dimensions, digest)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -89,23 +85,21 @@ class Endpoint:
         asked: dict[str, object] = {"model": self._name, "input": [text[: self._longest] for text in texts]}
         if self._asked:
             asked["dimensions"] = self._asked
-        answer = self._wire.post(orjson.dumps(asked), limit=_ROOM + _ROOM_PER_TEXT * len(texts))
+        answer = self._client.post(orjson.dumps(asked), limit=_LIMIT + _LIMIT_PER_TEXT * len(texts))
         try:
             rows = _rows(orjson.loads(answer), len(texts))
             if self._known and rows.shape[1] != self._known:
                 raise ValueError(f"vectors of {rows.shape[1]} dimensions, not {self._known}")
         except ValueError as error:
-            raise Refused(
-                f"{self._wire.place} answers with something else than vectors: {one_line(error)}", "unavailable"
-            ) from None
+            raise unavailable(f"{self._client.place} answers with something else than vectors", error) from None
         return rows
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self._name} at {self._wire.place}>"
+        return f"<Endpoint {self._name} at {self._client.place}>"
 
 
 def _rows(answer: Any, asked: int) -> NDArray[np.float64]:
-    """The vectors in an answer, in the order of the texts; ValueError says what is wrong with it."""
+    """The vectors in an answer, in the order of the texts, or ValueError."""
     import numpy as np
 
     data = answer.get("data") if isinstance(answer, dict) else None

@@ -1,13 +1,11 @@
-"""Any server that speaks OpenAI's `/v1/chat/completions`, asked to read claims from an episode.
+"""Extractor of claims from an episode, by a server with OpenAI's `/v1/chat/completions`.
 
-The episode's words leave this process, and with a service this machine: that is what naming one means. Its user, its
-session and its metadata do not.
+The episode's words leave this process, and with a service this machine. Its user, its session and its metadata do not.
 
-An episode is material, never an order: it goes in as one quoted value, and the model is told so. What comes back is
-taken apart as if a stranger had sent it. An answer that is not the asked-for JSON is refused as a whole. A claim in it
-that has another shape, a predicate that is no words, a confidence that is none, or a quote that does not stand in the
-episode letter by letter is dropped, and the reason is told. What is left is held with no more than `MOST` confidence:
-a model proposes.
+An episode is data, never an instruction: it is sent as one quoted value, and the prompt says so. The answer is not
+trusted. One that is not the requested JSON is refused as a whole. A claim in it that has another shape, a predicate
+that is not words, no valid confidence, or a quote that is not in the episode character for character is dropped, with a
+reason. The others have no more than `MOST` confidence.
 
 What this cannot know: whether the quoted words mean what the model makes of them.
 """
@@ -21,26 +19,26 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tallystick.models.http_client import Declined, HttpClient, address
-from tallystick.models.optional import one_line
+from tallystick.models.embedding import one_line, unavailable
+from tallystick.models.http_client import Declined, HttpClient
 from tallystick.records.clock import stamp
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
-from tallystick.records.extraction import Extracted, Extractor
+from tallystick.records.rule import Extracted, Extractor
 
 MOST = 0.6  # confidence
 
-_ROOM = 1 << 20  # bytes an answer may have
+_LIMIT = 1 << 20  # bytes of an answer
 _HOUR = 3600
 _MANY = 64  # claims of one episode; further ones are dropped
-_TRIES = 100  # places where a quote may stand
+_TRIES = 100  # occurrences of a quote that are tried
 _ANSWERS = 8  # beginnings of an answer that are tried, where there is prose around it
-_NO_SCHEMA = frozenset((400, 415, 422, 501))  # what servers answer that do not know response_format
+_NO_SCHEMA = frozenset((400, 415, 422, 501))  # from servers that do not know response_format
 _BEGINS = re.compile(r'\{\s{0,64}"claims"')
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SELF = "I"
@@ -66,55 +64,44 @@ Answer with one JSON object, {{"claims": [...]}}, and nothing else. Each claim h
 Claim only what the words say. Questions, wishes, examples, conditions and orders claim nothing. Where nothing is \
 claimed, answer {{"claims": []}}."""
 
-_TEXTS = ("subject", "predicate", "object", "quote", "instead_of", "valid_from", "valid_to")
-_SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["claims"],
-    "properties": {
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [*_TEXTS, "confidence", "denied", "hedged"],
-                "properties": {name: {"type": "string"} for name in _TEXTS}
-                | {"confidence": {"type": "number"}, "denied": {"type": "boolean"}, "hedged": {"type": "boolean"}},
-            },
-        }
-    },
-}
-
-_Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
-
-
-class _Said(BaseModel):
+class _Claim(BaseModel):
     """One claim as a model must write it."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, str_strip_whitespace=True)
 
-    subject: _Name
-    predicate: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)]
-    object: _Name
-    quote: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+    subject: str = Field(min_length=1, max_length=300)
+    predicate: str = Field(min_length=1, max_length=80)
+    object: str = Field(min_length=1, max_length=300)
+    quote: str = Field(min_length=1, max_length=2000)
     confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
     denied: bool = False
     hedged: bool = False
-    instead_of: Annotated[str, StringConstraints(strip_whitespace=True, max_length=300)] = ""
-    valid_from: Annotated[str, StringConstraints(strip_whitespace=True, max_length=40)] = ""
-    valid_to: Annotated[str, StringConstraints(strip_whitespace=True, max_length=40)] = ""
+    instead_of: str = Field("", max_length=300)
+    valid_from: str = Field("", max_length=40)
+    valid_to: str = Field("", max_length=40)
+
+
+_KINDS: dict[Any, str] = {str: "string", float: "number", bool: "boolean"}
+_ITEM = {
+    "type": "object", "additionalProperties": False, "required": list(_Claim.model_fields),
+    "properties": {name: {"type": _KINDS[field.annotation]} for name, field in _Claim.model_fields.items()},
+}  # fmt: skip
+_SCHEMA = {
+    "type": "object", "additionalProperties": False, "required": ["claims"],
+    "properties": {"claims": {"type": "array", "items": _ITEM}},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model made of one episode: the claims that hold up, and why each of the others was dropped."""
+    """The valid claims of one episode, and why each of the others was dropped."""
 
     claims: tuple[Extracted, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 class EndpointExtractor:
-    """The model `model` of the server at `url`, read from with care.
+    """The model `model` of the server at `url`.
 
     Of each episode the first `longest` characters are sent. `timeout` is for one episode in all, with its `retries`.
     """
@@ -130,26 +117,25 @@ class EndpointExtractor:
         longest: int = 16_000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not model or not model.isprintable():
-            raise Refused("an endpoint needs the name of its model: https://host/v1#model", "required")
         if not 0 < timeout <= _HOUR or retries < 0 or longest < 1:
             raise Refused(f"an extractor needs a timeout of up to {_HOUR} s, retries from 0 on, and something to send")
-        url_of_chat = address(url, below="chat/completions")
-        self._wire = HttpClient(url_of_chat, key, timeout=timeout, attempts=retries + 1, sleep=sleep)
+        self._client = HttpClient(
+            url, model, key, below="chat/completions", timeout=timeout, attempts=retries + 1, sleep=sleep
+        )  # fmt: skip
         self._model, self._timeout, self._longest = model, timeout, longest
-        self._knows_schemas = True  # until it turns out that it does not
+        self._knows_schemas = True  # until the server refuses one
 
     @property
     def name(self) -> str:
         return f"endpoint:{self._model}"
 
     def extract(self, episode: Episode) -> list[Extracted]:
-        """The claims of an episode that hold up. `Busy`, if the server is; `Refused`, if it answers anything else."""
+        """The valid claims of an episode. `Busy`, if the server is; `Refused`, if it answers anything else."""
         return list(self.read(episode).claims)
 
     def read(self, episode: Episode) -> Reading:
         """The same, and why the other claims were dropped."""
-        words = episode.content[: self._longest].encode("utf-8", "replace").decode()  # as long, and fit to be sent
+        words = episode.content[: self._longest].encode("utf-8", "replace").decode()  # without lone surrogates
         if not words.strip():
             return Reading()
         given = orjson.dumps({"when": stamp(episode.timestamp), "episode": words}).decode()
@@ -157,60 +143,59 @@ class EndpointExtractor:
         try:
             return _reading(_claims_in(_text_in(answer)), words, episode.speaker)
         except ValueError as error:
-            raise Refused(
-                f"{self._wire.place} answers with something else than claims: {error}", "unavailable"
-            ) from None
+            raise unavailable(f"{self._client.place} answers with something else than claims: {error}") from None
 
     def _ask(self, messages: list[dict[str, str]]) -> bytes:
-        """One answer: by schema where the server knows how, else as it comes."""
+        """One answer: by schema if the server supports that, else as it comes."""
         end = time.monotonic() + self._timeout
+
+        def post(asked: dict[str, Any]) -> bytes:
+            return self._client.post(orjson.dumps(asked), limit=_LIMIT, within=end - time.monotonic())
+
         plain = {"model": self._model, "temperature": 0, "messages": messages}
         if self._knows_schemas:
             schema = {"name": "claims", "strict": True, "schema": _SCHEMA}
             try:
-                return self._post(plain | {"response_format": {"type": "json_schema", "json_schema": schema}}, end)
+                return post(plain | {"response_format": {"type": "json_schema", "json_schema": schema}})
             except Declined as error:
                 if error.status not in _NO_SCHEMA:
                     raise
-        answer = self._post(plain, end)
+        answer = post(plain)
         self._knows_schemas = False
         return answer
 
-    def _post(self, asked: dict[str, Any], end: float) -> bytes:
-        return self._wire.post(orjson.dumps(asked), limit=_ROOM, within=end - time.monotonic())
-
     def __repr__(self) -> str:
-        return f"<EndpointExtractor {self._model} at {self._wire.place}>"
+        return f"<EndpointExtractor {self._model} at {self._client.place}>"
 
 
 def extractor_named(spec: str, *, key: str = "") -> Extractor | None:
-    """The extractor behind a setting: `https://host/v1#model`; None for `none`. Nothing is asked here."""
-    said = spec.strip()
-    if said == "none":
+    """The extractor of a setting: `https://host/v1#model`; None for `none`. The server is not asked here."""
+    spec = spec.strip()
+    if spec == "none":
         return None
-    if said.startswith(("https://", "http://")):
-        url, _, model = said.partition("#")
+    if spec.startswith(("https://", "http://")):
+        url, _, model = spec.partition("#")
         return EndpointExtractor(url, model, key=key)
-    raise Refused(f"no extractor is called {one_line(said, 40)!r}; there are none and https://HOST/v1#MODEL")
+    raise Refused(f"no extractor is called {one_line(spec, 40)!r}; use none or https://HOST/v1#MODEL")
 
 
-# --- what a server answers; ValueError says what is wrong with it, in our words, never in its own
+# --- the answer of a server; the message of a ValueError is ours, never the server's
 
 
 def _text_in(answer: bytes) -> str:
-    """What the model wrote."""
+    """The message of the model."""
     try:
         message = orjson.loads(answer)["choices"][0]["message"]
         text, refusal = message.get("content"), message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError):
         raise ValueError("there is no message in it") from None
     if not isinstance(text, str) or not text.strip():
-        raise ValueError("the model declines" if refusal else "the message is empty")
+        raise ValueError("the model declined" if refusal else "the message is empty")
     return text
 
 
 def _claims_in(text: str) -> list[Any]:
-    """The list of claims in what the model wrote: all of it, or the one place where prose gives way to JSON."""
+    """The list of claims in a message: all of it, or the one JSON object in its prose."""
     try:
         found = [orjson.loads(text)]
     except ValueError:
@@ -237,44 +222,44 @@ def _objects_in(text: str) -> Iterator[Any]:
         yield found
 
 
-# --- from what a model says to what we take
+# --- claims
 
 
-def _reading(said: list[Any], words: str, speaker: str) -> Reading:
-    claims, dropped = [], ["there are too many claims"] * max(0, len(said) - _MANY)
-    for each in said[:_MANY]:
+def _reading(given: list[Any], words: str, speaker: str) -> Reading:
+    claims, dropped = [], ["too many claims"] * max(0, len(given) - _MANY)
+    for each in given[:_MANY]:
         try:
-            claims.append(_extracted(_Said.model_validate(each), words, speaker))
+            claims.append(_extracted(_Claim.model_validate(each), words, speaker))
         except ValidationError:
-            dropped.append("it has not the shape of a claim")
+            dropped.append("not a valid claim")
         except ValueError as error:
             dropped.append(str(error))
     return Reading(tuple(dict.fromkeys(claims)), tuple(dropped))
 
 
-def _extracted(said: _Said, words: str, speaker: str) -> Extracted:
-    """A claim that holds up; ValueError says why it does not."""
-    subject = speaker if said.subject == _SELF else said.subject
+def _extracted(claim: _Claim, words: str, speaker: str) -> Extracted:
+    """The claim, if it is valid; ValueError says why it is not."""
+    subject = speaker if claim.subject == _SELF else claim.subject
     if not subject:
-        raise ValueError("nobody knows who says I")
-    if any(_HIDDEN.search(text) for text in (subject, said.object, said.instead_of)):
-        raise ValueError("it holds characters that nobody sees")
-    if not _is_words(said.predicate):
-        raise ValueError("its predicate is no words")
-    since, until = _day(said.valid_from), _day(said.valid_to)
+        raise ValueError("the speaker is unknown")
+    if any(_HIDDEN.search(text) for text in (subject, claim.object, claim.instead_of)):
+        raise ValueError("it has invisible characters")
+    if not _is_words(claim.predicate):
+        raise ValueError("its predicate is not words")
+    since, until = _day(claim.valid_from), _day(claim.valid_to)
     if since and until and since > until:
         raise ValueError("it ends before it begins")
-    start = _place(said.quote, words)
+    start = _place(claim.quote, words)
     return Extracted(
         subject=subject,
-        predicate="_".join(re.findall("[^ _-]+", said.predicate.lower())),
-        object=said.object,
-        confidence=min(said.confidence, MOST),
+        predicate="_".join(re.findall("[^ _-]+", claim.predicate.lower())),
+        object=claim.object,
+        confidence=min(claim.confidence, MOST),
         start=start,
-        end=start + len(said.quote),
-        is_denied=said.denied,
-        is_hedged=said.hedged,
-        instead_of=said.instead_of,
+        end=start + len(claim.quote),
+        is_denied=claim.denied,
+        is_hedged=claim.hedged,
+        instead_of=claim.instead_of,
         valid_from=since,
         valid_to=until,
     )
@@ -288,9 +273,9 @@ def _is_words(predicate: str) -> bool:
 
 
 def _place(quote: str, words: str) -> int:
-    """Where the quote stands, as whole words: "Ann" is not quoted from "Anna"."""
+    """Where the quote is in the words, as whole words: "Ann" is not quoted from "Anna"."""
     if not any(each.isalnum() for each in quote):
-        raise ValueError("its quote is no words")
+        raise ValueError("its quote has no words")
     start = -1
     for _ in range(_TRIES):
         start = words.find(quote, start + 1)
@@ -302,16 +287,16 @@ def _place(quote: str, words: str) -> int:
 
 
 def _is_inside(words: str, at: int) -> bool:
-    """Whether a place is inside a word, as far as a script sets its words apart."""
+    """Whether a position is inside a word, in scripts that put spaces between words."""
     around = words[max(at - 1, 0) : at + 1]
     return 0 < at < len(words) and around.isascii() and around.isalnum()
 
 
 def _day(text: str) -> str:
-    """A day, or a moment in UTC, as the words tell it."""
+    """A day, or a moment in UTC; empty for an empty text."""
     if not text:
         return ""
     try:
         return date.fromisoformat(text).isoformat() if len(text) <= 10 else stamp(datetime.fromisoformat(text))
     except (ValueError, Refused):
-        raise ValueError("its dates are no dates") from None
+        raise ValueError("its dates are not valid") from None

@@ -1,4 +1,4 @@
-"""From one line of a setting to an embedder. Nothing is loaded, downloaded or asked here."""
+"""Registry of embedders, by one line of a setting. Nothing is loaded or downloaded here, and no server is asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick.models.embedding import one_line
 from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ DEFAULT = "wordllama"
 
 _CHOICES = "wordllama, none, onnx:FOLDER, fastembed:MODEL, https://HOST/v1#MODEL"
 _SIZED = re.compile(r"(.+)@([1-9][0-9]{0,4})")
-_SHOWN = 40  # of a setting that makes no sense
 
 
 def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> Embedder | None:
@@ -23,14 +23,14 @@ def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> 
 
         wordllama                            the default: static vectors, inside its package, offline
         wordllama:/folder                    the same from an unpacked wheel, where nothing may be installed
-        none                                 no vectors: recall goes by words
+        none                                 no vectors: recall by words alone
         onnx:/folder                         model.onnx and tokenizer.json in a folder of yours
-        fastembed:BAAI/bge-small-en-v1.5     a model that the fastembed package knows, downloaded on first use
-        https://host/v1#model                a server that speaks OpenAI's embeddings; http:// only on this machine
+        fastembed:BAAI/bge-small-en-v1.5     a model of the fastembed package, downloaded on first use
+        https://host/v1#model                a server with OpenAI's embeddings API; http:// only on this machine
         https://host/v1#model@512            the same, asked for 512 dimensions
 
     `key` is for a server, `cache` is where fastembed keeps its models. A package, a folder or an address that cannot
-    work is refused here, in one line; the model itself is loaded when it is first used.
+    work is refused here, in one line; the model itself is loaded on first use.
     """
     kind, _, rest = spec.strip().partition(":")
     match kind, rest:
@@ -49,18 +49,10 @@ def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> 
 
             return FastEmbed(model, cache=cache)
         case "https" | "http", _:
-            return _endpoint(spec.strip(), key)
-    raise Refused(f"no embedder is called {_short(spec)!r}; there are {_CHOICES}")
+            from tallystick.models.openai_embedder import Endpoint
 
-
-def _endpoint(spec: str, key: str) -> Embedder:
-    from tallystick.models.openai_embedder import Endpoint
-
-    url, _, model = spec.partition("#")
-    if sized := _SIZED.fullmatch(model):
-        return Endpoint(url, sized[1], key=key, dimensions=int(sized[2]))
-    return Endpoint(url, model, key=key)
-
-
-def _short(spec: str) -> str:
-    return spec if len(spec) <= _SHOWN else spec[: _SHOWN - 1] + "…"
+            url, _, model = spec.strip().partition("#")
+            if sized := _SIZED.fullmatch(model):
+                return Endpoint(url, sized[1], key=key, dimensions=int(sized[2]))
+            return Endpoint(url, model, key=key)
+    raise Refused(f"no embedder is called {one_line(spec, 40)!r}; use one of {_CHOICES}")

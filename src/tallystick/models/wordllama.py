@@ -1,8 +1,8 @@
-"""The default embedder: WordLlama's static word vectors, which lie inside its package.
+"""The default embedder: WordLlama's static word vectors, which are inside its package.
 
-It never touches the network, and works on the first run of a machine that has none. Only two files of the package are
-read, its weights and its tokenizer; its code is not imported, because that code looks for the tokenizer in a folder
-that its own wheel spells otherwise, asks Hugging Face for it, and sets up logging for the whole program.
+It never uses the network. Only two files of the package are read, its weights and its tokenizer; its code is not
+imported, because that looks for the tokenizer in a folder that its own wheel spells otherwise, asks Hugging Face for
+it, and sets up logging for the whole program.
 
 A text's vector is the mean of its tokens' rows. Order and distance of words do not count, length hardly costs: every
 token of a long text is read. The weights stay in the file, mapped into memory and shared between processes.
@@ -10,16 +10,12 @@ token of a long text is read. The weights stay in the file, mapped into memory a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallystick.models import optional as packages
-from tallystick.models.arrays import readable, rows_for
-from tallystick.models.cache import shared
-from tallystick.models.vector_key import digest_of
+from tallystick.models import embedding
+from tallystick.models.embedding import LocalEmbedder, digest_of, readable, unavailable
 from tallystick.records.embedder import Identity
-from tallystick.records.errors import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,51 +27,39 @@ INSTALL = "pip install wordllama==0.2.2.post0"  # the release that every machine
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TENSOR = "embedding.weight"
-_RECIPE = "mean of all tokens, 1"  # count on when the same weights begin to give other vectors
-_MANY = 2000  # texts from which on it pays to have widened the weights, which takes as long as so many
+_RECIPE = "mean of all tokens, 1"  # change it when the same weights begin to give other vectors
+_MANY = 2000  # texts from which on it pays to widen the weights, which takes as long as so many
+_AGAIN = f"; {INSTALL} --force-reinstall"
 _PIECE = 4096  # tokens summed at a time, so that a very long text needs little memory
 
 
-class WordLlama:
+class WordLlama(LocalEmbedder["_Model"]):
     """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where nothing may be installed."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        packages.require("tokenizers", "pip install tokenizers")
-        self._folder = folder or _package()
+        embedding.require("tokenizers", "pip install tokenizers")
+        if folder is None:
+            spec = embedding.require("wordllama", INSTALL)
+            folder = Path((spec.submodule_search_locations or [""])[0])
         for name in (_WEIGHTS, _TOKENIZER):
-            if not (self._folder / name).is_file():
-                raise Refused(
-                    f"{self._folder / name} is missing; {INSTALL} --force-reinstall brings it back", "unavailable"
-                )
-
-    @property
-    def identity(self) -> Identity:
-        return self._model.identity
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return rows_for(texts, DIMENSIONS, lambda said: self._model.sums(said))
+            if not (folder / name).is_file():
+                raise unavailable(f"{folder / name} is missing{_AGAIN}")
+        super().__init__(folder, folder, lambda: _Model(folder))
 
     def count(self, text: str) -> int:
         """How many tokens `text` has."""
-        said = readable(text)
-        return len(self._model.encode(said).ids) if said else 0
+        given = readable(text)
+        return len(self._model.encode(given).ids) if given else 0
 
     def token_vectors(self, text: str) -> tuple[list[str], NDArray[np.float32]]:
         """The tokens of `text` (`▁` begins a word) and their rows, as the model holds them."""
         import numpy as np
 
-        said = readable(text)
-        if not said:
+        given = readable(text)
+        if not given:
             return [], np.zeros((0, DIMENSIONS), dtype=np.float32)
-        ids = self._model.encode(said).ids
+        ids = self._model.encode(given).ids
         return self._model.spelled(ids), self._model.matrix[ids].astype(np.float32)
-
-    @property
-    def _model(self) -> _Model:
-        return shared(("wordllama", self._folder), lambda: _Model(self._folder))
-
-    def __repr__(self) -> str:
-        return f"<WordLlama {self._folder}>"
 
 
 class _Model:
@@ -87,11 +71,9 @@ class _Model:
         self._wide: NDArray[np.float32] | None = None
         self._asked = 0
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
-        self._tokenizer = _tokenizer(text, tokenizer)
+        self._tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
         if self._tokenizer.get_vocab_size() > len(self.matrix):
-            raise Refused(
-                f"{tokenizer} knows more tokens than {weights} has rows; {INSTALL} --force-reinstall", "unavailable"
-            )
+            raise unavailable(f"{tokenizer} has more tokens than {weights} has rows{_AGAIN}")
         self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
 
     def encode(self, text: str) -> Any:
@@ -102,8 +84,8 @@ class _Model:
     def spelled(self, ids: list[int]) -> list[str]:
         return [self._tokenizer.id_to_token(each) for each in ids]
 
-    def sums(self, texts: list[str]) -> NDArray[np.float32]:
-        """The sum of each text's rows, which points where their mean does; each by itself, whatever its neighbours."""
+    def vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        """The sum of each text's rows, in the direction of their mean; each by itself, whatever its neighbours."""
         import numpy as np
 
         self._asked += len(texts)
@@ -124,26 +106,6 @@ def _sum(matrix: NDArray[Any], ids: list[int]) -> NDArray[np.float32]:
     return total
 
 
-def _package() -> Path:
-    """Where the package lies; nothing of it is imported."""
-    spec = packages.require("wordllama", INSTALL)
-    return Path((spec.submodule_search_locations or [""])[0])
-
-
-def _tokenizer(text: bytes, path: Path) -> Any:
-    tokenizers = packages.load("tokenizers", INSTALL)
-    try:
-        tokenizer = tokenizers.Tokenizer.from_buffer(text)
-    except Exception as error:  # the package raises nothing narrower
-        raise Refused(
-            f"{path} is not a tokenizer: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
-        ) from None
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    tokenizer.encode_special_tokens = True  # "<s>" in a text is four letters, not a control token
-    return tokenizer
-
-
 def _matrix(path: Path) -> NDArray[np.float16]:
     """The tensor in a safetensors file: eight bytes of length, a JSON head, the numbers."""
     import mmap
@@ -156,24 +118,19 @@ def _matrix(path: Path) -> NDArray[np.float16]:
         start, shape = _head(data)
         matrix = np.frombuffer(data, dtype="<f2", offset=start, count=shape[0] * shape[1]).reshape(shape)
     except (KeyError, TypeError, ValueError) as error:
-        raise Refused(
-            f"{path} does not hold the weights: {packages.one_line(error)}; {INSTALL} --force-reinstall", "unavailable"
-        ) from None
+        raise unavailable(f"{path} does not hold the weights: {embedding.one_line(error)}{_AGAIN}") from None
     if shape[1] != DIMENSIONS:
-        raise Refused(
-            f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}; {INSTALL} --force-reinstall",
-            "unavailable",
-        )
+        raise unavailable(f"{path} holds vectors of {shape[1]} dimensions, not {DIMENSIONS}{_AGAIN}")
     return matrix
 
 
 def _head(data: Any) -> tuple[int, tuple[int, int]]:
-    """Where the numbers begin, and how many rows and columns they make."""
+    """Where the numbers begin, and their rows and columns."""
     import orjson
 
     length = int.from_bytes(data[:8], "little")
     tensor = orjson.loads(data[8 : 8 + length])[_TENSOR]
     if tensor["dtype"] != "F16":
-        raise ValueError(f"numbers of the kind {tensor['dtype']!r}, not F16")
+        raise ValueError(f"its numbers are {tensor['dtype']!r}, not F16")
     rows, columns = tensor["shape"]
     return 8 + length + int(tensor["data_offsets"][0]), (int(rows), int(columns))

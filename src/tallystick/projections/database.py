@@ -1,10 +1,10 @@
-"""A derived SQLite file, open: one connection as long as it is open, and transactions that nobody else writes in.
+"""A derived SQLite file: one connection as long as it is open, and exclusive write transactions.
 
-It follows from the ledger, so it is never repaired: whoever finds it wrong removes it, and it is made anew. So a file
-may lose its name while somebody has it open, and `is_in_place` tells.
+It follows from the ledger, so it is never repaired: a wrong one is removed and rebuilt. So a file may lose its name
+while somebody has it open: see `is_in_place`.
 
-On a full disk SQLite cannot even read: it makes files beside the one that it opens. A reader is served from memory
-then: `copy_of` takes the rows from the file without making anything.
+On a full disk SQLite cannot even read: it makes files next to the one that it opens. A reader is served from memory
+then: `copy_of` copies the rows from the file without making any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ IN_MEMORY = ":memory:"
 PATIENCE = 30.0
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_WRITTEN = (  # of a quota or a failing disk SQLite says only which call was refused
+_NOT_WRITTEN = (  # for a quota or a failing disk SQLite names only the call that failed
     sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
     sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
 )  # fmt: skip
@@ -31,7 +31,7 @@ _CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may 
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Whether the disk took nothing more, and the file that was to be written is as good as it was."""
+    """True if the disk is full, and the file that was to be written is as good as it was."""
     if isinstance(error, OSError):
         return error.errno in _NO_ROOM
     code = getattr(error, "sqlite_errorcode", None) or 0
@@ -39,7 +39,7 @@ def has_no_room(error: BaseException) -> bool:
 
 
 def run_patiently(db: sqlite3.Connection | sqlite3.Cursor, pragma: str) -> None:
-    """SQLite gives up at once, whatever its timeout, when two connections turn a new file to WAL in one moment."""
+    """Retry while SQLite is busy: whatever its timeout, it fails at once when two connections turn a file to WAL."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -51,11 +51,17 @@ def run_patiently(db: sqlite3.Connection | sqlite3.Cursor, pragma: str) -> None:
         time.sleep(0.01)
 
 
+class Stale(Exception):
+    """The rows hold words that were erased; only a new file is free of them."""
+
+
 class Database:
-    """One file. Its tables are made if it is empty; two who do so at once make one.
+    """One file. Its tables are made if it is empty; two processes that do so at once make one.
 
     With `alone` nobody else can have it open. One without a name, or in memory, is such a file anyway.
     """
+
+    full_texts: Sequence[str] = ()  # tables of full text over other tables
 
     def __init__(
         self, path: Path | str, pragmas: Iterable[str], schema: Iterable[str], *, alone: bool = False
@@ -75,14 +81,29 @@ class Database:
         return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
     def is_in_place(self) -> bool:
-        """Whether the file still has its name: somebody may have put another in its place, or removed it."""
+        """True if the file still has its name: somebody may have replaced or removed it."""
         return self.path == IN_MEMORY or _inode(self.path) == self._inode
 
     def close(self) -> None:
         self.db.close()
 
+    def file_trouble(self) -> str:
+        """SQLite's finding about its file (pages, and indexes that belong to their tables); empty if it is sound."""
+        is_sound = self.db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+        return "" if is_sound else "its pages do not belong together"
+
+    def text_trouble(self) -> str:
+        """SQLite's finding about the full text; empty if it belongs to the rows."""
+        try:
+            with self.writing():
+                for table in self.full_texts:
+                    self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            return str(error)
+        return ""
+
     def copy_of(self, path: Path) -> bool:
-        """Take the rows of the file at `path` in place of one's own. False if it is not at rest, or cannot be read."""
+        """Copy the rows of the file at `path` over these. False if it is being written, or cannot be read."""
         journal = f"{path}-wal"
         try:
             before = os.stat(path)
@@ -99,7 +120,7 @@ class Database:
     def _ensure_tables(self, schema: tuple[str, ...], *, alone: bool) -> None:
         if self.db.execute("PRAGMA schema_version").fetchone()[0]:
             return
-        if alone and _CAN_COPY:  # a copy takes a fifth of the time, but would overwrite what others put there meanwhile
+        if alone and _CAN_COPY:  # a copy takes a fifth of the time, but would overwrite what others wrote meanwhile
             with closing(sqlite3.connect(IN_MEMORY)) as source:
                 source.deserialize(_empty(schema))
                 source.backup(self.db)
@@ -111,7 +132,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction, which nobody else can write in. Within one, it is a part of that."""
+        """An exclusive write transaction. Within one, it is a part of that."""
         is_part = self.db.in_transaction
         if is_part:
             yield
@@ -128,7 +149,7 @@ class Database:
 
 @cache
 def _empty(schema: tuple[str, ...]) -> bytes:
-    """A file that has these tables, and nothing in them."""
+    """The bytes of a file with these tables and no rows."""
     with closing(sqlite3.connect(IN_MEMORY, isolation_level=None)) as db:
         for statement in schema:
             db.execute(statement)

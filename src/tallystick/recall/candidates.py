@@ -1,44 +1,38 @@
-"""Which memories are looked at more closely, from every side from which one can be found.
+"""Candidates: the memories that recall looks at more closely, and their neighbours.
 
-By its words, by its letters where a script has no spaces, by its vector, as the turn beside one that was found, by an
-edge from one that was found, by the time it happened, by the entity it is about, and because it stands whatever is
-asked. Each is found as a block; a block counts only if somebody says it whom the reader may hear.
+One is found by its words, by its characters where a script has no spaces, by its vector, as the turn adjacent to one
+that was found, by an edge from one that was found, by the time it happened, by the entity it is about, and because it
+is standing memory. Each is found as a block; a block counts only if it has a source that the reader may see.
+
+A neighbour belongs together with a memory because somebody said so, one depends on the other, or both were served
+together often enough. It answers nothing by itself: it comes after all that does, and says by which hit it came and
+how the two are related. What the reader may not see does not come in this way either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import search, statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.rows import Source
-from tallystick.projections.index.search import (
-    EVERY_ROW,
-    Found,
-    Scope,
-    SourceRow,
-    in_turn,
-    search,
-    search_all,
-    search_aside,
-    search_letters,
-)
-from tallystick.recall.index_cache import IndexCache, Link, Side, View, turn_of
-from tallystick.recall.neighbours import Bond, bonds_of
+from tallystick.projections.index.rows import Source, weight_of
+from tallystick.projections.index.search import EVERY_ROW, Found, Scope, SourceRow
+from tallystick.recall.index_cache import IndexCache, Link, View, turn_of
 from tallystick.recall.question import Question
 from tallystick.records.clock import stamp
+from tallystick.records.trust import Distrust
 
 POOL = 100  # from text, and from vectors
-BESIDE = 40  # of the best of each: the turns beside them are looked at too
+BESIDE = 40  # of the best of each: the turns adjacent to them are candidates too
 _ROOM = 2
-_MORE = 4  # times as many, if too few of them may be heard
-_FEW = 50  # from every other side
+_MORE = 4  # times as many, if too few of them are visible
+_FEW = 50  # found in any other way
 _MOST_SPANS = 4
 
 Visible = Callable[[Source], bool]
@@ -48,21 +42,21 @@ class Searched(Protocol):
     """Vectors that can be searched."""
 
     def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
-        """Blocks and how near they are, the nearest first; only those of `among`, if it is given."""
+        """Blocks and how near they are, nearest first; only those of `among`, if it is given."""
 
 
 @dataclass(slots=True)
 class Candidates:
-    """Blocks by id, who says each, and what stands beside it."""
+    """Blocks by id, their sources, and the turns adjacent to them."""
 
     sources: dict[str, list[SourceRow]]
     text: dict[str, float]  # bm25 of those that were found by their words
     links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
-    bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, the strongest first
-    unheard: tuple[str, ...] = ()  # blocks that were found, and that nobody says whom the reader may hear
+    bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, strongest first
+    hidden: tuple[str, ...] = ()  # blocks that were found, without a source that the reader may see
 
     def with_beside(self) -> dict[str, None]:
-        """All of them, and then the turns beside them."""
+        """All of them, and then the turns adjacent to them."""
         every: dict[str, None] = dict.fromkeys(self.sources)
         for link in self.links.values():
             every[link.before] = every[link.after] = None
@@ -84,17 +78,14 @@ class Gathering:
     _sources: dict[str, list[SourceRow]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
     _reach: dict[str, int] | None = None
+    index: IndexFile = field(init=False)
     _view: View = field(init=False)
 
     def __post_init__(self) -> None:
-        self._view = self.seen.view(self.scope)
-
-    @property
-    def index(self) -> IndexFile:
-        return self.seen.index
+        self.index, self._view = self.seen.index, self.seen.view(self.scope)
 
     def gather(self, extra: Iterable[str] = ()) -> Candidates:
-        """Everything worth a closer look."""
+        """Gather everything worth a closer look."""
         text, near = self._by_text(), self._by_vector()
         order = [
             *text, *near, *self._by_letters(text), *self._about(), *self._in_time(), *extra, *self._standing(),
@@ -105,13 +96,13 @@ class Gathering:
         found |= self.sources_of(dict.fromkeys(end for bond in bonds for end in bond[:2]))
         gathered = Candidates(found, text, bonds=bonds)
         self._join_turns(gathered, best)
-        gathered.unheard = tuple(sorted(self._looked - self._sources.keys()))
+        gathered.hidden = tuple(sorted(self._looked - self._sources.keys()))
         return gathered
 
     # -- the turns of a conversation ---------------------------------------------------------------------------------
 
     def _join_turns(self, found: Candidates, best: list[str]) -> None:
-        """Find the turns beside each candidate. Those beside the best are candidates too."""
+        """Find the turns adjacent to each candidate. Those adjacent to the best are candidates too."""
         links = found.links = self._links(found.sources)
         heard = [side for block in best if block in links for side in links[block][1:] if side]
         joined = self.sources_of(block for block in dict.fromkeys(heard) if block not in found.sources)
@@ -119,22 +110,20 @@ class Gathering:
         links.update(self._links(joined))
 
     def _links(self, said: dict[str, list[SourceRow]]) -> dict[str, Link]:
-        """What stands beside these blocks. Where there are filters, a turn beside one must pass them too."""
+        """The turns adjacent to these blocks. Where there are filters, they must pass them too."""
         if self.visible is None:
             return self._view.links(said, self.scope)
         turns = {block: turn for block, sources in said.items() if (turn := turn_of(sources))}
         sides = self._view.beside(list(turns.values()), self.scope)
         self._see({side.block for both in sides for side in both if side.block})
+        visible = {(block, source.since_seq) for block, sources in self._sources.items() for source in sources}
         return {
-            block: Link(turn, *(side.block if side.block != block and self._hears(side) else "" for side in both))
+            block: Link(turn, *(side.block if side.block != block and side[:2] in visible else "" for side in both))
             for (block, turn), both in zip(turns.items(), sides, strict=True)
         }
 
-    def _hears(self, side: Side) -> bool:
-        return side.seq in [source.since_seq for source in self._sources.get(side.block, ())]
-
     def sources_of(self, blocks: Iterable[str]) -> dict[str, list[SourceRow]]:
-        """Who says these blocks, as far as the reader may hear."""
+        """The sources of these blocks that the reader may see."""
         wanted = list(blocks)
         self._see(wanted)
         return {block: self._sources[block] for block in wanted if block in self._sources}
@@ -150,47 +139,49 @@ class Gathering:
             source.id for sources in self._view.whole(said, self.scope).values() for source in sources
             if self.visible(source)
         }  # fmt: skip
-        for block, told in said.items():
-            if heard := [source for source in told if source.id in passing]:
+        for block, rows in said.items():
+            if heard := [source for source in rows if source.id in passing]:
                 self._sources[block] = heard
 
-    # -- the sides ---------------------------------------------------------------------------------------------------
+    # -- the ways to find one ----------------------------------------------------------------------------------------
 
     def _by_text(self) -> dict[str, float]:
         words, room = self.question.words, self.pool * _ROOM
         found: list[Found] = []
         if self.scope.is_wide():
-            every = search_all(self.index, words, room, self.seen.names_of)
-            found = self._heard(every)
+            every = search.search_all(self.index, words, room, self.seen.names_of)
+            found = self._visible_of(every)
             if len(found) < self.pool and len(every) == room:
-                found = self._all_heard(words)
+                found = self._all_visible(words)
             else:
-                found = in_turn(found[: self.pool], self._heard(search_aside(self.index, words, self.scope, self.pool)))
+                found = search.in_turn(
+                    found[: self.pool], self._visible_of(search.search_aside(self.index, words, self.scope, self.pool))
+                )
         else:
-            found = self._all_heard(words)
-        limit = self.pool if self.scope.is_main() else 2 * self.pool  # as many of what stands beside the main line
+            found = self._all_visible(words)
+        limit = self.pool if self.scope.is_main() else 2 * self.pool  # as many from off the main line
         best = {each.block: each.rank for each in found[:limit]}
-        if self.question.about:  # what is held of someone is said with the name, and few of the other words
-            for each in search(self.index, self.question.names, self.scope, _FEW, self._rows()):
+        if self.question.about:  # a belief about someone has the name, and few of the other words
+            for each in search.search(self.index, self.question.names, self.scope, _FEW, self._rows()):
                 best.setdefault(each.block, 0.0)
         return best
 
-    def _heard(self, found: list[Found]) -> list[Found]:
+    def _visible_of(self, found: list[Found]) -> list[Found]:
         self._see([each.block for each in found])
         return [each for each in found if each.block in self._sources]
 
-    def _all_heard(self, words: Sequence[str]) -> list[Found]:
-        """The best that may be heard and pass the filters, however many better ones do not."""
+    def _all_visible(self, words: Sequence[str]) -> list[Found]:
+        """The best that are visible and pass the filters, however many better ones are not."""
         limit, rows = self.pool, self._rows()
         while True:
-            every = search(self.index, words, self.scope, limit, rows)
-            found = self._heard(every)
+            every = search.search(self.index, words, self.scope, limit, rows)
+            found = self._visible_of(every)
             if len(found) >= self.pool or len(every) < limit:
                 return found
             limit *= _MORE
 
     def _by_letters(self, text: dict[str, float]) -> list[str]:
-        found = search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
+        found = search.search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
         text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
         return [each.block for each in found]
 
@@ -208,14 +199,14 @@ class Gathering:
             before, limit = len(near), limit * _MORE
 
     def _in_scope(self) -> dict[str, int]:
-        """What the reader may hear; of a session, with the row of each."""
+        """The blocks that the reader may see; of a session, with the row of each."""
         if self._reach is None and not self.scope.is_nobodys():
             values = {**self.scope.values(), "in_session": self.scope.session}
             self._reach = dict(self.index.db.execute(sql.IN_SESSION if self.scope.session else sql.IN_SCOPE, values))
         return self._reach or {}
 
     def _rows(self) -> tuple[int, int]:
-        """Between which rows of full text everything stands that the reader may hear: a session's are few."""
+        """The first and the last row of full text that the reader may see: a session's are few."""
         if not self.scope.session:
             return EVERY_ROW
         rows = self._in_scope().values()
@@ -225,14 +216,12 @@ class Gathering:
         names = orjson.dumps(sorted(self.question.about)).decode()
         return self._run(sql.ABOUT, names=names, limit=_FEW) if self.question.about else []
 
-    def _in_time(self) -> list[str]:
-        found: list[str] = []
+    def _in_time(self) -> Iterator[str]:
         for span in self.question.spans[:_MOST_SPANS]:
-            found += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
-        return found
+            yield from self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
 
     def _standing(self) -> list[str]:
-        """Kept with the view, unless one of them may expire and make room for another."""
+        """Standing memory. It is kept with the view, unless one of them may expire and make room for another."""
         if self._view.standing is not None:
             return self._view.standing
         found = self._run(sql.STANDING, limit=_FEW)
@@ -247,3 +236,56 @@ class Gathering:
         rows = self.index.db.execute(statement, {**self.scope.values(), **values})
         return [row[0] for row in rows if row[0] is not None]
 
+
+# -- neighbours --------------------------------------------------------------------------------------------------------
+
+TOGETHER = "often served together"
+DEPENDS_ON = "rests on"
+
+
+class Bond(NamedTuple):
+    """Two blocks that belong together, read as "one, relation, other"."""
+
+    one: str
+    other: str
+    relation: str
+    weight: float
+
+    def beyond(self, block: str) -> str:
+        return self.other if block == self.one else self.one
+
+    def reason(self, name: str, block: str) -> str:
+        """The relation of `block` to the hit of that name, which is the other one, in words."""
+        if self.relation == TOGETHER:
+            return f"{TOGETHER} with {name}"
+        return f"this {self.relation} {name}" if block == self.one else f"{name} {self.relation} this"
+
+
+def bonds_of(seen: IndexCache, blocks: Iterable[str], scope: Scope) -> list[Bond]:
+    """The bonds of these blocks to others, strongest first; of two blocks, the stated relation goes first."""
+    if scope.is_nobodys() or not (seen.has_edges or seen.has_relations):
+        return []
+    values = {**scope.values(), "ids": orjson.dumps(list(blocks)).decode()}
+    found: dict[frozenset[str], Bond] = {}
+    for bond in [*_related(seen, values, scope.user), *_tied(seen, values)]:
+        found.setdefault(frozenset(bond[:2]), bond)
+    return sorted(found.values(), key=lambda bond: (-bond.weight, bond))
+
+
+def _related(seen: IndexCache, values: dict[str, object], user: str) -> Iterator[Bond]:
+    """The stated relations, without those of sources that are not trusted."""
+    rows = seen.index.db.execute(sql.RELATED, values).fetchall() if seen.has_relations else []
+    if not rows:
+        return
+    none = seen.index.db.execute(sql.DISTRUSTS)
+    against = [Distrust(user=user, source=source, first=first) for whose, source, first in none if whose == user]
+    for one, other, relation, turned, trust, by, seq in rows:
+        if not any(each.covers(by=by, seq=seq, trust=trust) for each in against):
+            first, second = (other, one) if turned else (one, other)
+            yield Bond(first, second, relation, weight_of(0, True))
+
+
+def _tied(seen: IndexCache, values: dict[str, object]) -> Iterator[Bond]:
+    for one, other, times, rests in seen.index.db.execute(sql.TIED, values).fetchall() if seen.has_edges else ():
+        first, second = (one, other) if rests != 2 else (other, one)
+        yield Bond(first, second, DEPENDS_ON if rests else TOGETHER, weight_of(times, bool(rests)))

@@ -1,7 +1,7 @@
-"""How use and disuse count: both from 0 to 1, whatever the rows say.
+"""Recency and reinforcement of blocks: both from 0 to 1, whatever the rows say.
 
-A block fades with the hours that were worked since it was last said or used, not with the calendar. Hours that come
-out negative (a clock that was set back, a row from elsewhere) count as none, so nothing is fresher than fresh.
+A block fades with the hours that were worked since it was last stated or used, not with the calendar. Negative hours
+(a clock that was set back, a row from elsewhere) count as none, so nothing is fresher than fresh.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def recency(decay: float, hours: float) -> float:
-    """How fresh a block is, `hours` of work after it was last reinforced."""
+    """Freshness of a block, `hours` of work after it was last reinforced."""
     return math.exp(-max(decay, 0.0) * max(hours, 0.0))
 
 
 def share(count: int, limit: int) -> float:
-    """How often a block was reinforced, against the one that was most often; where none was, nothing."""
+    """Reinforcement of a block, relative to the one that was reinforced most; 0 where none was."""
     if limit <= 0 or count <= 0:
         return 0.0
     return min(math.log1p(count) / math.log1p(limit), 1.0)
 
 
 def recencies(decay: NDArray[np.float64], hours: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same for many blocks at once."""
+    """`recency` for many blocks at once."""
     import numpy as np
 
     found: NDArray[np.float64] = np.exp(-np.maximum(decay, 0.0) * np.maximum(hours, 0.0))
@@ -35,7 +35,7 @@ def recencies(decay: NDArray[np.float64], hours: NDArray[np.float64]) -> NDArray
 
 
 def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How often each of many blocks was reinforced, against the one of them that was most often."""
+    """`share` for many blocks at once, relative to the one of them that was reinforced most."""
     import numpy as np
 
     limit = float(counts.max(initial=0.0))

@@ -1,6 +1,6 @@
-"""What a question is narrowed to, beside its scope: kinds, tags, who said it, when, and what is left out.
+"""Filters of a question, besides its scope: kinds, tags, trust, time, and what is left out.
 
-Every filter is asked of a source. A block is found if one of its sources passes them all.
+Every filter applies to a source. A block is found if one of its sources passes them all.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _LEFT_OUT = ("agent", "session", "trust", "kind", "about")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """None of them given: everything passes. A list passes whatever one of its texts names."""
+    """Filters as given; an empty one passes everything, a list passes whatever one of its texts names."""
 
-    tags: tuple[str, ...] = ()  # patterns as SQL's LIKE has them: `self/%`
+    tags: tuple[str, ...] = ()  # patterns of SQL's LIKE: `self/%`
     kinds: tuple[str, ...] = ()
     what: str = ""  # belief or episode
     about: tuple[str, ...] = ()
     trust: tuple[str, ...] = ()
     since: str = ""  # of when it happened, or was recorded
-    until: str = ""  # that moment not included
+    until: str = ""  # excluding that moment
     without: tuple[str, ...] = ()  # ids of beliefs and episodes, or `agent:NAME`, `session:NAME`, `trust:NAME`, …
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None, without: Iterable[str] = ()) -> Filters:
-        """Filters as a caller gives them. What is not known is refused."""
+        """Filters as a caller gives them. Unknown ones are refused."""
         known = {field.name for field in fields(cls)} - {"without"}
         if not isinstance(given, Mapping | None):
-            raise Refused(f"filters are named: {', '.join(sorted(known))}; not {given!r}")
+            raise Refused(f"filters are a mapping of {', '.join(sorted(known))}, not {given!r}")
         asked = dict(given or {})
         if unknown := asked.keys() - known:
             raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown, key=str)!r}", "field")
@@ -54,11 +54,11 @@ class Filters:
         if asked.get("what", "") not in ("", "belief", "episode"):
             raise Refused(f'what is "belief" or "episode", not {asked["what"]!r}')
         if wrong := [each for each in asked["trust"] if each not in TRUST]:
-            raise Refused(f"trust {wrong[0]!r} is not known; it is one of {', '.join(TRUST)}")
+            raise Refused(f"unknown trust {wrong[0]!r}; it is one of {', '.join(TRUST)}")
         return cls(**asked, without=several("without", without))
 
     def passes(self) -> Callable[[Source], bool]:
-        """A check for one source after another."""
+        """A check of one source."""
         checks = [check for name, check in _CHECKS.items() if getattr(self, name)]
         return lambda source: all(check(self, source) for check in checks)
 
@@ -67,7 +67,7 @@ class Filters:
 
 
 def several(name: str, value: object) -> tuple[str, ...]:
-    """A text, or several, as a caller gives them."""
+    """One text or several, as a caller gives them."""
     if isinstance(value, str):
         return (value,)
     found = tuple(value) if isinstance(value, Iterable) else (None,)
@@ -82,16 +82,16 @@ def tags_of(source: Source) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _pieces(like: str) -> tuple[tuple[re.Pattern[str], int], ...]:
-    """What stands between the % of a pattern, and how long each is: _ is any one letter, and capitals do not count."""
+    """The pieces between the % of a pattern, and their lengths: _ is any one character, and case is ignored."""
     found = []
     for piece in re.sub("%+", "%", like).split("%"):
-        letters = ("." if each == "_" else re.escape(each) for each in piece)
-        found.append((re.compile("".join(letters), re.IGNORECASE | re.DOTALL), len(piece)))
+        chars = ("." if each == "_" else re.escape(each) for each in piece)
+        found.append((re.compile("".join(chars), re.IGNORECASE | re.DOTALL), len(piece)))
     return tuple(found)
 
 
 def is_like(text: str, like: str) -> bool:
-    """Whether a text is as a pattern of SQL's LIKE says. Each piece is looked for once, from left to right."""
+    """True if a text matches a pattern of SQL's LIKE. Each piece is looked for once, from left to right."""
     (first, _), *rest = _pieces(like)
     if not rest:
         return first.fullmatch(text) is not None
@@ -105,7 +105,7 @@ def is_like(text: str, like: str) -> bool:
 
 
 def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
-    """Whether one of the tags is as one of the patterns says."""
+    """True if one of the tags matches one of the patterns."""
     return any(is_like(tag, pattern) for tag in tags for pattern in patterns)
 
 

@@ -1,17 +1,21 @@
-"""How signals become one number: weights that were learned, and ship as data.
+"""Fusion: from signals to one score, and to the decision whether anything answers at all.
 
-The weights stand in `weights.json`, a set for each kind of embedder, with the constants that turn the best candidate's
-bare numbers into how likely it answers at all. A belief is judged by other numbers than a turn of a conversation
-(`rest`), where they were learned. `bench/fusion.py` and `bench/small.py` learn them; nothing here does.
+The weights were learned and ship as data: `weights.json` has a set for each kind of embedder, with the constants that
+turn a candidate's bare numbers into the likelihood that it answers. A belief is judged by other numbers than a turn of
+a conversation (`rest`), where they were learned. `bench/fusion.py` and `bench/small.py` learn them; nothing here does.
+
+Beliefs and turns of a conversation are judged apart, each kind by its own best: a belief that does not answer says
+nothing about the turns after it, nor the other way round. Where a frame asks for what bears on a task, or where
+nothing was learned for beliefs, a belief is judged like a turn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -31,7 +35,7 @@ def learned(kind: str) -> dict[str, Any]:
 
 
 def similarity(measured: Measured, kind: str, drop: frozenset[str] = frozenset()) -> NDArray[np.float64]:
-    """How much speaks for each candidate, as a share of all that could; not below 0."""
+    """Weighted sum of each candidate's signals, as a share of the possible sum; not below 0."""
     weights = {name: weight for name, weight in learned(kind)["weights"].items() if name not in drop}
     total = np.zeros(len(measured.blocks))
     for name, weight in weights.items():
@@ -42,7 +46,7 @@ def similarity(measured: Measured, kind: str, drop: frozenset[str] = frozenset()
 
 
 def fits(measured: Measured, kind: str, *, apart: bool = False) -> NDArray[np.float64]:
-    """How likely each candidate answers at all, from 0 to 1; with `apart`, beliefs by numbers of their own."""
+    """Likelihood that each candidate answers at all, from 0 to 1; with `apart`, beliefs by numbers of their own."""
     constants, signals, rest = learned(kind)["fit"], measured.signals, measured.rest
     turns = _sum(constants, {"words": signals["words"], "near": measured.near, "date": signals["date"]})
     if apart:
@@ -61,17 +65,17 @@ def _sum(constants: Mapping[str, float], values: Mapping[str, NDArray[Any]]) -> 
 
 
 def least_of(kind: str, *, of_beliefs: bool = False) -> float:
-    """Below this a candidate is no hit, however good the others are."""
+    """The least likelihood of a hit, however good the others are."""
     return float(learned(kind)["belief_floor"]["few"] if of_beliefs else learned(kind)["floor"]["hit"])
 
 
 def floor_of(kind: str, size: int) -> float:
-    """Below this nothing fits. Among few memories the best of them is often a poor one, and still the right one."""
+    """The floor below which nothing fits. Among few memories the right one often scores low."""
     return _between(learned(kind)["floor"], size)
 
 
 def floor_of_beliefs(kind: str, size: int) -> float | None:
-    """Below this no belief fits; None where nothing was learned for beliefs."""
+    """The floor for beliefs; None where nothing was learned for them."""
     floor = learned(kind).get("belief_floor")
     return _between(floor, size) if floor else None
 
@@ -79,3 +83,47 @@ def floor_of_beliefs(kind: str, size: int) -> float | None:
 def _between(floor: Mapping[str, float], size: int) -> float:
     share = math.log(max(size, 1) / _FEW) / math.log(_MANY / _FEW)
     return float(floor["few"] + (floor["many"] - floor["few"]) * min(max(share, 0.0), 1.0))
+
+
+_BESIDE = 0.5  # of the best belief's: what is less likely than that is noise
+
+
+class Floors(NamedTuple):
+    """The likelihoods below which nothing fits."""
+
+    turns: float
+    beliefs: float | None = None  # None: they are judged like turns
+
+
+class Judged(NamedTuple):
+    """Likelihood of each candidate, and which may be answers; `fit` and `floor` are those of `best`."""
+
+    sure: NDArray[np.float64]
+    reached: NDArray[np.bool_]
+    best: int
+    fit: float
+    floor: float
+
+
+def judge(
+    measured: Measured, kind: str, order: Sequence[int], floors: Floors, counts: NDArray[np.float64] | float = 1.0,
+    among: NDArray[np.bool_] | bool = True,
+) -> Judged:  # fmt: skip
+    """Judge the candidates. `order` is all of them, best first; if none reaches its floor, the first is `best`.
+
+    `counts` is the share of each one's likeness that counts; only those `among` can be answers.
+    """
+    apart = floors.beliefs is not None
+    sure = fits(measured, kind, apart=apart) * counts
+    alone = measured.rest.alone & apart
+    named = ~(measured.rest.others | measured.rest.nobody)
+    reached = np.zeros(len(order), dtype=np.bool_)
+    for mine, floor in ((~alone & among, floors.turns), (alone & among, floors.beliefs or 0.0)):
+        # A kind is judged by its best; if one has a name that the question has, by the best of those.
+        first = next((place for wanted in (mine & named, mine) for place in order if wanted[place]), None)
+        if first is not None and sure[first] >= floor:
+            least = least_of(kind, of_beliefs=bool(alone[first]))
+            beside = _BESIDE * sure[first] if alone[first] and floor >= least else 0.0
+            reached |= mine & (sure >= max(min(floor, least), beside))
+    best = next((place for place in order if reached[place]), order[0])
+    return Judged(sure, reached, best, float(sure[best]), (floors.beliefs or 0.0) if alone[best] else floors.turns)

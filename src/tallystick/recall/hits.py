@@ -1,4 +1,4 @@
-"""Making hits: what a block's sources said, who said it, and the reason in a line that a person can read."""
+"""Hits: the words of a block's sources, who said them, and the reason in a line that a person can read."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ from tallystick.projections.index.rows import BACK, WITHHELD, Source
 from tallystick.projections.index.segmentation import has_no_spaces
 from tallystick.recall.filters import tags_of
 from tallystick.recall.question import Question
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 from tallystick.text.recall_words import stem, words
 
 _MOST_WORDS = 6
-_ALIKE = 3  # letters with which words of one stem begin
+_ALIKE = 3  # characters with which words of one stem begin
 _CLOSE = 0.6  # of the best candidate's nearness
-SIGNALS = ("words", "meaning", "speaker", "date")  # of those that were measured, what means something by itself
+SIGNALS = ("words", "meaning", "speaker", "date")  # the measured signals that mean something by themselves
 
 
 def hits_of(
     question: Question, block: str, content: str, sources: Sequence[Source], score: float,
     signals: dict[str, float], *, is_now: bool = True,
 ) -> Iterator[Hit]:  # fmt: skip
-    """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
-    for text, said_so in _by_their_words(content, sources):
+    """One hit for each spelling: "Password: ABC" is not "password: abc"."""
+    spellings: dict[str, list[Source]] = {}
+    for source in sources:
+        spellings.setdefault((content if source.said is None else source.said).strip(), []).append(source)
+    for text, said_so in spellings.items():
         own = [source for source in said_so if not source.echo]
-        first = _speaking(question, own or said_so)
+        named = (s for s in own or said_so if s.agent in question.speakers or s.about in question.about)
+        first = next(named, (own or said_so)[0])  # whom the question names, else the newest
         rest = [source for source in own if source is not first]
         why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
         yield _hit(text, score, why, [first, *rest], block, signals)
@@ -46,23 +50,10 @@ def _hit(
     )  # fmt: skip
 
 
-def _by_their_words(content: str, sources: Sequence[Source]) -> Iterator[tuple[str, list[Source]]]:
-    said: dict[str, list[Source]] = {}
-    for source in sources:
-        said.setdefault((content if source.said is None else source.said).strip(), []).append(source)
-    yield from said.items()
-
-
-def _speaking(question: Question, sources: Sequence[Source]) -> Source:
-    """Who speaks for all of them: whom the question names, else the newest."""
-    named = (s for s in sources if s.agent in question.speakers or s.about in question.about)
-    return next(named, sources[0])
-
-
 def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapping[str, float]) -> str:
     first, reasons = sources[0], list[str]()
-    if held := _held(question, text):
-        reasons.append(f"says {', '.join(held)}")
+    if common := _common_words(question, text):
+        reasons.append(f"says {', '.join(common)}")
     if signals.get("meaning", 0.0) >= _CLOSE:
         reasons.append("close in meaning")
     if signals.get("speaker", 0.0) > 0:
@@ -74,19 +65,19 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
     if first.standing:
         reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
     if first.quarantined:
-        reasons.append("waits for a person's yes")
+        reasons.append("needs approval")
     return "; ".join(reasons) or "near what answers"
 
 
 def _sight(source: Source) -> str:
-    """Whether it is seen otherwise than it would be if everybody were trusted."""
+    """The effect of a distrust on a source, in words; empty if there is none."""
     if source.sight == WITHHELD:
         return f"; withheld, because {source.by} is not trusted"
     return "; what took its place is withheld" if source.sight == BACK else ""
 
 
-def _held(question: Question, text: str) -> list[str]:
-    """The words of the question that a text holds, in any of their endings."""
+def _common_words(question: Question, text: str) -> list[str]:
+    """The words of the question that a text has, in any of their endings."""
     low = text.lower().replace("’", "'")
     near = [word for word in question.words if word[:_ALIKE] in low]
     begin = {word[:_ALIKE] for word in near}
@@ -99,7 +90,7 @@ def _name(source: Source) -> str:
 
 
 def as_served(index: IndexFile, hits: Sequence[tuple[str, float]], user: str) -> dict[str, Hit]:
-    """What some sources said when they were served, by source; those whose words are gone are left out."""
+    """The hits of some sources as they were served, by source; those whose words are gone are left out."""
     ids = orjson.dumps([source for source, _ in hits]).decode()
     sources = {row[0]: Source(*row) for row in index.db.execute(sql.SOURCES, (ids,))}
     mine = {name: source for name, source in sources.items() if source.user == user and source.block_id}

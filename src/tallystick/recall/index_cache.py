@@ -1,7 +1,7 @@
-"""What was read from the index since it last changed, so that the next question need not ask for it again.
+"""A cache of what was read from the index since it last changed.
 
-It belongs to one state of the index: whoever finds that the bookmark has moved begins with an empty one. Nothing here
-is ever written down, and what one scope may see is kept apart from what another may.
+It belongs to one state of the index: once the bookmark has moved, an empty one takes its place. Nothing here is ever
+written to disk, and what one scope may see is kept apart from what another may.
 """
 
 from __future__ import annotations
@@ -11,35 +11,25 @@ from typing import NamedTuple
 
 import orjson
 
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import search, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.rows import Source
-from tallystick.projections.index.search import (
-    NOW,
-    Scope,
-    SourceRow,
-    count_aside,
-    count_of,
-    kept_out,
-    rarity,
-    shown,
-    told,
-)
+from tallystick.projections.index.search import NOW, Scope, SourceRow
 from tallystick.recall.support import State
 
 _MOST = 50_000  # blocks, or words, before it is thrown away
 
 
 class Side(NamedTuple):
-    """A turn beside another."""
+    """A turn adjacent to another."""
 
     block: str = ""  # empty: there is none
     seq: int = -1  # the event that recorded it
-    is_heard: bool = False  # in the scope that asks
+    is_heard: bool = False  # visible in the scope that asks
 
 
 class Link(NamedTuple):
-    """What was said in a conversation: the newest time, and the turns right before and after that may be heard."""
+    """The newest turn that says something, and the visible turns right before and after it."""
 
     turn: SourceRow
     before: str  # a block; empty: there is none
@@ -62,21 +52,21 @@ class IndexCache:
             index.db.execute(any_of).fetchone() is not None
             for any_of in (sql.ANY_EDGE, sql.ANY_RELATION, sql.ANY_PROVED)
         )
-        self.asides = count_aside(index)  # blocks that stand beside the main line, of everyone
+        self.asides = search.count_aside(index)  # blocks off the main line, of everyone
         self._states: dict[str, State] = {}
         self._views: dict[Scope, View] = {}
         self._rarity: dict[tuple[str, int, str, str], float] = {}
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
         self.unseen: dict[tuple[str, str, int], int] = {}  # vectors that some readers do not see
-        self._out: dict[str, frozenset[int]] = {}  # what is kept out, by user
+        self._out: dict[str, frozenset[int]] = {}  # what is quarantined, by user
 
     def still_holds(self, index: IndexFile) -> bool:
         is_full = max(len(self._states), len(self._rarity)) >= _MOST  # words that were asked for have no end
         return index is self.index and index.bookmark().hash == self.hash and not is_full
 
     def states_of(self, blocks: Iterable[str]) -> dict[str, State]:
-        """What the index holds of these blocks."""
+        """The rows of these blocks."""
         wanted = list(blocks)
         if unknown := [block for block in wanted if block not in self._states]:
             rows = self.index.db.execute(sql.FREE, (orjson.dumps(unknown).decode(),))
@@ -84,7 +74,7 @@ class IndexCache:
         return {block: self._states[block] for block in wanted if block in self._states}
 
     def names_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """The ids of the blocks in some rows, and maybe of others. What is in a new row is read with it."""
+        """The ids of the blocks in some rows, and maybe of others. A new row is read with its state."""
         if unknown := [row for row in rows if row not in self._names]:
             for row, *state in self.index.db.execute(sql.FREE_ROWS, (orjson.dumps(unknown).decode(),)):
                 self._names[row] = state[0]
@@ -92,27 +82,27 @@ class IndexCache:
         return self._names
 
     def rarity(self, words: Iterable[str], scope: Scope) -> list[float]:
-        """How rare each word is, among what the user had then on the paths of the reader."""
+        """The rarity of each word, among what the user had then on the paths of the reader."""
         user, at, paths = scope.user, min(scope.at, NOW), scope.paths
         wanted, known = list(words), self._rarity
         if unknown := [word for word in wanted if (user, at, paths, word) not in known]:
             if (user, at) not in self._count:
-                self._count[user, at] = count_of(self.index, user, at)
+                self._count[user, at] = search.count_of(self.index, user, at)
             out = self.kept_out(user, at)
-            found = rarity(self.index, unknown, user, self._count[user, at], at, out, on=scope)
+            found = search.rarity(self.index, unknown, user, self._count[user, at], at, out, on=scope)
             known.update({(user, at, paths, word): rare for word, rare in zip(unknown, found, strict=True)})
         return [known[user, at, paths, word] for word in wanted]
 
     def kept_out(self, user: str, at: int = NOW) -> frozenset[int]:
-        """The rows of what recall leaves out now. Of the past, nobody keeps that."""
+        """The rows of what recall hides now. For the past, that is not kept."""
         if at < NOW:
             return frozenset()
         if user not in self._out:
-            self._out[user] = kept_out(self.index, user)
+            self._out[user] = search.kept_out(self.index, user)
         return self._out[user]
 
     def view(self, scope: Scope) -> View:
-        """What a reader in this scope sees. What expires is looked at each time: only the clock moves it."""
+        """The view of a reader in this scope. What expires is checked each time: only the clock moves it."""
         key = scope._replace(now="")
         if key not in self._views:
             if sum(len(view.looked) for view in self._views.values()) > _MOST:
@@ -122,7 +112,7 @@ class IndexCache:
 
 
 class View:
-    """Who says what, in one scope."""
+    """The sources that are visible in one scope."""
 
     def __init__(self, index: IndexFile) -> None:
         self._index = index
@@ -132,13 +122,16 @@ class View:
         self._fleeting: set[str] = set()  # blocks of which a source expires
         self._beside: dict[str, Sides] = {}  # of turns
         self._links: dict[str, Link | None] = {}  # of blocks
-        self.standing: list[str] | None = None  # what stands whatever is asked, once it was read
+        self.standing: list[str] | None = None  # standing memory, once it was read
 
     def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[SourceRow]]:
-        """Who says each of these blocks, the newest first; a block that nobody says is left out."""
+        """The sources of each of these blocks, newest first; a block without any is left out."""
         wanted = list(blocks)
         if unseen := [block for block in wanted if block not in self.looked]:
-            self._look(unseen, scope)
+            fresh = search.source_rows(self._index, unseen, scope._replace(now=""))  # whenever it may expire
+            self.looked.update(unseen)
+            self._sources.update(fresh)
+            self._fleeting.update(block for block, rows in fresh.items() if any(row.expires for row in rows))
         every = self._sources
         found = {block: every[block] for block in wanted if block in every}
         for block in self._fleeting & found.keys():
@@ -149,16 +142,10 @@ class View:
                 del found[block]
         return found
 
-    def _look(self, unseen: list[str], scope: Scope) -> None:
-        said = told(self._index, unseen, scope._replace(now=""))  # whenever it may expire
-        self.looked.update(unseen)
-        self._sources.update(said)
-        self._fleeting.update(block for block, every in said.items() for source in every if source.expires is not None)
-
     def whole(self, said: Mapping[str, Sequence[SourceRow]], scope: Scope) -> dict[str, list[Source]]:
-        """The sources that were told of, with all that they hold."""
+        """The same sources, with all their columns."""
         if unknown := [block for block in said if block not in self._whole]:
-            self._whole.update(shown(self._index, unknown, scope._replace(now="")))
+            self._whole.update(search.sources_of(self._index, unknown, scope._replace(now="")))
         found = {}
         for block, sources in said.items():
             wanted = {source.id for source in sources}
@@ -166,11 +153,11 @@ class View:
         return found
 
     def is_lasting(self, blocks: Iterable[str]) -> bool:
-        """Whether no source of these blocks expires, as far as they were looked at."""
+        """True if no source of these blocks expires, as far as they were read."""
         return self._fleeting.isdisjoint(blocks)
 
     def links(self, blocks: Iterable[str], scope: Scope) -> dict[str, Link]:
-        """How these blocks stand in their conversations; one that was said in none is left out. All were looked at."""
+        """The places of these blocks in their conversations, where they were said in one. All were read before."""
         wanted, known = list(blocks), self._links
         if unknown := [block for block in wanted if block not in known]:
             known.update(dict.fromkeys(unknown))
@@ -186,23 +173,20 @@ class View:
         if unknown := [turn for turn in turns if turn.id not in known]:
             asked = orjson.dumps([[turn.id, turn.session, turn.since_seq] for turn in unknown]).decode()
             values = {**scope._replace(now="").values(), "wanted": asked}
-            for name, before, seq, heard, after, later, heard_too in self._index.db.execute(sql.TURNS_BESIDE, values):
+            for name, before, seq, heard, after, later, heard_too in self._index.db.execute(sql.ADJACENT_TURNS, values):
                 first = Side(before, seq, bool(heard)) if before is not None else _ALONE
                 known[name] = first, Side(after, later, bool(heard_too)) if after is not None else _ALONE
         return [known[turn.id] for turn in turns]
 
 
 def turn_of(sources: Iterable[SourceRow]) -> SourceRow | None:
-    """The newest time that something was said in a conversation. It is an episode, and these do not expire."""
-    for source in sources:
-        if source.what == "episode" and source.session:
-            return source
-    return None
+    """The newest source in a conversation. It is an episode, and these do not expire."""
+    return next((source for source in sources if source.what == "episode" and source.session), None)
 
 
 def edges_of(seen: IndexCache, blocks: Sequence[str], scope: Scope) -> list[tuple[str, str, float]]:
-    """The edges of some blocks: both ends, and the weight. None that leads beside the paths that the reader sees."""
+    """The edges of some blocks: both ends, and the weight. None leads to a path that the reader does not see."""
     ids = orjson.dumps(list(blocks)).decode()
     if not seen.asides:
         return seen.index.db.execute(sql.EDGES, (ids, ids)).fetchall()
-    return seen.index.db.execute(sql.EDGES_IN_SIGHT, {"ids": ids, "paths": scope.values()["paths"]}).fetchall()
+    return seen.index.db.execute(sql.VISIBLE_EDGES, {"ids": ids, "paths": scope.values()["paths"]}).fetchall()

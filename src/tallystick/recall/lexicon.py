@@ -1,8 +1,8 @@
-"""What recall has read before: words with their vectors, and texts as rows of words.
+"""A cache of words with their vectors, and of texts as rows of words.
 
 Reading a text takes longer than scoring it, and the same few hundred texts come up again and again. What is kept
-depends on the text alone and never on who asks; it is thrown away when it grows large, and read again. The numbers of
-words are good until the next `read`.
+depends on the text alone and never on who asks; it is dropped when it grows large, and read again. The numbers of
+words are valid until the next `read`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tallystick.records.embedder import Embedder, TokenVectors
 from tallystick.text.recall_words import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 
 MOST_WORDS = 60_000  # each may have a vector: of 256 numbers, 60 MB
-MOST_READ = 16_000_000  # letters of texts; what is kept of them takes about four bytes for each
-_LEAST = 200  # letters that any text counts for
+MOST_READ = 16_000_000  # characters of texts; what is kept of them takes about four bytes for each
+_LEAST = 200  # characters that any text counts for
 
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this (?:week|month|year|morning|weekend)|recently|lately|"
@@ -34,7 +34,7 @@ _UNREAD = frozenset({""})  # no name is empty
 
 
 class Part:
-    """A text, or a part of a long one, as recall sees it. What only some questions look at is read when one does."""
+    """A text, or a part of a long one. What only some questions need is read when one does."""
 
     __slots__ = ("_names", "_text", "_times", "asked", "words")
 
@@ -45,14 +45,14 @@ class Part:
 
     @property
     def times(self) -> float:
-        """How much it speaks of time."""
+        """The share of time expressions: 0, a half or 1."""
         if self._times < 0:
             self._times = min(len(_TIME.findall(self._text.lower())), 2) / 2
         return self._times
 
     @property
     def names(self) -> frozenset[str]:
-        """What it writes with a capital inside a sentence, in small letters; a quotation is "."""
+        """Words with a capital inside a sentence, in lowercase; a quotation is "."""
         if self._names is _UNREAD:
             self._names = frozenset(name.lower() for name in _PROPER.findall(self._text))
         return self._names
@@ -67,7 +67,7 @@ class Reading(NamedTuple):
 
 
 class _Known(dict[str, int]):
-    """Numbers by spelling; one that was not met before is asked for, once."""
+    """Numbers by spelling; an unknown one is asked for, once."""
 
     def __init__(self, number: Callable[[str], int]) -> None:
         self._ask = number
@@ -112,23 +112,16 @@ class Lexicon:
         return found
 
     def _read(self, text: str) -> Reading:
-        parts = parts_of(text)
-        read = tuple([Part(np.array(self._telling(part), dtype=np.int64), part) for part in parts])
+        parts, known = parts_of(text), self._known
+        numbers = ([number for word in spelled(part) if (number := known[word]) >= 0] for part in parts)
+        read = tuple([Part(np.array(each, dtype=np.int64), part) for each, part in zip(numbers, parts, strict=True)])
         return Reading(read, len(parts) == 1 and is_short(text), "?" in text)
 
-    def _telling(self, text: str) -> list[int]:
-        """The numbers of the words of a text that say something."""
-        known = self._known
-        return [number for word in spelled(text) if (number := known[word]) >= 0]
-
     def _number(self, spelling: str) -> int:
-        """The number of a word as it stands in a text; -1 if it says nothing."""
+        """The number of a word as a text spells it; -1 if it says nothing."""
         self._letters += len(spelling)
         word = without_possessive(spelling)
         return -1 if word in STOP else self._learn(word)
-
-    def numbers(self, words: Iterable[str]) -> list[int]:
-        return [self._learn(word) for word in words]
 
     def _learn(self, word: str) -> int:
         number = self._words.get(word)
@@ -139,8 +132,8 @@ class Lexicon:
         return number
 
     def alike(self, asked: Sequence[str], words: NDArray[np.int64], power: float) -> NDArray[np.float32]:
-        """How alike each word of a question is to each of `words`, from 0 to 1: 1 for the same stem."""
-        numbers = self.numbers(asked)
+        """Similarity of each word of a question to each of `words`, from 0 to 1: 1 for the same stem."""
+        numbers = [self._learn(word) for word in asked]
         if len(self._stems_of) < len(self._stem_of):
             fresh = np.array(self._stem_of[len(self._stems_of) :], dtype=np.int64)
             self._stems_of = np.concatenate([self._stems_of, fresh])
@@ -169,7 +162,7 @@ class Lexicon:
 
 
 def weighted(embedder: Embedder, words: Sequence[str], weights: Sequence[float]) -> NDArray[np.float32] | None:
-    """The vector of a question whose rare words weigh more; None where an embedder has no vectors of words."""
+    """The vector of a question whose rare words weigh more; None where an embedder has no word vectors."""
     if not isinstance(embedder, TokenVectors):
         return None
     total = np.zeros(embedder.identity.dimensions, dtype=np.float32)

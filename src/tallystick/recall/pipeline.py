@@ -1,16 +1,16 @@
-"""From a question to the memories that answer it, the best first, each with its reason.
+"""Recall: from a question to the memories that answer it, best first, each with its reason.
 
-    take the question apart → gather candidates → measure signals → fuse → weigh → hits, or "nothing fits"
+    parse the question → gather candidates → measure signals → fuse → weigh → hits, or "nothing fits"
 
-Behind what answers come its neighbours (see `neighbours`). A frame shows what recall would serve, and more: what its
-window or its floor keeps out is named with the reason.
+After what answers come its neighbours. A frame shows what recall would serve, and more: what its window or its floor
+leaves out is named with the reason.
 
 The same index, question and settings give the same answer. Nothing is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -22,31 +22,27 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.rows import STANDARD, Source
-from tallystick.projections.index.search import NOW, Scope, count_of, count_on
-from tallystick.recall.candidates import POOL, Candidates, Gathering
+from tallystick.projections.index.rows import STANDARD, Source, is_constitutional
+from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
+from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering
 from tallystick.recall.filters import Filters, bears, tags_of
-from tallystick.recall.fusion import floor_of, floor_of_beliefs, similarity
-from tallystick.recall.hits import SIGNALS, hits_of
+from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
+from tallystick.recall.hits import SIGNALS, as_served, hits_of
 from tallystick.recall.index_cache import IndexCache, View, edges_of
-from tallystick.recall.neighbours import Bond
-from tallystick.recall.own_questions import as_answers
-from tallystick.recall.path_view import hidden, nearest_alone, out_of_sight, proofs_of, with_use
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
 from tallystick.recall.signals import Measured, measure
 from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
-from tallystick.recall.threshold import Floors, Judged, judge
 from tallystick.recall.vectors import Vectors, VectorSearch
 from tallystick.records.frame import Frame
-from tallystick.records.hit import Hit
-from tallystick.records.recall import NearMiss, RecallResult
+from tallystick.records.recall import Hit, NearMiss, RecallResult
+from tallystick.text.recall_words import stem, telling
 
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
-_NEAREST = 3  # named when nothing fits, and of what a frame's floor keeps out
-_NEIGHBOURS = 3  # served behind what answers
+_NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
+_NEIGHBOURS = 3  # served after what answers
 _ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
-_NAMED = 20  # of what a frame has no room for, or its window keeps out
+_NAMED = 20  # of what a frame has no room for, or its window leaves out
 _MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
 _RECENT = 50
@@ -54,7 +50,7 @@ _RECENT = 50
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """All that an answer depends on beside the index."""
+    """All that an answer depends on, except for the index."""
 
     question: str
     scope: Scope
@@ -77,18 +73,18 @@ class Neighbour(NamedTuple):
 
 
 class Filling(NamedTuple):
-    """What a frame is filled with: places, the best first; and what it is not filled with, and why."""
+    """The contents of a frame: places, best first; and what is left out, and why."""
 
     guaranteed: list[int]
     rest: list[int]
     neighbours: list[Neighbour]
     cut: list[tuple[int, str]]
-    more: int  # beside those
+    more: int  # left out and not named
 
 
 @dataclass(slots=True)
 class Ranking:
-    """Every candidate, the best first."""
+    """Every candidate, best first."""
 
     question: Question
     scope: Scope
@@ -110,28 +106,28 @@ class Ranking:
 
     @property
     def fit(self) -> float:
-        """How likely the best candidate answers; nothing answers a question without words."""
+        """The likelihood that the best candidate answers; nothing answers a question without words."""
         return self.judged.fit if self.question.words else 0.0
 
     @property
     def floor(self) -> float:
-        """Below which nothing of the best candidate's kind fits."""
+        """The least likelihood of an answer of the best candidate's kind."""
         return self.judged.floor
 
     def serving(self, ask: Ask) -> list[int]:
-        """What may be shown, the best first: where likeness decides, it must reach the floor."""
+        """The places that may be served, best first: where likeness decides, it must reach the floor."""
         return [place for place in self.order if place not in self.outside and self._may_show(ask, place)]
 
     def _may_show(self, ask: Ask, place: int) -> bool:
-        """The same of one candidate, wherever it is in time."""
+        """True if a candidate may be served, whenever it was used."""
         if place in self.answering or ask.frame is None:
             return place in self.answering
         return bool(ask.frame.filters.get("tag_patterns")) or not ask.question.strip() or self.stands(place)
 
     def filling(self, ask: Ask, limit: int) -> Filling:
-        """What is guaranteed, all of it, and of the rest that may be shown the best `most`: first what recall would
-        serve, then the others by the frame's weights, then neighbours of what answers. Standing memory is looked at
-        beside those `most`, however much answers: the budget decides about it."""
+        """All that is guaranteed, and of the rest that may be served the best `limit`: first what recall would serve,
+        then the others by the frame's weights, then neighbours of what answers. Standing memory is added to those
+        `limit`, however much answers: the budget decides about it."""
         kept, blocks = self.guaranteed, self.measured.blocks
         recalled = islice((place for place in self.plainly if place in self.recalled), ask.k)
         every = [place for place in dict.fromkeys([*recalled, *self.order]) if blocks[place] not in kept]
@@ -160,9 +156,9 @@ class Ranking:
         return f"last said or used before the frame's window of {window:g} active hours"
 
     def neighbours(self, served: Iterable[int]) -> list[Neighbour]:
-        """What belongs together with those of `served` that answer, the strongest bonds of the best first.
+        """Neighbours of those of `served` that answer, the strongest bonds of the best first.
 
-        Whoever is shown what waits for a person's yes gets none: nothing is to come in by such a one.
+        A reader who sees what needs approval gets none: nothing may come in that way.
         """
         if not self.found.bonds or self.scope.quarantined:
             return []
@@ -178,17 +174,17 @@ class Ranking:
         return found
 
     def stands(self, place: int) -> bool:
-        """Whether a candidate is served without resembling the question."""
+        """True if a candidate is served without resembling the question."""
         block = self.measured.blocks[place]
         return block in self.guaranteed or any(source.standing for source in self.found.sources[block])
 
     def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
-        """Hits for some candidates; what was said in other letters is a hit of its own."""
+        """Hits for some candidates; another spelling of a text is a hit of its own."""
         made: list[Hit] = []
         chosen = {self.measured.blocks[place]: place for place in places}
         whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
-        told = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
-        columns = {"similarity": self.likeness, **told, **self.support._asdict()}
+        measured = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
+        columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
         for block, place in chosen.items():
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
@@ -203,7 +199,7 @@ class Ranking:
         made = []
         for place, block, bond in neighbours:
             if via := first.get(block):
-                why, score = bond.told(named(via), self.measured.blocks[place]), min(via.score, least) / 2
+                why, score = bond.reason(named(via), self.measured.blocks[place]), min(via.score, least) / 2
                 made += [
                     replace(hit, why=why, score=score, via=via.id, relation=bond.relation)
                     for hit in self.hits([place], scale)
@@ -212,7 +208,7 @@ class Ranking:
 
 
 def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> RecallResult:
-    """At most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
+    """Answer with at most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
     ranking = rank(index, meaning, ask, erasures)
     name = ask.frame.name if ask.frame else ""
     if ranking is None:
@@ -242,7 +238,7 @@ def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
 
 
 def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[NearMiss]:
-    """What came next, and by how much it fell short; and what a nearer path hides."""
+    """The next candidates, and by how much each fell short; and what a nearer path hides."""
     served, least = {hit.block for hit in hits[: ask.k]}, hits[min(len(hits), ask.k) - 1].score if hits else 0.0
     nearly = []
     for place in [p for p in ranking.order if ranking.measured.blocks[p] not in served][: ask.k]:
@@ -251,21 +247,22 @@ def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: li
         if place in ranking.outside:
             why = ranking.why_outside(ask)
         nearly += [NearMiss(hit, why) for hit in ranking.hits([place], scale)]
-    return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
+    return nearly + hidden(index, ranking.found.hidden, ask.scope)[: ask.k]
 
 
 def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> Ranking | None:
     """Every candidate in order; None if there is none."""
     if ask.scope.is_nobodys():
         return None
-    put, kind = _Put.of(index, meaning, ask, erasures), _kind(meaning, ask)
+    put, kind = _Put.of(index, meaning, ask, erasures), "none" if ask.by_words else meaning.kind
     guaranteed = _guaranteed(put.seen, ask)
     found, states = put.gather(ask, guaranteed)
     if not found.sources:
         return None
     lexicon = meaning.plain if kind == "none" else meaning.lexicon
     rare = np.array(put.rare, np.float32)
-    measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector, put.toward)
+    file = put.vectors.file if put.vectors else None
+    measured = measure(put.question, rare, found, states, lexicon, file, put.vector, put.toward)
     said = list(found.sources.values())
     edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
     degree = degrees(edges, measured.blocks)
@@ -276,7 +273,7 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
-    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # no outcome decides this
+    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
     plainly = order = _in_order(alike * proof, measured.blocks)
     scores, judged, outside = alike * proof, plain, frozenset[int]()
     if ask.frame is not None:
@@ -284,7 +281,7 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
         inside[list(outside)] = False
         if (limit := float(likeness.max(initial=0.0, where=inside))) > 0:
-            likeness = np.minimum(likeness / limit, 1.0)  # beside other signals, likeness counts against the best
+            likeness = np.minimum(likeness / limit, 1.0)  # among other signals, likeness is relative to the best
         scores = weighed(ask.frame.weights, likeness, support) * base * proof
         order = _in_order(scores, measured.blocks)
         leading = np.argsort(-likeness, kind="stable").tolist()
@@ -306,7 +303,7 @@ class _Put:
     rare: list[float]  # how rare each of its words is
     vectors: Vectors | None
     vector: NDArray[np.float32] | None
-    toward: NDArray[np.float32] | None  # the same, less whom it names
+    toward: NDArray[np.float32] | None  # the vector without the names in the question
 
     @classmethod
     def of(cls, index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int) -> _Put:
@@ -319,11 +316,11 @@ class _Put:
         return cls(question, seen, rare, vectors, vector, toward)
 
     def gather(self, ask: Ask, guaranteed: Sequence[str]) -> tuple[Candidates, dict[str, State]]:
-        """Every candidate, and what the index holds of each and of the turns beside it."""
+        """Gather every candidate, with the rows of each and of the turns adjacent to it."""
         pool = max(POOL, 2 * min(ask.k, _MOST))
-        gathering = Gathering(
-            self.seen, self.question, ask.scope, _Visible.of(ask), self.vectors, self.vector, pool
-        )  # fmt: skip
+        narrows = ask.frame is not None and any(ask.frame.filters.get(name) for name in ("tag_patterns", "categories"))
+        visible = _Visible(ask) if narrows or not ask.filters.is_empty() else None
+        gathering = Gathering(self.seen, self.question, ask.scope, visible, self.vectors, self.vector, pool)
         found = gathering.gather([*guaranteed, *_of_the_frame(self.seen, ask)])
         states = self.seen.states_of(found.with_beside())
         if not ask.scope.is_main():
@@ -332,11 +329,11 @@ class _Put:
         return found, states
 
     def goes_by_words(self, ask: Ask) -> bool:
-        """Whoever asks for words, or in words that say nothing, gets whatever holds one."""
+        """True for a question by words alone, or in words that say nothing: it gets whatever has one of them."""
         return ask.by_words or not self.question.tells
 
     def reached(self, ask: Ask, judged: Judged, measured: Measured, found: Candidates) -> frozenset[int]:
-        """The candidates that may be answers by a judgement; none, if not even the best of them reaches its floor."""
+        """The candidates that may be answers; none, if not even the best of them reaches its floor."""
         if (judged.fit if self.question.words else 0.0) < judged.floor:
             return frozenset()
         reached = judged.reached
@@ -345,7 +342,7 @@ class _Put:
         return frozenset(np.flatnonzero(reached).tolist())
 
     def floors(self, index: IndexFile, ask: Ask, kind: str) -> tuple[Floors, Floors]:
-        """Below which nothing fits: what is asked, and what recall would be. A frame's beliefs need not answer."""
+        """The floors for what is asked, and for recall without a frame. A frame's beliefs need not answer."""
         if ask.floor is None and self.goes_by_words(ask):
             return Floors(0.0), Floors(0.0)
         size = self._size(index, ask)
@@ -355,17 +352,17 @@ class _Put:
         return Floors(turns) if ask.frame else plain, plain
 
     def _size(self, index: IndexFile, ask: Ask) -> int:
-        """Among how many memories is asked."""
+        """The number of memories that are asked."""
         is_now = self.vectors is not None and ask.scope.at >= NOW
         out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
         if self.vectors is None or not is_now:
             return count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out
-        unseen = out_of_sight(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
+        unseen = invisible_vectors(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
         return len(self.vectors.file) - unseen - out
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
-    """The places, the best first; equal ones in the order of their blocks."""
+    """The places, best first; equal ones in the order of their blocks."""
     order = np.argsort(-scores, kind="stable")
     sorted_scores = scores[order]
     if (sorted_scores[1:] == sorted_scores[:-1]).any():
@@ -374,24 +371,14 @@ def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
     return places
 
 
-def _kind(meaning: VectorSearch, ask: Ask) -> str:
-    return "none" if ask.by_words else meaning.kind
-
-
 class _Visible:
-    """Whether a source passes the filters of the caller and of the frame; what a frame guarantees passes the latter."""
+    """The filters of the caller and of the frame, for one source; what a frame guarantees passes the latter."""
 
     def __init__(self, ask: Ask) -> None:
         self._passes = ask.filters.passes()
         filters = ask.frame.filters if ask.frame else {}
         self._tags, self._kinds = tuple(filters.get("tag_patterns") or ()), tuple(filters.get("categories") or ())
         self._guarantees = ask.frame.guarantees if ask.frame else ()
-
-    @classmethod
-    def of(cls, ask: Ask) -> _Visible | None:
-        """None if there is nothing to check."""
-        narrows = ask.frame is not None and any(ask.frame.filters.get(name) for name in ("tag_patterns", "categories"))
-        return cls(ask) if narrows or not ask.filters.is_empty() else None
 
     def __call__(self, source: Source) -> bool:
         if not self._passes(source):
@@ -405,7 +392,7 @@ class _Visible:
 
 
 def _guaranteed(seen: IndexCache, ask: Ask) -> list[str]:
-    """Blocks that the frame guarantees, and those that are always served: all of them, however many."""
+    """The blocks that the frame guarantees, and those that are always served: all of them, however many."""
     if ask.frame is None:
         return []
     always = (row[0] for row in seen.index.db.execute(sql.ALWAYS, ask.scope.values()))
@@ -413,7 +400,7 @@ def _guaranteed(seen: IndexCache, ask: Ask) -> list[str]:
 
 
 def _tagged(seen: IndexCache, ask: Ask, patterns: Sequence[str]) -> list[str]:
-    """Blocks that bear a tag, and that the reader may hear. Of the past, what their sources were tagged with then."""
+    """Visible blocks that have a tag. Of the past, with the tags that their sources had then."""
     if not patterns or ask.scope.is_nobodys():
         return []
     if not ask.scope.is_wide() or ask.scope.quarantined or not ask.scope.is_main():
@@ -428,7 +415,7 @@ def _tagged(seen: IndexCache, ask: Ask, patterns: Sequence[str]) -> list[str]:
 
 
 def _of_the_frame(seen: IndexCache, ask: Ask) -> list[str]:
-    """What a frame looks at whatever is asked: what bears its tags; without a question, also what is newest."""
+    """The candidates of a frame for any question: what has its tags; without a question, also what is newest."""
     if ask.frame is None or ask.scope.is_nobodys():
         return []
     patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
@@ -442,7 +429,7 @@ def _of_the_frame(seen: IndexCache, ask: Ask) -> list[str]:
 def _outside(
     states: dict[str, State], blocks: Sequence[str], ask: Ask, hours: float, guaranteed: Sequence[str]
 ) -> frozenset[int]:  # fmt: skip
-    """The places of what a frame's window of active hours does not reach. What fades more slowly is in it longer."""
+    """The places that a frame's window of active hours does not reach. What fades more slowly is in it longer."""
     window = ask.frame.filters.get("search_window") if ask.frame else None
     if window is None:
         return frozenset()
@@ -450,3 +437,120 @@ def _outside(
     is_outside = hours - last > window * np.maximum(1.0, STANDARD / np.maximum(decay, 1e-9))
     kept = set(guaranteed)
     return frozenset(place for place in np.flatnonzero(is_outside).tolist() if blocks[place] not in kept)
+
+
+# -- questions as candidates -------------------------------------------------------------------------------------------
+# Conversations record questions, and nothing resembles a question more than the same one. A text that only asks, and
+# says nothing beyond the question's own words, cannot answer it; it comes after whatever may.
+
+_ONLY_ASKED = 0.1  # what is left of its likeness
+_WHOLLY = 0.99
+
+
+def as_answers(question: Question, measured: Measured, states: Mapping[str, State]) -> NDArray[np.float64]:
+    """The share of each candidate's likeness that counts: all of it, unless it only asks what is asked."""
+    shares = np.ones(len(measured.blocks))
+    known = {stem(word) for word in telling(question.asked)}
+    for place in np.flatnonzero(measured.signals["asks"] >= _WHOLLY).tolist():
+        if known.issuperset(map(stem, telling(states[measured.blocks[place]].content))):
+            shares[place] = _ONLY_ASKED
+    return shares
+
+
+# -- paths: the nearest of equal words, and how a path used what it inherits -------------------------------------------
+
+
+def nearest_alone(found: Candidates, states: Mapping[str, State], scope: Scope) -> None:
+    """Of blocks that say the same on several paths, keep the nearest; of those that were merged, the one above."""
+    far = {path: place for place, path in enumerate(scope.lineage or (scope.path, ""))}
+    nearest: dict[str, tuple[int, str]] = {}
+    for block, said in found.sources.items():
+        place = min(far.get(source.path, len(far)) for source in said), block
+        words = states[block].content.strip().lower()
+        nearest[words] = min(place, nearest.get(words, place))
+    kept = {block for _, block in nearest.values()}
+    for block in [block for block in found.sources if block not in kept]:
+        del found.sources[block]
+        found.links.pop(block, None)
+        found.text.pop(block, None)
+
+
+def with_use(index: IndexFile, states: dict[str, State], scope: Scope) -> dict[str, State]:
+    """The same states, with their use on the paths of the reader: how often, when last, and with what outcome.
+
+    The main line's own is in the states already.
+    """
+    asked = scope.user, scope.values()["lineage"], _list(states)
+    states = dict(states)
+    for block, times, last in index.db.execute(sql.USED_ON, asked):
+        state = states[block]
+        states[block] = state._replace(reinforced=state.reinforced + times, last=max(state.last, last))
+    proofs = {source: (good, bad) for _, source, good, bad in index.db.execute(sql.PROVED_ON, asked)}
+    if proofs:
+        for block, sure in _proved(index, states, proofs).items():
+            states[block] = states[block]._replace(confidence=sure)
+    return states
+
+
+def _proved(index: IndexFile, states: Iterable[str], proofs: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """The confidence of the blocks whose sources proved right or wrong here."""
+    every: dict[str, list[Source]] = {}
+    for row in index.db.execute(sql.SOURCES_OF_BLOCKS, (_list(states),)):
+        source = Source(*row)
+        every.setdefault(source.block_id or "", []).append(source)
+    found = {}
+    for block, said in every.items():
+        if not proofs.keys().isdisjoint(source.id for source in said):
+            for source in said:
+                good, bad = proofs.get(source.id, (0.0, 0.0))
+                source.good, source.bad = source.good + good, source.bad + bad
+            speaking = [source for source in said if not source.quarantined] or said
+            found[block] = max(source.proved() for source in speaking)
+    return found
+
+
+def proofs_of(
+    seen: IndexCache, said: Mapping[str, Sequence[SourceRow]], scope: Scope
+) -> dict[str, tuple[float, float]]:  # fmt: skip
+    """The good and bad outcomes of using these blocks, on the reader's paths.
+
+    No bad outcome counts against words that are constitutional for any source.
+    """
+    ids, rows = _list(said), list[tuple[str, float, float]]()
+    if seen.has_proofs:
+        rows += seen.index.db.execute(sql.PROVED, (ids,))
+    if not scope.is_main():
+        asked = scope.user, scope.values()["lineage"], ids
+        rows += [(block, good, bad) for block, _, good, bad in seen.index.db.execute(sql.PROVED_ON, asked)]
+    found: dict[str, tuple[float, float]] = {}
+    for block, good, bad in rows:
+        before = found.get(block, (0.0, 0.0))
+        found[block] = before[0] + good, before[1] + bad
+    misled = {block: said[block] for block, (_, bad) in found.items() if bad}
+    for block, sources in seen.view(scope).whole(misled, scope).items():
+        if any(is_constitutional(source.kind, source.tags) for source in sources):
+            found[block] = found[block][0], 0.0
+    return found
+
+
+def invisible_vectors(seen: IndexCache, vectors: Vectors, scope: Scope) -> int:
+    """The number of the user's vectors on paths that the reader does not see. Counted once for each state."""
+    key = scope.user, scope.paths, len(vectors.file)
+    if key not in seen.unseen:
+        blocks = [row[0] for row in seen.index.db.execute(sql.INVISIBLE_BLOCKS, key[:2])]
+        seen.unseen[key] = int(vectors.file.rows.first_of(blocks)[1].sum()) if blocks else 0
+    return seen.unseen[key]
+
+
+def hidden(index: IndexFile, blocks: Iterable[str], scope: Scope) -> list[NearMiss]:
+    """Of the blocks without a visible source: those that would be visible if a nearer path did not say otherwise."""
+    if scope.is_main():
+        return []
+    rows = index.db.execute(sql.HIDDEN, {**scope.values(), "ids": _list(blocks)})
+    by = {source: path for source, path in rows if path is not None}
+    hits = as_served(index, [(source, 0.0) for source in sorted(by)], scope.user)
+    return [NearMiss(hit, f"hidden by path {by[source]!r}, which says otherwise") for source, hit in hits.items()]
+
+
+def _list(names: Iterable[str]) -> str:
+    return orjson.dumps(list(names)).decode()

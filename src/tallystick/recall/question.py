@@ -1,12 +1,17 @@
-"""A question, taken apart: the words that count, whom it names, which time it speaks of, who "I" is.
+"""Parsing a question: the words that count, whom it names, which time it mentions, who "I" is.
 
 The names of those who speak in a memory are taken out before anything is compared: nearly every turn of a conversation
-holds them, so they say nothing about which one answers. Whom they name is a signal of its own.
+has them, so they say nothing about which one answers. Whom they name is a signal of its own.
+
+The rest of a question is what it asks, without whom or what it is asked about. A belief must answer that: "Ana's blood
+type?" names Ana and asks for a blood type, and a belief that names Ana covers the one and says nothing of the other. A
+name is what is written like one: with a capital, where other words have none, or with a possessive.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,9 +20,8 @@ import orjson
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import MOST_WORDS, Scope
-from tallystick.recall.residual import called_in
 from tallystick.text.dates.find import Span, spans_in, wants_a_time
-from tallystick.text.recall_words import STOP, telling, without_names, words
+from tallystick.text.recall_words import STOP, WORD, telling, without_names, without_possessive, words
 
 _LONGEST_NAME = 4  # words
 _MOST_READ = 10_000  # characters: a question that is longer is read up to here
@@ -26,16 +30,24 @@ _YOU = re.compile(r"\byour?s?\b", re.IGNORECASE)
 _ASKS_A_NAME = re.compile(r"(?:who|where|which)\b|.*\b(?:name|called|title)\b", re.IGNORECASE)
 _OF_TIME = re.compile(r"(?:3[01]|[12]?\d)(?:st|nd|rd|th)?|(?:19|20)\d\d")  # days and years
 _MYSELF = ("user", "human", "me")  # what programs call the person they talk with
+_TIMES = frozenset(  # they have capitals, and name nobody
+    """
+    january february march april june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)
+_OF_SEVERAL = ("are", "were", "have", "do")  # "Backups are kept" begins with a capital, and names nobody
+_READ = 2_000  # characters of a statement that are searched for names
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question asks for."""
+    """A parsed question."""
 
     asked: str
     bare: str  # without the names of those who speak
     words: tuple[str, ...]  # that say something, each once; if none does, all of them
-    tells: bool  # whether one does
+    tells: bool  # one of them does
     speakers: frozenset[str]  # the one person it names, by every agent of that name
     about: frozenset[str]  # the entities it names
     names: tuple[str, ...]  # that were taken out
@@ -46,13 +58,13 @@ class Question:
 
 
 def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Question:
-    """The question as recall puts it to the index."""
+    """Parse a question."""
     asked = asked[:_MOST_READ]
     named, about, speakers = _whom(index, asked, scope)
     bare = without_names(asked, named) or asked
     spans = tuple(spans_in(asked, now))
     told = list(dict.fromkeys(telling(bare)))
-    if spans:  # what was read as a time is no word any more
+    if spans:  # a time is no word
         told = [word for word in told if not _OF_TIME.fullmatch(word)] or told
     spoken = told or list(dict.fromkeys(words(bare)))
     return Question(
@@ -62,14 +74,14 @@ def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Que
 
 
 def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[str], set[str]]:
-    """The names that stand in a question, the entities they name, and who speaks, if it is one."""
+    """The names in a question, the entities they name, and who speaks, if it is one person."""
     if scope.is_nobodys():
         return [], set(), set()
     said = _phrases(asked)
     wanted = [*said, *_MYSELF, scope.user.casefold()]
     values = scope.values()
     asked_for = scope.user, orjson.dumps(wanted).decode(), values["paths"], values["at"]
-    rows = index.db.execute(sql.NAMED, asked_for).fetchall()
+    rows = index.db.execute(sql.NAMES, asked_for).fetchall()
     named = sorted({name for name, *_ in rows if name in said})
     about = {as_written for name, what, as_written in rows if what == "about" and name in said}
     agents: dict[str, set[str]] = {}
@@ -86,9 +98,9 @@ def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[st
 
 
 def _phrases(asked: str) -> set[str]:
-    """Every run of a few words, in small letters. A word that says nothing counts only if it is written as a name."""
+    """Every run of a few words, in lowercase. A word that says nothing counts only if it is written as a name."""
     written = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", asked)[: 4 * MOST_WORDS]
-    said = [_without_possessive(word) for word in written]
+    said = [word[:-2] if word.endswith(("'s", "’s")) else word for word in written]
     found = set()
     for start in range(len(said)):
         for end in range(start + 1, min(start + _LONGEST_NAME, len(said)) + 1):
@@ -98,5 +110,31 @@ def _phrases(asked: str) -> set[str]:
     return found
 
 
-def _without_possessive(word: str) -> str:
-    return word[:-2] if word.endswith(("'s", "’s")) else word
+# -- words that are written as names -----------------------------------------------------------------------------------
+
+
+def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:
+    """The places of those words of a question that are written as names; none, if there are no others."""
+    written = _written(asked)
+    capitals_tell = any(word[:1].islower() and word not in STOP for word in written)
+    names = {
+        without_possessive(word.lower()) for at, word in enumerate(written)
+        if not _says_nothing(word) and (word.endswith("'s") or (capitals_tell and at > 0 and word[0].isupper()))
+    }  # fmt: skip
+    places = tuple(at for at, word in enumerate(words) if word in names)
+    return places if len(places) < len(words) else ()
+
+
+def _written(asked: str) -> list[str]:
+    return WORD.findall(asked.replace("’", "'"))
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in STOP or word.lower() in _TIMES
+
+
+def names_someone(text: str) -> bool:
+    """True if a statement may name somebody: it has capitals, or begins with one and not with several things."""
+    written = _written(text[:_READ])
+    several = len(written) > 1 and written[0].endswith("s") and written[1] in _OF_SEVERAL
+    return any(word[0].isupper() and not _says_nothing(word) for word in written[several:])

@@ -1,11 +1,11 @@
 r"""Memories as text for a prompt: one line each, and none that can be taken for more than a line.
 
-A line begins with `- [`, then the label that we wrote: when, who, how far it is trusted. So nothing in a memory stands
+A line begins with `- [`, then the label that we wrote: when, who, how far it is trusted. So nothing in a memory is
 where Markdown, a chat format or a template looks for a mark. Within the line
 
     white space, line breaks of every kind   become one space
-    what is obeyed or not seen               goes (controls, zero-width, bidirectional marks, tags, selectors)
-    half a surrogate pair                    becomes �
+    control and invisible characters         are removed (zero-width, bidirectional marks, tags, selectors)
+    a lone surrogate                         becomes �
     <system> </frame> <|im_start|> <!--      become ‹system> ‹/frame> ‹|im_start|> ‹!--; a < 5 stays
     [INST] [/INST]                           become [ INST] [ /INST]
     {{ {% {#                                 become { { { % { #
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallystick.records.errors import Refused
-from tallystick.records.hit import Hit
+from tallystick.records.recall import Hit
 
 LONGEST_TEMPLATE = 20_000
 NO_WORDS = "(no words)"
@@ -50,7 +50,7 @@ _IN_LABEL = str.maketrans("[]·", "()-")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A hit as a frame shows it."""
+    """A hit as one line of a frame."""
 
     hit: Hit
     text: str
@@ -58,32 +58,26 @@ class Line:
 
 def safe(text: str) -> str:
     """`text` as one line in which nothing opens anything. Making it safe twice is the same as once."""
-    if _is_tame(text):
+    is_plain = text.isascii() and text.isprintable() and not any(mark in text for mark in ("  ", "<", "[", "{", "`"))
+    if is_plain and text == text.strip(" "):
         return text
     seen = _HALF.sub("\ufffd", _GONE.sub("", text))
     return _MARK.sub(_broken, " ".join(seen.split()))
 
 
-def _is_tame(text: str) -> bool:
-    """Whether a glance is enough: plain letters with single spaces between them, and nothing that begins a mark."""
-    if not (text.isascii() and text.isprintable()) or "  " in text or text[:1] == " " or text[-1:] == " ":
-        return False
-    return "<" not in text and "[" not in text and "{" not in text and "`" not in text
-
-
 def shortened(text: str, limit: int) -> str:
-    """`text`, safe, and at most `most` characters of it."""
-    short = safe(text[: limit * 8])  # white space and unseen marks aside, more cannot be needed
+    """`text`, safe, and at most `limit` characters of it."""
+    short = safe(text[: limit * 8])  # without white space and invisible characters, more cannot be needed
     return short if len(short) <= limit and len(text) <= limit * 8 else short[: limit - 1].rstrip() + "…"
 
 
 def line_of(hit: Hit, *, said: int = 1, against: Sequence[Hit] = ()) -> Line:
-    """The line of a hit that was said `said` times, with a word on the first of those that speak against it."""
+    """The line of a hit that was said `said` times, with the first of those that contradict it."""
     return Line(hit, f"- [{_label(hit, said)}] {safe(hit.text) or NO_WORDS}{_aside(against)}")
 
 
 def named(hit: Hit) -> str:
-    """The id by which a person would name the hit; no bracket in it."""
+    """The id by which a person would name the hit, without brackets."""
     return _bare(hit.id[-6:] if _DATED_ID.fullmatch(hit.id) else hit.id)
 
 
@@ -98,7 +92,7 @@ def _broken(mark: re.Match[str]) -> str:
 
 
 def _label(hit: Hit, said: int) -> str:
-    """Never empty, and closed by nothing but its own bracket."""
+    """The label of a hit: never empty, and closed by nothing but its own bracket."""
     day = hit.at[:10] if _DAY.match(hit.at) else "undated"
     is_belief = hit.what != "episode"
     parts = (
@@ -124,7 +118,7 @@ def _bare(name: str) -> str:
 
 
 class Page:
-    """A frame's template, ready to be filled. Refused if it is no template, or shows no memory at all."""
+    """A frame's template, ready to be filled. Refused if it is not a template, or shows no memory at all."""
 
     def __init__(self, name: str, template: str, question: str = "") -> None:
         _check_text(name, template)
@@ -150,11 +144,12 @@ class Page:
         if self._is_plain:
             return []
         texts = (text, html.unescape(text))
-        return [line for line in lines if not any(_stands_in(line, each) for each in texts)]
+        shown = ((line, (line.text, safe(line.hit.text) or NO_WORDS)) for line in lines)
+        return [line for line, ways in shown if not any(way in each for each in texts for way in ways)]
 
 
 def check_template(name: str, template: str) -> None:
-    """Refuse, in one line, a template that could not be filled: with nothing, with one memory, with several."""
+    """Refuse a template that could not be filled: with nothing, with one memory, with several."""
     page = Page(name, template, "where do we deploy?")
     for number in range(3):
         page.text([line_of(_SAMPLE, said=number)] * number)
@@ -163,15 +158,15 @@ def check_template(name: str, template: str) -> None:
 def _check_text(name: str, template: str) -> None:
     if len(template) > LONGEST_TEMPLATE:
         raise Refused(
-            f"the template of frame {name!r} has {len(template)} characters, {LONGEST_TEMPLATE} is the most", "size"
+            f"the template of frame {name!r} has {len(template)} characters; the limit is {LONGEST_TEMPLATE}", "size"
         )
     if half := _HALF.search(template):
         line = template.count("\n", 0, half.start()) + 1
-        raise Refused(f"the template of frame {name!r}, line {line}: half a surrogate pair is no character", "text")
+        raise Refused(f"the template of frame {name!r}, line {line}: a lone surrogate is not a character", "text")
 
 
 def _plain(line: Line) -> dict[str, Any]:
-    """A hit as a template sees it: text, numbers and lists of text, each safe wherever a template puts it."""
+    """A hit for a template: text, numbers and lists of text, each safe wherever a template puts it."""
     hit = line.hit
     texts = {name: _begun(safe(getattr(hit, name))) for name in ("id", "text", "why", "at", "agent", "about", "trust")}
     texts["text"] = texts["text"] or NO_WORDS
@@ -179,12 +174,8 @@ def _plain(line: Line) -> dict[str, Any]:
 
 
 def _begun(text: str) -> str:
-    """`text`, safe also at the start of a line: what would open something there comes after a dot."""
+    """`text`, safe also at the start of a line: a mark there comes after a dot."""
     return f"· {text}" if _OPENS.match(text) else text
-
-
-def _stands_in(line: Line, text: str) -> bool:
-    return line.text in text or (safe(line.hit.text) or NO_WORDS) in text
 
 
 _SAMPLE = Hit(

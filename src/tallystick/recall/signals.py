@@ -1,15 +1,15 @@
-"""What speaks for each candidate, in numbers from 0 to 1, from the words, the vectors, the speaker and the time.
+"""Signals of each candidate, as numbers from 0 to 1, from the words, the vectors, the speaker and the time.
 
-    words      how much of the question its words cover, those of the turns beside it counting less
+    words      how much of the question its words cover, those of the adjacent turns counting less
     session    how well the best of its conversation covers it
-    text       how often the best of its conversation hold the very words, as BM25 counts them
+    text       how often the best of its conversation have the very words, as BM25 counts them
     meaning    how near its vector is, and
     pair       its vector together with that of the turn before
     speaker    said by the one person whom the question names; of a belief, about whom it names (-1: about another)
-    date       it happened, or speaks of, when the question says
-    when, naming, answers, asks     the form of what was said
+    date       it happened, or mentions, when the question says
+    when, naming, answers, asks     the form of the text
 
-A long text is read part by part, and stands or falls with its best part. Nothing here knows a weight.
+A long text is read part by part, and its best part counts. Nothing here knows a weight.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallystick.projections.index.search import SourceRow
+from tallystick.projections.vectors.file import VectorFile
 from tallystick.projections.vectors.product import steady
 from tallystick.recall.candidates import Candidates
 from tallystick.recall.index_cache import Link
 from tallystick.recall.lexicon import Lexicon, Reading
-from tallystick.recall.question import Question
-from tallystick.recall.residual import Rest, covers_of_rest, names_someone
+from tallystick.recall.question import Question, names_someone
 from tallystick.recall.support import State
 from tallystick.text.dates.find import fit, spans_in
 from tallystick.text.recall_words import words as words_of
@@ -48,14 +48,14 @@ Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
 
-class Rows(Protocol):
-    """Vectors that are known, by block."""
+class Rest(NamedTuple):
+    """For each candidate: how much of the rest it covers, how near it is to it, and whom it names."""
 
-    @property
-    def matrix(self) -> NDArray[np.float32]: ...
-
-    def first_of(self, blocks: Sequence[str]) -> tuple[Places, Places]:
-        """The first row of each block, and how many it has, which follow each other. Without any: -1, 0."""
+    covers: Floats
+    near: Floats
+    others: NDArray[np.bool_]  # the question names somebody, and it names others
+    nobody: NDArray[np.bool_]  # the question names somebody, and it names nobody
+    alone: NDArray[np.bool_]  # it is a belief
 
 
 @dataclass(slots=True)
@@ -66,18 +66,18 @@ class Measured:
     signals: dict[str, Floats]
     near: Floats
     covers: Floats
-    part: list[int]  # which part of a long text speaks best
+    part: list[int]  # the best part of a long text
     rest: Rest  # how well a belief answers what is asked of whom the question names
 
 
 @dataclass(slots=True)
 class _Units:
-    """Parts of texts in a row: those of the candidates, and then the turns beside them."""
+    """Parts of texts in a row: those of the candidates, and then of the adjacent turns."""
 
     blocks: list[str]  # candidates
-    beside: list[str]  # turns that are none
+    beside: list[str]  # adjacent turns that are no candidates
     readings: list[Reading]  # of both
-    owner: Places  # unit → candidate, or turn beside one
+    owner: Places  # unit → candidate, or adjacent turn
     part_of: Places
     mine: int  # how many units belong to candidates
     before: Places  # candidate's unit → the unit of the turn before, or the last one, which is empty
@@ -87,11 +87,11 @@ class _Units:
 
 def measure(
     question: Question, rarity: Floats, found: Candidates, states: Mapping[str, State], lexicon: Lexicon,
-    rows: Rows | None, vector: Floats | None, toward: Floats | None = None,
+    file: VectorFile | None, vector: Floats | None, toward: Floats | None = None,
 ) -> Measured:  # fmt: skip
-    """Every signal of every candidate. `states` holds the contents of the candidates and of the turns beside them.
+    """Every signal of every candidate. `states` has the contents of the candidates and of the adjacent turns.
 
-    `toward` is the vector of the question less whom it names; without one, the question's own.
+    `toward` is the vector of the question without the names in it; None: the question's own.
     """
     read = lexicon.read([(block, state.content) for block, state in states.items()])
     units = _units(found, read)
@@ -100,7 +100,7 @@ def measure(
     here = alike[:, : units.mine]
     around = np.maximum(_BEFORE * alike[:, units.before], _AFTER * alike[:, units.after])
     covered = _with_names(question, rarity, found, units, steady(np.maximum(here, around).T, share), states)
-    near, pair, onward = _nearness(units, rows, vector, toward)
+    near, pair, onward = _nearness(units, file, vector, toward)
     best = _best_parts(units, covered, near)
     sessions = _sessions(units.links)
     text = _share_of_best(_ranked(rarity, held[:, best], lengths[best]))
@@ -120,7 +120,7 @@ def _rest(
     question: Question, covered: tuple[Floats, NDArray[np.bool_]], near: Floats, found: Candidates,
     states: Mapping[str, State],
 ) -> Rest:  # fmt: skip
-    """How well each belief answers what is asked of whom the question names."""
+    """Measure how well each belief answers what is asked of whom the question names."""
     alone = np.array([said[0].what == "belief" for said in found.sources.values()], dtype=np.bool_)
     covers, holds = covered
     others, nobody = np.zeros_like(alone), np.zeros_like(alone)
@@ -130,6 +130,21 @@ def _rest(
             if alone[place] and not holds[place] and not _is_about(question, said[0], text):
                 (others if names_someone(text) else nobody)[place] = True
     return Rest(covers, near, others, nobody, alone)
+
+
+def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of the question that each candidate covers, without the first name it has; and whether it has one.
+
+    `alike` is a row for each word of the question, and `share` what each of them is worth.
+    """
+    covered: Floats = steady(alike.T, share).astype(np.float32)
+    holds = np.zeros(alike.shape[1], dtype=np.bool_)
+    for place in called:
+        first = (alike[place] >= _THE_SAME) & ~holds
+        left = max(1.0 - float(share[place]), 1e-9)
+        covered[first] = np.clip((covered[first] - share[place]) / left, 0, 1)
+        holds |= first
+    return covered, holds
 
 
 def _units(found: Candidates, read: dict[str, Reading]) -> _Units:
@@ -159,9 +174,9 @@ def _units(found: Candidates, read: dict[str, Reading]) -> _Units:
 
 
 def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats, Floats, Places]:
-    """For each word of the question and each unit, how alike the most similar word there is; the last is empty.
+    """For each word of the question and each unit, the similarity of the most similar word; the last is empty.
 
-    And how often the word itself stands there, in any of its endings; and how many telling words each unit has.
+    And how often the word itself occurs there, in any of its endings; and how many telling words each unit has.
     """
     rows = [part.words for reading in units.readings for part in reading.parts]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
@@ -179,7 +194,7 @@ def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats,
 
 
 def _ranked(rarity: Floats, held: Floats, lengths: Places) -> Floats:
-    """How well each holds the very words: the second time counts less than the first, and so does a longer text."""
+    """BM25 of each: the second time a word occurs counts less than the first, and so does a longer text."""
     size = _LESS * (1 - _BY_LENGTH + _BY_LENGTH * lengths / _USUAL_LENGTH)
     ranks: Floats = steady((held * (1 + _LESS) / (held + size)).T, rarity).astype(np.float32)
     return ranks
@@ -209,17 +224,19 @@ def _with_names(
 
 
 def _nearness(
-    units: _Units, rows: Rows | None, vector: Floats | None, toward: Floats | None
+    units: _Units, file: VectorFile | None, vector: Floats | None, toward: Floats | None
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """The cosine of each unit, and of each unit together with the turn before it; and that to `toward`."""
     count = units.mine
     near, pair = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
-    if rows is None or vector is None:
+    if file is None or vector is None:
         return near, pair, near
-    row_of = _rows_of(units, rows)
+    first, counts = file.rows.first_of([*units.blocks, *units.beside])
+    row_of = np.where(units.part_of < counts[units.owner], first[units.owner] + units.part_of, -1)
+    row_of = np.append(row_of, -1)  # -1 for a unit without a vector, and for the last, which is empty
     has = np.flatnonzero(row_of >= 0)
     every = np.zeros(len(row_of), dtype=np.float32)
-    vectors = np.asarray(rows.matrix)[row_of[has]]
+    vectors = np.asarray(file.matrix)[row_of[has]]
     every[has] = steady(vectors, vector)
     before = units.before
     with_before = np.where(row_of[before] >= 0, (every[:count] + every[before]) / 2, every[:count])
@@ -230,15 +247,8 @@ def _nearness(
     return every[:count], with_before.astype(np.float32), onward[:count]
 
 
-def _rows_of(units: _Units, rows: Rows) -> Places:
-    """The row in which each unit's vector stands; -1 for one that has none, and for the last, which is empty."""
-    first, counts = rows.first_of([*units.blocks, *units.beside])
-    row_of = np.where(units.part_of < counts[units.owner], first[units.owner] + units.part_of, -1)
-    return np.append(row_of, -1)
-
-
 def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
-    """For each candidate the unit that speaks best."""
+    """The best unit of each candidate."""
     mine = units.owner[: units.mine]
     if len(mine) == len(units.blocks):
         return np.arange(len(mine))
@@ -249,7 +259,7 @@ def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
 
 
 def _sessions(links: Sequence[Link | None]) -> Places:
-    """A number for each conversation; what was said in none is a conversation of its own, numbered from -1 down."""
+    """A number for each conversation; a memory outside of any has one of its own, numbered from -1 down."""
     numbers: dict[str, int] = {}
     every = [
         numbers.setdefault(link.turn.session, len(numbers)) if link else -1 - place for place, link in enumerate(links)
@@ -258,7 +268,7 @@ def _sessions(links: Sequence[Link | None]) -> Places:
 
 
 def _of_session(values: Floats, sessions: Places) -> Floats:
-    """The best value of each candidate's conversation; of what stands alone, its own."""
+    """The best value of each candidate's conversation; outside of any, its own."""
     spoken = sessions >= 0
     found = values.astype(np.float32)
     if spoken.any():
@@ -269,7 +279,7 @@ def _of_session(values: Floats, sessions: Places) -> Floats:
 
 
 def _of_session_top(values: Floats, sessions: Places) -> Floats:
-    """The mean of the best few values of each candidate's conversation; what stands alone is one of one."""
+    """The mean of the best few values of each candidate's conversation; outside of any, it is one of one."""
     spoken = sessions >= 0
     found: Floats = (values / _BEST_OF_SESSION).astype(np.float32)
     if spoken.any():
@@ -292,7 +302,7 @@ def _share_of_best(values: Floats) -> Floats:
 
 
 def _speaker(question: Question, found: Candidates, states: Mapping[str, State]) -> Floats:
-    """Said by the one whom the question names; of a belief: about whom or what it names."""
+    """1 where the one whom the question names said it; of a belief: where it is about whom or what it names."""
     if not question.speakers and not question.names:
         return np.zeros(len(found.sources), dtype=np.float32)
 
@@ -308,7 +318,7 @@ def _speaker(question: Question, found: Candidates, states: Mapping[str, State])
 
 
 def _is_about(question: Question, source: SourceRow, text: str) -> bool:
-    """Whether a belief is about whom or what the question names; without an entity, whether its words name it."""
+    """True if a belief is about whom or what the question names; without an entity, if its words name it."""
     if source.about in question.about:
         return True
     said = set(words_of(text))
@@ -316,7 +326,7 @@ def _is_about(question: Question, source: SourceRow, text: str) -> bool:
 
 
 def _date(question: Question, found: Candidates, states: Mapping[str, State]) -> Floats:
-    """How well the time of each fits the time that the question names."""
+    """The fit of the time of each to the time that the question names."""
     if not question.spans:
         return np.zeros(len(found.sources), dtype=np.float32)
     every = [_fits(question, said, states[block].content) for block, said in found.sources.items()]

@@ -1,11 +1,11 @@
-"""What speaks for a memory beside its likeness to the question: how sure, how fresh, how well connected, how used.
+"""Support of a memory besides its likeness to the question: confidence, freshness, edges, use, sources.
 
-    recency         fades with the hours worked since it was last said or used
-    reinforcement   how often it was, against the most often used candidate
-    centrality      the weight of its edges, against the candidate with most; what is new has had no time for any
-    corroboration   how many say it
+    recency         fades with the hours worked since it was last stated or used
+    reinforcement   how often it was, relative to the most used candidate
+    centrality      the weight of its edges, relative to the candidate with most; what is new has had no time for any
+    corroboration   how many sources state it
     trust, path     whose word it is, and whether it was learned on the path that asks
-    outcomes        what came of using it; that reorders what answers, and lets nothing else in
+    outcomes        good and bad results of using it; they reorder what answers, and let nothing else in
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ Floats = NDArray[np.float64]
 
 _FRESH = 1.0  # hours of work within which a block counts as new
 _NEWCOMER = 0.3  # the centrality of what is new
-_MANY = 5  # voices beyond which another adds nothing
+_MANY = 5  # sources beyond which another adds nothing
 
 _WORD = {"human": 1.0, "agent": 0.97, "import": 0.97, "tool": 0.9, "web": 0.85}
-_ELSEWHERE = 0.97  # what was learned beside the path that asks
-_REPEATED = 0.8  # what only repeats what recall served stands behind what it repeats
+_ELSEWHERE = 0.97  # what was learned on another path than the one that asks
+_REPEATED = 0.8  # an echo of what recall served ranks below what it repeats
 _BY_VOICES = 0.05
 _BY_STATE = 0.02  # how much confidence, freshness and use move what is otherwise equal
-_BY_OUTCOME = 0.15  # how much what came of using it can
+_BY_OUTCOME = 0.15  # how much the outcomes of using it can
 
 
 class State(NamedTuple):
-    """What the index holds of a block."""
+    """The columns of a block that recall uses."""
 
     block: str
     content: str
     confidence: float
     reinforced: int
     decay: float
-    last: float  # active hours at which it was last said or used
+    last: float  # active hours at which it was last stated or used
 
 
 class Support(NamedTuple):
-    """What speaks for the candidates, a number from 0 to 1 for each of them."""
+    """Support of the candidates, a number from 0 to 1 for each of them."""
 
     confidence: Floats
     recency: Floats
@@ -59,10 +59,11 @@ class Support(NamedTuple):
 def support_of(
     states: Sequence[State], sources: Sequence[Sequence[SourceRow]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
-    """What speaks for each candidate beside likeness."""
+    """The support of each candidate."""
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
     hours = np.maximum(now - np.array(last, dtype=float), 0.0)
-    voices = np.log(np.array([len(each) if len(each) == 1 else _voices(each) for each in sources], dtype=float))
+    stated = [sum(not source.echo for source in each) for each in sources]  # an echo counts for nothing
+    voices = np.log(np.maximum(np.array(stated, dtype=float), 1.0))
     limit = max(degree.values(), default=0.0)
     central = np.array([degree.get(block, 0.0) for block in blocks]) / limit if limit else np.zeros(len(blocks))
     return Support(
@@ -74,11 +75,6 @@ def support_of(
     )
 
 
-def _voices(said: Sequence[SourceRow]) -> int:
-    """How many say it; whoever repeats what recall served says nothing of their own."""
-    return max(sum(not source.echo for source in said), 1)
-
-
 def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:
     """The five signals by a frame's weights."""
     total = np.zeros(len(likeness))
@@ -88,8 +84,8 @@ def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) ->
 
 
 def backing(support: Support, sources: Sequence[Sequence[SourceRow]], path: str) -> Floats:
-    """By how much a score is raised or lowered for who says it, and for how it stands."""
-    word = np.array([_word(said[0]) if len(said) == 1 else _best_word(said) for said in sources])
+    """The factor of each score for who states it, and for its state."""
+    word = np.array([_word(said[0]) if len(said) == 1 else max(map(_word, said)) for said in sources])
     if path:
         word = word * np.array([1.0 if any(s.path == path for s in said) else _ELSEWHERE for said in sources])
     state = support.confidence + support.recency + support.reinforcement
@@ -98,7 +94,7 @@ def backing(support: Support, sources: Sequence[Sequence[SourceRow]], path: str)
 
 
 def proven(proofs: Mapping[str, tuple[float, float]], blocks: Sequence[str]) -> Floats:
-    """By how much a score is raised or lowered for what came of using it: how much was good, and how much bad."""
+    """The factor of each score for the outcomes of using it: how much was good, and how much bad."""
     lean = np.zeros(len(blocks))
     for place, block in enumerate(blocks) if proofs else ():
         good, bad = proofs.get(block, (0.0, 0.0))
@@ -107,16 +103,12 @@ def proven(proofs: Mapping[str, tuple[float, float]], blocks: Sequence[str]) -> 
     return moved
 
 
-def _best_word(sources: Sequence[SourceRow]) -> float:
-    return max(map(_word, sources))
-
-
 def _word(source: SourceRow) -> float:
     return _WORD[source.trust] * _REPEATED if source.echo else _WORD[source.trust]
 
 
 def degrees(edges: Iterable[tuple[str, str, float]], blocks: Sequence[str]) -> dict[str, float]:
-    """The weight of the edges of each block. An edge of two of them may be told twice, and counts once."""
+    """The weight of the edges of each block. An edge of two of them may be listed twice, and counts once."""
     mine = set(blocks)
     found: dict[str, float] = {}
     for one, other, weight in set(edges):

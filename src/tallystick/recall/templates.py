@@ -1,8 +1,8 @@
-"""Templates in Jinja: what they may say is a list, and all that is not on it is refused before anything runs.
+"""Jinja templates, restricted to a list of what they may use: all else is refused before anything runs.
 
 A template reads `blocks`, `hits`, `question` and `frame`; it may choose, loop over `hits` and over a hit's tags, and
 use a few filters. It calls nothing, sets nothing and loads nothing, so that its work grows with its length times the
-number of hits and with nothing else. Jinja's sandbox stands behind the list, and the output has an end.
+number of hits and with nothing else. Jinja's sandbox is the second guard, and the output has a limit.
 
 This module imports jinja2, which takes a while: import it where a template needs it.
 """
@@ -40,7 +40,7 @@ _AT_RENDER = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError
 
 
 def filled(name: str, template: str, values: Mapping[str, Any]) -> str:
-    """The template of the frame `name` with `values`: plain text, numbers, lists and dictionaries of them."""
+    """Fill the template of the frame `name` with `values`: plain text, numbers, lists and dictionaries of them."""
     limit = _OUTPUT + _TIMES * (len(template) + len(values["blocks"]))
     pieces, size = [], 0
     try:
@@ -56,18 +56,13 @@ def filled(name: str, template: str, values: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def _compiled(name: str, template: str) -> Template:
-    """Refused, with the line, unless all that the template says is on the list."""
+    """Compile a template. Refused, with the line, unless all that it uses is on the list."""
     try:
         tree = _environment().parse(template)
-    except TemplateSyntaxError as error:
-        _refuse(name, error.lineno, error.message or "is no Jinja")
-    except _AT_COMPILE as error:
-        _refuse(name, 0, f"cannot be read: {error}")
-    _check(name, tree)
-    try:
+        _check(name, tree)
         return _environment().from_string(tree)
     except TemplateSyntaxError as error:
-        _refuse(name, error.lineno, error.message or "is no Jinja")
+        _refuse(name, error.lineno, error.message or "not valid Jinja")
     except _AT_COMPILE as error:
         _refuse(name, 0, f"cannot be read: {error}")
 
@@ -83,7 +78,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 def _joined(values: object, between: str = "") -> str:
-    """A list of texts as one. (Of a text's own letters it would make any amount of text.)"""
+    """Join a list of texts. (Of a text's own characters it would make any amount of text.)"""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError("join takes a list of texts, such as a hit's tags")
     return between.join(values)
@@ -107,7 +102,7 @@ def _check(name: str, tree: nodes.Template) -> None:
 
 
 def _wrong(node: nodes.Node) -> str:
-    """What one word of a template asks for that it may not have, or nothing."""
+    """The reason why a template may not use a node; empty if it may."""
     match node:
         case nodes.Filter() if node.name not in _FILTERS:
             return f"there is no filter {node.name!r}; there are {', '.join(_FILTERS)}"
@@ -118,14 +113,14 @@ def _wrong(node: nodes.Node) -> str:
         case nodes.Getattr(attr=field) | nodes.Getitem(arg=nodes.Const(value=str() as field)):
             return "" if field in FIELDS else f"{field!r} is not defined; a hit has {', '.join(FIELDS)}"
         case nodes.Getitem() if not isinstance(node.arg, nodes.Const | nodes.Neg | nodes.Slice):
-            return "what stands in brackets is a number, a slice or a name in quotes"
+            return "only a number, a slice or a name in quotes goes in brackets"
         case nodes.Const(value=int() as number) if abs(number) > _LARGEST:
             return f"no number in a template is above {_LARGEST}"
     return ""
 
 
 def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, int, int]]:
-    """Every node, how deep it stands, and in how many loops."""
+    """Every node, its depth, and in how many loops it is."""
     waiting: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
     while waiting:
         node, depth, loops = waiting.pop()
@@ -141,7 +136,7 @@ def _targets(name: str, loop: nodes.For) -> list[nodes.Name]:
 
 
 def _is_short(over: nodes.Node, loops: int) -> bool:
-    """Whether a loop within so many others is over the hits, or over the tags of one; a slice of them will do."""
+    """True if a loop within so many others is over the hits, or over the tags of one, or over a slice of them."""
     if isinstance(over, nodes.Getitem) and isinstance(over.arg, nodes.Slice):
         over = over.node
     if isinstance(over, nodes.Getattr):
@@ -150,7 +145,7 @@ def _is_short(over: nodes.Node, loops: int) -> bool:
 
 
 def _line_of(error: BaseException) -> int:
-    """The line of the template at which it failed, as Jinja notes it in the traceback."""
+    """The line of the template at which it failed, from the traceback."""
     line, at = 0, error.__traceback__
     while at is not None:
         if at.tb_frame.f_code.co_filename == "<template>":

@@ -1,18 +1,18 @@
-"""The vectors that recall goes by, kept level with the index: made when they are first needed, never when writing.
+"""The vectors of recall, kept up to date with the index: made when they are first needed, never when writing.
 
 A fast embedder (one with static word vectors) embeds whatever is missing before a question is answered, so that the
 answer depends on the ledger alone. A slow one's vectors are made batch by batch, by whoever has the time, while others
-read and write; what has no vector yet is found by its words. Vectors of another embedder lie in another folder and are
-never looked at.
+read and write; what has no vector yet is found by its words. Vectors of another embedder are in another folder and are
+never read.
 
-Which blocks have vectors is found by comparing them with the index, once for each index that is opened; nothing that
-is written down says so. So files that were rolled back, or an index that was made anew and counts otherwise, cost a
+The blocks without vectors are found by comparing the vectors with the index, once for each index that is opened; no
+file says so. So files that were rolled back, or an index that was rebuilt and numbers its rows otherwise, cost a
 comparison, and no block goes without its vector for ever. Vectors of blocks that the index does not have (a copy was
-restored) are taken away then.
+restored) are removed then.
 
-A vector is written down only while the index that its text came from is in its place: whoever erases puts another
-there, and then sweeps. So no vector of an erased text is written behind the sweeper's back; one who is answering from
-the old index at that moment goes on in memory, and opens the files again with the next one.
+A vector is written only while the index that its text came from is in its place: erasing puts another there, and then
+sweeps. So no vector of an erased text is written after the sweep; a reader who is answering from the old index at that
+moment goes on in memory, and opens the files again with the next one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FAILS = (
 
 @dataclass(slots=True)
 class Vectors:
-    """One user's vectors, level with the index as far as they go."""
+    """One user's vectors, up to date with the index as far as they go."""
 
     file: VectorFile
     near: Nearest
@@ -63,23 +63,12 @@ class Vectors:
     done: int = 0  # of those
     reads_to: int = 0  # the row of the index up to which nothing else is missing
 
-    @property
-    def matrix(self) -> NDArray[np.float32]:
-        return self.file.matrix
-
-    def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        return self.file.where(blocks)
-
-    def first_of(self, blocks: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first row of each of these blocks, and how many it has, which follow each other. Without any: -1, 0."""
-        return self.file.rows.first_of(blocks)
-
     def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
-        """Blocks and how near their nearest part is, the nearest first; only those of `among`, if it is given."""
+        """Blocks and how near their nearest part is, nearest first; only those of `among`, if it is given."""
         if among is None:
             rows, near = self.near.search(question, limit)
         else:
-            every = list(self.file.where(among).values())
+            every = list(self.file.rows.where(among).values())
             mine = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.int64)
             names = self.file.rows.every["block"][mine]
             places, near = best_of(np.asarray(self.file.matrix[mine]), question, limit, names)
@@ -91,7 +80,7 @@ class Vectors:
 
 
 class NoVectors(Busy):
-    """The embedder, or its vectors, cannot be had just now; the message says why."""
+    """The embedder, or its vectors, are not available just now; the message says why."""
 
 
 class Batch(NamedTuple):
@@ -113,23 +102,23 @@ class VectorSearch:
         self.embedder, self._folder = embedder, folder
         self.is_fast = isinstance(embedder, TokenVectors)
         self.lexicon = Lexicon(embedder if self.is_fast else static)
-        self.plain = Lexicon(None)  # for who asks by words alone
+        self.plain = Lexicon(None)  # for questions by words alone
         self._files: dict[str, Vectors] = {}
         self._seen: IndexCache | None = None
         self._asked: dict[str, NDArray[np.float32]] = {}  # questions whose vectors were made a moment ago
         self._swept = 0  # erasures after which nothing is left, for certain
         self._comparisons = 0
-        self._down = ""  # what a slow embedder said when it was last asked, if it failed
+        self._down = ""  # the error of a slow embedder when it was last asked, if it failed
 
     def seen(self, index: IndexFile) -> IndexCache:
-        """What was read from the index in the state in which it is."""
+        """The cache of the index in its present state."""
         if self._seen is None or not self._seen.still_holds(index):
             self._seen = IndexCache(index)
         return self._seen
 
     @property
     def kind(self) -> str:
-        """Which weights fit: with static vectors, with a model's, with a model's and no static ones, with none."""
+        """The kind of weights: for static vectors, for a model's, for a model's and no static ones, for none."""
         if self.embedder is None:
             return "none"
         if self.is_fast:
@@ -138,22 +127,21 @@ class VectorSearch:
 
     @property
     def key(self) -> str:
-        """Who makes the vectors; nobody, if that is not to be learned just now."""
+        """The key of the embedder; empty, if it is not available just now."""
         try:
             return self.identity().key if self.embedder else ""
         except NoVectors:
             return ""
 
     def identity(self) -> Identity:
-        """Who makes the vectors. The first time this may load a model, or ask a server."""
-        assert self.embedder is not None
-        embedder = self.embedder
-        return self._ask(lambda: embedder.identity)
+        """The identity of the embedder. The first time this may load a model, or ask a server."""
+        return self._ask(lambda embedder: embedder.identity)
 
-    def _ask(self, work: Callable[[], Result]) -> Result:
-        """Ask the embedder for something; what it fails with is remembered until it gives vectors again."""
+    def _ask(self, work: Callable[[Embedder], Result]) -> Result:
+        """Ask the embedder; its failure is remembered until it gives vectors again."""
+        assert self.embedder is not None
         try:
-            return work()
+            return work(self.embedder)
         except _FAILS as error:
             self._down = str(error) or type(error).__name__
             raise NoVectors(self._down) from error
@@ -161,11 +149,10 @@ class VectorSearch:
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def of_question(self, bare: str, words: Sequence[str], rarity: Sequence[float]) -> NDArray[np.float32] | None:
-        """The question's vector; None if it has none to be compared by."""
-        embedder = self.embedder
-        if embedder is None or not bare.strip():
+        """The question's vector; None if it has none."""
+        if self.embedder is None or not bare.strip():
             return None
-        vector = self._ask(lambda: weighted(embedder, words, rarity)) if self.is_fast else self._asked.get(bare)
+        vector = self._ask(lambda each: weighted(each, words, rarity)) if self.is_fast else self._asked.get(bare)
         if vector is None:
             self._must_be_up()
             vector = self.hear(bare)
@@ -174,15 +161,14 @@ class VectorSearch:
     def of_rest(
         self, words: Sequence[str], rarity: Sequence[float], called: Sequence[int]
     ) -> NDArray[np.float32] | None:  # fmt: skip
-        """The vector of a question less some of its words; None where there are none, or where it takes long."""
-        embedder = self.embedder
-        if embedder is None or not called or not self.is_fast:
+        """The vector of a question without some of its words; None where there are none, or where it takes long."""
+        if self.embedder is None or not called or not self.is_fast:
             return None
         kept = [at for at in range(len(words)) if at not in called]
-        return self._ask(lambda: weighted(embedder, [words[at] for at in kept], [rarity[at] for at in kept]))
+        return self._ask(lambda each: weighted(each, [words[at] for at in kept], [rarity[at] for at in kept]))
 
     def hear(self, bare: str) -> NDArray[np.float32]:
-        """The vector of a question as it stands, kept for a moment: it may be made before anybody has to wait."""
+        """The vector of a question, kept for a moment: it may be made before anybody has to wait."""
         vector = self._asked.get(bare)
         if vector is None:
             vector = self._embed([bare])[0]
@@ -192,20 +178,20 @@ class VectorSearch:
         return vector
 
     def _must_be_up(self) -> None:
-        """Whoever has the ledger's turn does not ask a slow embedder again that has just failed: others wait."""
+        """Raise if a slow embedder has just failed: whoever has the ledger does not ask it again while others wait."""
         if self._down and not self.is_fast:
             raise NoVectors(self._down)
 
     def get_ready(self) -> None:
-        """Learn who makes the vectors before anybody has to wait; one that has just failed is not asked again."""
+        """Load the embedder before anybody has to wait; one that has just failed is not asked again."""
         if self.embedder is not None:
             self._must_be_up()
             self.identity()
 
-    # -- what is remembered ------------------------------------------------------------------------------------------
+    # -- memories ----------------------------------------------------------------------------------------------------
 
     def level(self, index: IndexFile, user: str, erasures: int) -> Vectors | None:
-        """The vectors of a user: a fast embedder makes what is missing, a slow one's are taken as they are."""
+        """The vectors of a user: a fast embedder makes what is missing, a slow one's are used as they are."""
         if self.embedder is None:
             return None
         self._must_be_up()
@@ -228,37 +214,33 @@ class VectorSearch:
         if last <= vectors.reads_to:
             return None
         found = index.db.execute(sql.TO_EMBED, (vectors.reads_to, user, limit)).fetchall()
-        if not found:  # nothing of this user further on: the next time, begin behind what others have
+        if not found:  # nothing of this user further on: next time, begin after what others have
             vectors.reads_to = last
             return None
         return _batch(vectors.file, [row[1:] for row in found], len(found), of, vectors.done, found[-1][0])
 
     def vectors_of(self, batch: Batch) -> NDArray[np.float32]:
-        """What the embedder makes of a batch. This may take long: whoever can lets others work meanwhile."""
+        """Embed a batch. This may take long: let others work meanwhile."""
         return self._embed(batch.texts) if batch.texts else np.zeros((0, 1), dtype=np.float32)
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
-        assert self.embedder is not None
-        embedder = self.embedder
-        return self._ask(lambda: int(embedder.count(text)))
+        """The number of tokens of a text."""
+        return self._ask(lambda embedder: int(embedder.count(text)))
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        assert self.embedder is not None
-        embedder = self.embedder
-        made = self._ask(lambda: _checked(embedder.embed(texts), len(texts), embedder.identity.dimensions))
+        made = self._ask(lambda each: _checked(each.embed(texts), len(texts), each.identity.dimensions))
         self._down = ""
         return made
 
     def add_vectors(
         self, index: IndexFile, user: str, erasures: int, batch: Batch, vectors: NDArray[np.float32]
     ) -> None:  # fmt: skip
-        """Keep the vectors of a batch, unless somebody else did, or what they belong to was erased meanwhile."""
+        """Keep the vectors of a batch, unless somebody else did, or their texts were erased meanwhile."""
         held = self._open(index, user, erasures)
         with held.file.writing():
             if not index.is_in_place():
                 held.file.stay_in_memory()
-            known = held.file.where(batch.blocks)
+            known = held.file.rows.where(batch.blocks)
             here = {row[0] for row in index.db.execute(sql.FREE, (orjson.dumps(batch.blocks).decode(),))}
             new = [place for place, block in enumerate(batch.blocks) if block not in known and block in here]
             if new:
@@ -268,14 +250,14 @@ class VectorSearch:
             held.done, held.reads_to = max(held.done, batch.done), max(held.reads_to, batch.reads_to)
 
     def missing_vectors(self, index: IndexFile, user: str, erasures: int) -> int:
-        """How many texts of a user have no vector yet."""
+        """The number of texts of a user that have no vector yet."""
         if self.missing(index, user, erasures, 1) is None:
             return 0
         blocks = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
-        return len(blocks) - len(self._open(index, user, erasures).where(blocks))
+        return len(blocks) - len(self._open(index, user, erasures).file.rows.where(blocks))
 
     def connect(self, index: IndexFile, user: str, erasures: int) -> int:
-        """Go on making the graph over the vectors, if they are many; how many it took in. 0: it is whole."""
+        """Go on building the graph over the vectors, if they are many; the number of rows added. 0: it is complete."""
         return 0 if self.embedder is None else self._open(index, user, erasures).near.build()
 
     # -- files -------------------------------------------------------------------------------------------------------
@@ -294,7 +276,7 @@ class VectorSearch:
         return vectors
 
     def _sweep(self, index: IndexFile, erasures: int, *, at_once: bool = False) -> None:
-        """After an erasure, the vectors of what is gone go too, before anything else is done with any."""
+        """After an erasure, remove the vectors of what is gone, before anything else is done with any."""
         if self._folder is None or (erasures == self._swept and not at_once):
             return
         if at_once or not is_swept(self._folder, erasures):
@@ -305,21 +287,21 @@ class VectorSearch:
         self._swept = erasures
 
     def _compare(self, index: IndexFile, vectors: Vectors, user: str, erasures: int) -> None:
-        """Find what has no vector yet, and take away what is not in the index."""
+        """Find what has no vector yet, and remove what is not in the index."""
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         names = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
         numbers = numbers_of(names)
         has = _are_in(numbers, held := vectors.file.rows.blocks())
         if np.count_nonzero(has) < len(held):
-            self._take_away(index, vectors.file, numbers, erasures)
+            self._remove(index, vectors.file, numbers, erasures)
             has = _are_in(numbers, vectors.file.rows.blocks())
         vectors.todo = [names[place] for place in np.flatnonzero(~has).tolist()]
         vectors.index, vectors.begun, vectors.done, vectors.reads_to = index, vectors.file.begun, 0, last
         self._comparisons += 1
         vectors.comparison = self._comparisons
 
-    def _take_away(self, index: IndexFile, file: VectorFile, numbers: NDArray[np.uint64], erasures: int) -> None:
-        """Take away vectors of blocks that are not in the index: of this file, and as there are such, of every one."""
+    def _remove(self, index: IndexFile, file: VectorFile, numbers: NDArray[np.uint64], erasures: int) -> None:
+        """Remove vectors of blocks that are not in the index: of this file, and then of every other."""
         if index.is_in_place():
             self._sweep(index, erasures, at_once=True)
         else:
@@ -329,7 +311,7 @@ class VectorSearch:
 
 
 def _are_in(numbers: NDArray[np.uint64], held: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which of some numbers are among those that are held, which are in order."""
+    """True for each of some numbers that is among `held`, which are in order."""
     if not len(held):
         return np.zeros(len(numbers), dtype=np.bool_)
     places = np.minimum(np.searchsorted(held, numbers), len(held) - 1)
@@ -338,15 +320,16 @@ def _are_in(numbers: NDArray[np.uint64], held: NDArray[np.uint64]) -> NDArray[np
 
 
 def _checked(rows: NDArray[np.float32], count: int, dimensions: int) -> NDArray[np.float32]:
-    """What an embedder gave, if it is what it promised: anything else would shift the rows behind it."""
+    """The vectors of an embedder, if they are as promised: anything else would shift the rows after them."""
     made: NDArray[np.float32] = np.ascontiguousarray(rows, dtype=np.float32)
     if made.shape != (count, dimensions) or not np.isfinite(made).all():
-        raise ValueError(f"the embedder gave vectors of shape {made.shape}, or none, for {count} of {dimensions}")
+        expected = f"{count} vectors of {dimensions} finite numbers"
+        raise ValueError(f"the embedder returned an array of shape {made.shape}, expected {expected}")
     return made
 
 
 def _batch(file: VectorFile, rows: list[tuple[str, str]], looked_at: int, of: int, done: int, reads_to: int) -> Batch:
-    known = file.where([block for block, _ in rows])
+    known = file.rows.where([block for block, _ in rows])
     batch = Batch([], [], [], looked_at, of, done, reads_to)
     for block, content in rows:
         if is_plain(block) and block not in known:

@@ -1,10 +1,10 @@
 """A belief: the one record of something held true.
 
 Construct it and it is valid; nobody checks again further in. ESDB's record, MemoryStore's fact and a page's entry are
-views of it; a view's own fields live in `views.<view>`.
+views of it; a view's own fields are in `views.<view>`.
 
 Each version of a belief has its own `id`; the `key` is the caller's name for it and stays. The `data` and `views` of a
-belief that was handed out are the caller's own copy: changing them changes nothing here.
+returned belief are the caller's own copy: changing them changes nothing in the memory.
 """
 
 from __future__ import annotations
@@ -13,18 +13,27 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from tallystick.records.display import Displayable
+from tallystick.records.display import Displayable, fields_of, short
 from tallystick.records.errors import Refused
-from tallystick.records.remember_result import RememberResult
+from tallystick.records.fields import (
+    must_be_flag,
+    must_be_name,
+    must_be_object,
+    must_be_one_of,
+    must_be_share,
+    must_be_text,
+)
 
 Check = Callable[[str, object], None]
 
 OWNER = "me"
-# `hypothesis`: not held, but not given up either. `unknown`: another system's status, which its view has word for word.
+# `hypothesis`: not believed, but not given up either. `unknown`: another system's status; its view has it verbatim.
 STATUSES = ("active", "deprecated", "hypothesis", "invalidated", "superseded", "tombstone", "unknown")
 TRUST = ("human", "agent", "tool", "web", "import")
+NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,39 +58,39 @@ class Belief(Displayable):
     triple: tuple[str, ...] = ()
     valid_from: str = ""
     valid_to: str = ""
-    rests_on: tuple[str, ...] = ()  # first ids of the beliefs it stands on
-    expires: str = ""  # from when on it is hidden
-    always: bool = False  # served in every frame that it may be in, whatever its score
+    rests_on: tuple[str, ...] = ()  # first ids of the beliefs it depends on
+    expires: str = ""  # hidden from this time on
+    always: bool = False  # served in every frame that allows it, whatever its score
     trust: str = "human"
-    reason: str = ""  # why this version replaced the one before, or why it is no longer held
-    weakened: tuple[tuple[str, ...], ...] = ()  # (what was invalidated, and through which belief it reached this one)
+    reason: str = ""  # why this version replaced the one before, or why it was withdrawn
+    weakened: tuple[tuple[str, ...], ...] = ()  # (invalidated belief, the belief between the two)
     data: dict[str, Any] = field(default_factory=dict)
     views: dict[str, Any] = field(default_factory=dict)
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
-    answer: RememberResult | None = field(default=None, compare=False, repr=False)  # of `remember`; never recorded
-    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
+    answer: RememberResult | None = field(default=None, compare=False, repr=False)  # from `remember`; never recorded
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why the text is withheld; empty: it is not
 
     def __post_init__(self) -> None:
         recorded({name: getattr(self, name) for name in _DEFAULTS})
 
     @property
     def is_held(self) -> bool:
-        """Whether it is believed now; anything else is kept for its history."""
+        """True if it is believed now; any other is kept for its history."""
         return self.status == "active"
 
     def to_body(self) -> dict[str, Any]:
-        """What the ledger records: the fields that say something. `seq` and `at` are the event's own."""
+        """The body that the ledger records, without defaults. `seq` and `at` are the event's own."""
         return recorded({name: getattr(self, name) for name in _DEFAULTS})
 
     @classmethod
     def from_body(cls, body: dict[str, Any], seq: int = -1, at: str = "") -> Belief:
-        """The belief that an event recorded. Fields of a newer tallystick are passed over."""
+        """The belief that an event recorded. Fields of a newer tallystick are ignored."""
         return cls(**thawed({name: value for name, value in body.items() if name in _DEFAULTS}), seq=seq, at=at)
 
     @classmethod
     def just(cls, body: dict[str, Any], seq: int, at: str) -> Belief:
-        """The belief that was checked and recorded a moment ago, as `from_body` would give it."""
+        """The belief of a body that `recorded` has just checked, as `from_body` would give it."""
         belief = object.__new__(cls)
         for name, usual in _DEFAULTS.items():
             value = body.get(name, usual)
@@ -93,24 +102,22 @@ class Belief(Displayable):
         return belief
 
     def answered(self, answer: RememberResult) -> Belief:
-        """The same, with what `remember` answered."""
+        """A copy with the answer of `remember`."""
         belief = copy(self)
         object.__setattr__(belief, "answer", answer)
         return belief
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in ("answer", "withheld")}
-        return shown if self.withheld is None else {**shown, "withheld": self.withheld}
+        """All fields but `answer`, for printing or sending; `withheld` only where it is known."""
+        return {name: value for name, value in fields_of(self).items() if name != "answer"}
 
     def __repr__(self) -> str:
-        text = self.text if len(self.text) <= 60 else self.text[:57] + "…"
         name = self.id if self.key == self.id else f"{self.key} ({self.id})"
-        return f"<Belief {name} {text!r} {self.status} {self.confidence:g}>"
+        return f"<Belief {name} {short(self.text)!r} {self.status} {self.confidence:g}>"
 
 
 def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A belief as the ledger records it: the fields that say something, each checked. Refused, with the reason."""
+    """A belief as the ledger records it: without defaults, each field checked."""
     body = {}
     for name, value in fields.items():
         if value != _DEFAULTS.get(name, _NO_FIELD) or name in _ALWAYS:
@@ -118,12 +125,12 @@ def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
             body[name] = value
     for name in _ALWAYS:
         if name not in body:
-            raise Refused(f"a belief needs its {name}", "required")
+            raise Refused(f"a belief needs {name}", "required")
     return body
 
 
 def thawed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields as they were before JSON had them: what was a tuple is one again."""
+    """Fields read from JSON, with tuples where JSON has lists."""
     known = dict(fields)
     for name in _LISTS:
         if name in known:
@@ -134,82 +141,41 @@ def thawed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_field(name: str, _: object) -> None:
-    raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`", "field")
+    raise Refused(f"a belief has no field {name!r}; put your own fields into `data`", "field")
 
 
-def _text(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise Refused(f"a belief's {name} is text, not {type(value).__name__}")
-
-
-def _key(name: str, value: object) -> None:
-    _text(name, value)
-    if not value:
-        raise Refused("a belief needs a key (an id of its own): an empty one names nothing", "name")
-
-
-def _user(name: str, value: object) -> None:
-    _text(name, value)
-    if not value:
-        raise Refused("a belief belongs to a user: an empty name is nobody", "name")
-
-
-def _one_of(known: tuple[str, ...]) -> Check:
-    def check(name: str, value: object) -> None:
-        if value not in known:
-            raise Refused(f"{name} {value!r} is not known; it is one of {', '.join(known)}")
-
-    return check
-
-
-def _confidence(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise Refused(f"{name} is a number from 0 to 1, not {value!r}")
-
-
-def _truth(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise Refused(f"{name} is true or false, not {value!r}")
-
-
-def _list(name: str, value: object) -> None:
-    if not isinstance(value, tuple):
-        raise Refused(f"a belief's {name} is a tuple of texts, not {type(value).__name__}")
-    for item in value:
-        if not isinstance(item, str):
-            raise Refused(f"a belief's {name} holds texts, not {type(item).__name__}")
+def _texts(name: str, value: object) -> None:
+    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+        raise Refused(f"{name} must be a tuple of strings, not {value!r:.60}")
 
 
 def _triple(name: str, value: object) -> None:
-    _list(name, value)
+    _texts(name, value)
     if isinstance(value, tuple) and len(value) != 3:
-        raise Refused("a triple is three texts: subject, predicate, object")
+        raise Refused("a triple must be three strings: subject, predicate, object")
 
 
 def _moment(name: str, value: object) -> None:
-    _text(name, value)
+    must_be_text(name, value)
     try:
         datetime.fromisoformat(str(value))
     except ValueError:
-        raise Refused(f"{name} is a date or time like 2026-05-03, not {value!r}", "time") from None
-
-
-def _object(name: str, value: object) -> None:
-    if not isinstance(value, dict):
-        raise Refused(f"a belief's {name} is a dictionary, not {type(value).__name__}")
+        raise Refused(f"{name} must be a date or time like 2026-05-03, not {value!r:.60}", "time") from None
 
 
 def _pairs(name: str, value: object) -> None:
     if not isinstance(value, tuple):
-        raise Refused(f"a belief's {name} is a tuple of pairs, not {type(value).__name__}")
+        raise Refused(f"{name} must be a tuple of pairs, not {type(value).__name__}")
 
 
 _CHECKS: dict[str, Check] = {
-    "id": _key, "key": _key, "text": _text, "kind": _text, "status": _one_of(STATUSES), "confidence": _confidence,
-    "source_type": _text, "evidence": _list, "is_hypothesis": _truth, "tags": _list, "user": _user, "session": _text,
-    "agent": _text, "path": _text, "about": _text, "triple": _triple, "valid_from": _moment, "valid_to": _moment,
-    "rests_on": _list, "expires": _moment, "always": _truth, "trust": _one_of(TRUST), "reason": _text,
-    "weakened": _pairs, "data": _object, "views": _object,
+    "id": must_be_name, "key": must_be_name, "text": must_be_text, "kind": must_be_text,
+    "status": partial(must_be_one_of, known=STATUSES), "confidence": must_be_share, "source_type": must_be_text,
+    "evidence": _texts, "is_hypothesis": must_be_flag, "tags": _texts, "user": must_be_name, "session": must_be_text,
+    "agent": must_be_text, "path": must_be_text, "about": must_be_text, "triple": _triple, "valid_from": _moment,
+    "valid_to": _moment, "rests_on": _texts, "expires": _moment, "always": must_be_flag,
+    "trust": partial(must_be_one_of, known=TRUST), "reason": must_be_text, "weakened": _pairs, "data": must_be_object,
+    "views": must_be_object,
 }  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name in _CHECKS
@@ -217,15 +183,66 @@ _DEFAULTS: dict[str, Any] = {
 _NO_FIELD = object()
 _DEEP = frozenset({"data", "views"})
 _ALWAYS = ("id", "key", "confidence")
-_LISTS = tuple(name for name, check in _CHECKS.items() if check in (_list, _triple))
+_LISTS = tuple(name for name, check in _CHECKS.items() if check in (_texts, _triple))
 
 
 def texts(values: Iterable[str], name: str) -> tuple[str, ...]:
-    """A caller's list as a belief holds it. A single text where a list was meant is a common slip."""
+    """A caller's list as a belief holds it. A single string where a list was meant is a common mistake."""
     if isinstance(values, str):
-        raise Refused(f"{name} is a list of texts; write [{values!r}]")
+        raise Refused(f"{name} must be a list of strings; write [{values!r}]")
     return tuple(values)
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+@dataclass(frozen=True, slots=True)
+class RememberResult(Displayable):
+    """The relation of a statement to the other beliefs. It is not recorded: later it may be different."""
+
+    what: str  # new, known (already believed), corrected (it replaced another), revised (a new version)
+    contradicts: tuple[str, ...] = ()  # ids of active beliefs that cannot be true with it
+    why: tuple[str, ...] = ()  # for each of these: "said and denied: drink tea"
+    near: tuple[str, ...] = ()  # ids of beliefs that state the same in other words
+    page: str = ""  # the file of its page
+
+    def __str__(self) -> str:
+        against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]
+        return "; ".join([self.what, *against, *(f"near to {name}" for name in self.near)])
+
+    def __repr__(self) -> str:
+        return f"<RememberResult {self}>"
+
+
+USUAL_CONFIDENCE = 0.7  # of a statement that gives none
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The fields of a belief that is about to be recorded. Without a `key` it is a new belief, or a correction."""
+
+    text: str
+    user: str
+    key: str = ""
+    about: str = ""
+    kind: str = "fact"
+    confidence: float = USUAL_CONFIDENCE
+    source_type: str = "observed"
+    evidence: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    is_hypothesis: bool = False
+    rests_on: tuple[str, ...] = ()
+    triple: tuple[str, ...] = ()
+    valid_from: str = ""
+    valid_to: str = ""
+    expires: str = ""
+    always: bool = False
+    data: dict[str, Any] = field(default_factory=dict)
+    trust: str | None = None  # the caller's own, unless a lower one is named
+    session: str = ""
+    agent: str = ""
+    path: str = ""
+    reason: str = ""
+    keep_secrets: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """As the decision takes them: an empty key or reason is left out."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in found.items() if value or name not in ("key", "reason")}

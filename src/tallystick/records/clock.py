@@ -15,19 +15,19 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
 def system_clock() -> datetime:
-    """The time of this machine. Refused, if its clock was never set."""
+    """The time of this machine. Refused, if its clock is not set."""
     try:
         moment = datetime.now(UTC)
     except (OverflowError, ValueError, OSError):
         raise Refused(
-            "this machine's clock names no date of the calendar; set it, then try again", "unavailable"
+            "this machine's clock has no valid date; set it, then try again", "unavailable"
         ) from None
     _must_be_set(stamp(moment))
     return moment
 
 
 def read_clock(clock: Clock) -> str:
-    """What a clock says now, as the ledger writes it. Refused, if it was never set."""
+    """The time of a clock, as the ledger writes it. Refused, if it is not set."""
     ts = stamp(clock())
     _must_be_set(ts)
     return ts
@@ -40,7 +40,7 @@ def _must_be_set(ts: str) -> None:
 
 
 def stamp(moment: datetime) -> str:
-    """`moment` as the ledger writes it. A naive datetime is refused: it names no moment."""
+    """A time as the ledger writes it. A naive datetime is refused."""
     if moment.tzinfo is None:
         raise Refused(
             f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)", "time"
@@ -50,7 +50,7 @@ def stamp(moment: datetime) -> str:
             moment = moment.astimezone(UTC)
         except OverflowError:
             raise Refused(
-                f"{moment.isoformat()} lies before the year 1 or after the year 9999 in UTC", "time"
+                f"{moment.isoformat()} is before the year 1 or after the year 9999 in UTC", "time"
             ) from None
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
@@ -67,7 +67,7 @@ def parse_moment(text: str) -> str:
 
 
 def just_before(ts: str) -> str:
-    """The last moment before a time, as the ledger writes both; at the beginning of the calendar, that time."""
+    """The last moment before a time, both as the ledger writes them; at the beginning of the calendar, that time."""
     try:
         return stamp(datetime.fromisoformat(ts) - timedelta(microseconds=1))
     except OverflowError:
@@ -75,7 +75,7 @@ def just_before(ts: str) -> str:
 
 
 def comparable(said: str) -> str:
-    """A date or time as it can be compared with others, as text: a time in UTC, a date like 2026-05-03."""
+    """A date or time as text that sorts: a time in UTC, a date like 2026-05-03."""
     try:
         return date.fromisoformat(said).isoformat() if said else ""
     except ValueError:
@@ -83,7 +83,7 @@ def comparable(said: str) -> str:
 
 
 def held_time(said: str) -> str:
-    """The same, of what a belief holds. What was said without a zone is read as UTC; nothing is refused here."""
+    """A belief's date or time as text that sorts. Without a zone it is UTC; nothing is refused here."""
     try:
         return comparable(said)
     except Refused:
@@ -91,7 +91,7 @@ def held_time(said: str) -> str:
 
 
 def said_time(value: date | str | None) -> str:
-    """A caller's date or time as a belief holds it. A date stays a date: not every fact has an hour."""
+    """A caller's date or time as a belief holds it. A date stays a date."""
     if isinstance(value, datetime):
         return stamp(value)
     return value.isoformat() if isinstance(value, date) else value or ""

@@ -1,7 +1,7 @@
-"""Deltas: what consolidation proposes to do to facts. The only way from episodes to facts.
+"""Deltas: proposals of consolidation about facts. The only way from episodes to facts.
 
-A delta says where it comes from: the episodes, the rule, when it was promoted and how sure it is. One that does not is
-no delta. `scope` says whose it is; it is optional in the format, and filled by everything here that makes deltas.
+A delta must have its provenance: the episodes, the rule, the time of promotion and the confidence. `scope` says whose
+facts it is about; it is optional in the format, and set by everything here that makes deltas.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)
 
 
 class DeltaScope(BaseModel):
-    """Whose facts a delta speaks of. Facts have no session: they outlive it."""
+    """The owner of the facts in a delta. Facts have no session: they outlive it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,14 +26,14 @@ class DeltaScope(BaseModel):
 
 
 class _Delta(BaseModel):
-    """What every delta must say."""
+    """The fields that every delta must have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     source_episode_ids: Names
     promotion_ts: AwareDatetime
     rule_id: str = Field(min_length=1)
-    confidence: float = Field(ge=0, le=1, allow_inf_nan=False, strict=True)  # true is no number
+    confidence: float = Field(ge=0, le=1, allow_inf_nan=False, strict=True)  # strict: true is not a number
     scope: DeltaScope | None = None
     channels: list[str] = Field(default_factory=list)  # where it is emitted: the rule's `then_emits`
 
@@ -46,7 +46,7 @@ class AddDelta(_Delta):
 
 
 class UpdateDelta(_Delta):
-    """A fact in the place of others. An episode's id in `replaces` means the facts that come from it."""
+    """A fact that replaces others. An episode's id in `replaces` means the facts that come from it."""
 
     kind: Literal["update"] = "update"
     fact_payload: dict[str, Any]
@@ -54,14 +54,14 @@ class UpdateDelta(_Delta):
 
 
 class DeleteDelta(_Delta):
-    """Facts that no longer hold."""
+    """Facts that are no longer true."""
 
     kind: Literal["delete"] = "delete"
     replaces: Names
 
 
 class NoopDelta(_Delta):
-    """Nothing changes; that it was seen is recorded. `corroborates` names what it says again."""
+    """Nothing changes, and that is recorded. `corroborates` names the facts that it confirms."""
 
     kind: Literal["noop"] = "noop"
     corroborates: list[str] = Field(default_factory=list)
@@ -75,14 +75,14 @@ _PROVENANCE = ("rule_id", "source_episode_ids", "promotion_ts")
 
 
 def check_provenance(delta: Delta) -> None:
-    """ConsolidationRuleError, if a delta does not say where it comes from: it may have been made without validation."""
+    """ConsolidationRuleError, if a delta lacks its provenance: it may have been made without validation."""
     needed = (*_PROVENANCE, "replaces") if isinstance(delta, UpdateDelta | DeleteDelta) else _PROVENANCE
     for name in needed:
         if not getattr(delta, name, None):
-            raise ConsolidationRuleError(f"{name} of the {delta.kind} delta is empty; a delta says where it comes from")
+            raise ConsolidationRuleError(f"{name} of the {delta.kind} delta must not be empty")
     sure = getattr(delta, "confidence", None)
     if not isinstance(sure, int | float) or not 0 <= sure <= 1:
-        raise ConsolidationRuleError(f"confidence of the {delta.kind} delta is a number from 0 to 1, not {sure!r}")
+        raise ConsolidationRuleError(f"confidence of the {delta.kind} delta must be a number from 0 to 1, not {sure!r}")
 
 
 def read_delta(given: dict[str, Any] | str | bytes) -> Delta:

@@ -1,22 +1,26 @@
-"""How what a memory returns looks in a notebook: a small table.
+"""Results as plain data, for printing or sending, and as a small table in a notebook.
 
-Stored text is anybody's, so every letter of it is escaped: it is shown, and never becomes markup. Long texts and long
-lists are cut short, and say so; `to_dict` has the whole. Nothing here is imported by a command.
+Stored text is untrusted, so all of it is escaped: it never becomes markup. Long texts and lists are cut short and say
+so; `to_dict` has all of it.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from tallystick.records.clock import stamp
 
 T = TypeVar("T")
 Kind = TypeVar("Kind", bound=type)
 
 MOST_ROWS, MOST_COLUMNS, LONGEST = 100, 10, 300
-_JOINERS = "\u200c\u200d"  # without which some scripts, and families of emoji, fall apart
-_COLUMNS = {  # of what is listed most: what a person looks for first
+_JOINERS = "\u200c\u200d"  # some scripts and emoji sequences need them
+_COLUMNS = {  # of the most common lists: the columns that people look for first
     "Belief": ("id", "text", "kind", "confidence", "status", "about", "tags", "at"),
     "Episode": ("timestamp", "content", "user", "session", "agent", "id"),
     "Event": ("seq", "ts", "op", "by", "body"),
@@ -27,13 +31,15 @@ _COLUMNS = {  # of what is listed most: what a person looks for first
 
 
 class Displayable:
-    """What a notebook shows as a table of its fields."""
+    """A record that gives its fields as plain data, and that a notebook shows as a table of them."""
 
     __slots__ = ()
 
+    derived: ClassVar[tuple[str, ...]] = ()  # properties that `to_dict` gives too
+
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {name: plain(getattr(self, name)) for name in _fields(self)}
+        """All fields, for printing or sending; `withheld` only where it is known."""
+        return fields_of(self)
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -43,7 +49,7 @@ class DisplayList(list[T]):
     """A list that a notebook shows as a table, a row for each."""
 
     def to_dict(self) -> list[Any]:
-        """What each of them says, for printing or sending."""
+        """Each item as plain data, for printing or sending."""
         return [plain(each) for each in self]
 
     def _repr_html_(self) -> str:
@@ -51,16 +57,16 @@ class DisplayList(list[T]):
 
 
 def display_lists(kind: Kind) -> Kind:
-    """A class whose public methods that return a list return one that a notebook shows."""
+    """Make the public methods of a class that return a list return a `DisplayList`."""
     for name, method in inspect.getmembers(kind, inspect.isfunction):
-        said = str(method.__annotations__.get("return", "")).removeprefix("builtins.")
-        if not name.startswith("_") and said.startswith("list["):
+        returned = str(method.__annotations__.get("return", "")).removeprefix("builtins.")
+        if not name.startswith("_") and returned.startswith("list["):
             setattr(kind, name, _listed(method))
     return kind
 
 
 def _listed(method: Callable[..., list[T]]) -> Callable[..., list[T]]:
-    if hasattr(method, "__wrapped__"):  # of a class above, which did so already
+    if hasattr(method, "__wrapped__"):  # by a base class already
         return method
 
     @wraps(method)
@@ -74,38 +80,45 @@ def _listed(method: Callable[..., list[T]]) -> Callable[..., list[T]]:
 
 
 def plain(value: Any) -> Any:
-    """The same as lists, dictionaries, texts and numbers."""
+    """A value as lists, dictionaries, texts and numbers."""
+    if value is None or isinstance(value, str | int | float):
+        return value
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
-    if _fields(value):
-        return {name: plain(getattr(value, name)) for name in _fields(value)}
+    if found := fields_of(value):
+        return found
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in value]
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+    return stamp(value) if isinstance(value, datetime) and value.tzinfo else str(value)
 
 
-def _fields(value: object) -> tuple[str, ...]:
-    return tuple(getattr(value, "__dataclass_fields__", ()) or getattr(value, "_fields", ()))
+def fields_of(record: object) -> dict[str, Any]:
+    """The fields of a dataclass or named tuple as plain data; nothing of anything else."""
+    names = getattr(record, "__dataclass_fields__", ()) or getattr(record, "_fields", ())
+    found = {name: plain(getattr(record, name)) for name in (*names, *getattr(record, "derived", ()))}
+    if "withheld" in found and found["withheld"] is None:
+        del found["withheld"]
+    return found
 
 
 # -- as a table ------------------------------------------------------------------------------------------------------
 
 
 def html_of(value: Any) -> str:
-    """One thing: a row for each of its fields that says something."""
-    said = plain(value)
-    if not isinstance(said, dict):
-        return rows_html(said if isinstance(said, list) else [said])
-    filled = [(name, each) for name, each in said.items() if _says(each)]
+    """One record: a row for each field that is not empty."""
+    data = plain(value)
+    if not isinstance(data, dict):
+        return rows_html(data if isinstance(data, list) else [data])
+    filled = [(name, each) for name, each in data.items() if _is_filled(each)]
     return _table((), ((name, _short(each)) for name, each in filled), type(value).__name__)
 
 
 def rows_html(values: Sequence[Any]) -> str:
-    """Several: a row for each, a column for each field that says something."""
+    """Several records: a row for each, a column for each field that is not empty in all of them."""
     rows = [plain(each) for each in values[:MOST_ROWS]]
     if not rows:
         return _table((), [], "nothing")
@@ -114,12 +127,12 @@ def rows_html(values: Sequence[Any]) -> str:
     if not all(isinstance(row, dict) for row in rows):
         return _table((), ((_short(row),) for row in rows), f"{len(values)}{more}")
     names = _COLUMNS.get(name) or tuple(dict.fromkeys(field for row in rows for field in row))
-    columns = [field for field in names if any(_says(row.get(field)) for row in rows)][:MOST_COLUMNS]
+    columns = [field for field in names if any(_is_filled(row.get(field)) for row in rows)][:MOST_COLUMNS]
     cells = ([_short(row.get(field)) for field in columns] for row in rows)
     return _table(columns, cells, f"{len(values)} × {name}{more}")
 
 
-def _says(value: object) -> bool:
+def _is_filled(value: object) -> bool:
     return value not in (None, "", [], {})
 
 
@@ -132,6 +145,11 @@ def _short(value: object) -> str:
     if isinstance(value, dict):
         return _cut("; ".join(f"{name}: {_short(each)}" for name, each in list(value.items())[:MOST_ROWS]))
     return _cut("" if value is None else str(value)[: LONGEST + 1])
+
+
+def short(text: str, limit: int = 60) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= limit else text[: limit - 3] + "…"
 
 
 def _cut(text: str) -> str:
@@ -151,9 +169,14 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], caption: str) 
 
 
 def _readable(text: str) -> str:
-    """The same without what no page can carry: control characters, and halves of characters."""
+    """The text without what no page can carry: control characters and lone surrogates."""
     if text.isprintable():
         return text
     return "".join(
         " " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text
     )  # fmt: skip
+
+
+def counted(kinds: Iterable[str]) -> str:
+    """Kinds and their numbers in words: "1 GitHub token, 2 passwords"."""
+    return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in Counter(kinds).items())

@@ -1,10 +1,10 @@
-"""What every embedder promises, whoever made its weights.
+"""The contract of every embedder.
 
-The same text gives the same row, whatever stands beside it and in whatever order. A row has length one, so that the
-product of two is their cosine; a blank text (empty, or only white space) says nothing and gives a row of zeros. A lone
-surrogate, which no encoding can carry, is read as U+FFFD: a question is never refused for a broken character.
+The same text gives the same row, whatever the other texts and their order. A row has length one, so that the product of
+two is their cosine; a blank text (empty, or only white space) gives a row of zeros. A lone surrogate, which no encoding
+can carry, is read as U+FFFD: a question is never refused for a broken character.
 
-Vectors are kept with the `key` of who made them. Vectors of different keys are never compared: embed the texts anew.
+Vectors are stored with the `key` of their embedder. Those of different keys are never compared: embed the texts again.
 
 Nothing here imports NumPy or a model.
 """
@@ -29,24 +29,24 @@ _SHORT = 16  # hexadecimal digits of the digest in a key: 64 bits
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who made a vector."""
+    """The embedder of a vector."""
 
-    name: str  # which kind of embedder
-    revision: str  # which model, as people call it
+    name: str  # the kind of embedder
+    revision: str  # the model's name
     dimensions: int
-    digest: str  # SHA-256 over all that decides a vector: weights, tokenizer, pooling
+    digest: str  # SHA-256 of all that determines a vector: weights, tokenizer, pooling
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise Refused(f"an embedder's name is one lower-case word, not {self.name!r}", "name")
+            raise Refused(f"an embedder's name must be one lowercase word, not {self.name!r}", "name")
         if self.dimensions < 1:
-            raise Refused(f"vectors of {self.name} have at least one dimension, not {self.dimensions}")
+            raise Refused(f"vectors of {self.name} must have at least one dimension, not {self.dimensions}")
         if not _SHA256.fullmatch(self.digest):
-            raise Refused(f"the digest of {self.name} is 64 hexadecimal digits, not {self.digest!r}", "name")
+            raise Refused(f"the digest of {self.name} must be 64 hexadecimal digits, not {self.digest!r}", "name")
 
     @property
     def key(self) -> str:
-        """What is stored beside each vector. A model that was moved or renamed keeps it; other weights change it."""
+        """The key that is stored with each vector. A moved or renamed model keeps it; other weights change it."""
         return f"{self.name}-{self.dimensions}-{self.digest[:_SHORT]}"
 
 
@@ -55,18 +55,18 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """Who makes these vectors. Asking may load the model."""
+        """The identity of this embedder. Reading it may load the model."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text, in the order given."""
 
     def count(self, text: str) -> int:
-        """How many tokens `text` has, control tokens not counted. An estimate where no tokenizer is at hand."""
+        """The number of tokens of `text`, without control tokens. An estimate where there is no tokenizer."""
 
 
 @runtime_checkable
 class TokenVectors(Protocol):
-    """What some embedders can do besides: give the parts of which a text's vector is made."""
+    """An embedder that can also give the parts of a text's vector."""
 
     def token_vectors(self, text: str) -> tuple[list[str], NDArray[np.float32]]:
         """The tokens of `text` as the tokenizer spells them, and a row for each.

@@ -1,19 +1,28 @@
-"""Entities: who or what a belief is about, and how people speak of them."""
+"""Entities: who or what a belief is about, their names, what a program stated of them, and relations between two."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from tallystick.records.display import Displayable, html_of, plain
+from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_text
 
 PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
-THING = "thing"  # what is spoken of, and has no page
+THING = "thing"  # an entity without a page
 
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_LONGEST = 300  # characters of a name; nothing is called by more
-_LEAST = 3  # letters of a part of a name that names someone by itself
+_LONGEST = 300  # characters of a name
+_LEAST = 3  # characters of a part of a name that is enough by itself
 
 
 def called(as_written: str, what: str) -> set[str]:
-    """Every way in which a question may name somebody: whole, and someone who speaks also by a part of the name."""
+    """The names that a question may use: the whole one, and for an agent also its parts."""
     whole = spoken(as_written)
     if what != "agent":
         return {whole}
@@ -21,21 +30,21 @@ def called(as_written: str, what: str) -> set[str]:
 
 
 def spoken(about: str) -> str:
-    """How a question names an entity: `person-ana-maria` is "ana maria"."""
+    """The name of an entity in a question: `person-ana-maria` is "ana maria"."""
     prefix, found, rest = about.partition("-")
     name = rest if found and prefix in PREFIXES and rest else about
     return " ".join(name.replace("-", " ").replace("_", " ").casefold().split())
 
 
 def kind_of(entity: str) -> str:
-    """What kind of thing an entity is, by the name of its page: `person-ana` is a person; what names none, a topic."""
+    """The kind of an entity, by the name of its page: `person-ana` is a person; without a prefix, a topic."""
     prefix, found, rest = entity.partition("-")
     return prefix if found and rest and prefix in PREFIXES else "topic"
 
 
 def name_key(name: str) -> str:
-    """A name as it is compared: without case, punctuation, marks that nobody sees, and ways of writing a letter."""
-    if name.isascii():  # most are, and it is all that is left of the rest
+    """A name as it is compared: without case, punctuation, invisible characters and compatibility variants."""
+    if name.isascii():  # most are
         return " ".join(name.translate(_PLAIN).split())
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = (each for each in plain if unicodedata.category(each) != "Cf")
@@ -43,5 +52,107 @@ def name_key(name: str) -> str:
 
 
 def thing_key(name: str) -> str:
-    """By what a name is found, and what a plain thing of that name is known as; empty, if nothing can be called so."""
+    """The key of a name, also the id of a thing of that name; empty, if it cannot be a name."""
     return (name_key(name) or name.strip()) if len(name) <= _LONGEST else ""
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+LONGEST = 1000  # characters of a name, of a kind, of a relation
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity(Displayable):
+    """An entity under the name that was given, verbatim."""
+
+    name: str
+    kind: str = ""
+    observations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        must_be_name("an entity", self.name)
+        must_be_label("the type of an entity", self.kind)
+        for said in self.observations:
+            must_say_something(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(Displayable):
+    """A relation between two entities: `source` `kind` `target`, each verbatim."""
+
+    source: str
+    kind: str
+    target: str
+
+    def __post_init__(self) -> None:
+        must_be_name("an entity", self.source)
+        must_be_name("a relation", self.kind)
+        must_be_name("an entity", self.target)
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        return self.source, self.kind, self.target
+
+
+def is_name(said: object) -> bool:
+    """True if it can be a name."""
+    return isinstance(said, str) and bool(said.strip()) and len(said) <= LONGEST and not _LONE.search(said)
+
+
+def must_be_name(what: str, name: object) -> None:
+    must_be_label(f"the name of {what}", name)
+    if not str(name).strip():
+        raise Refused(f"{what} needs a name; it must not be empty", "name")
+
+
+def must_be_label(what: str, said: object) -> None:
+    must_be_text(what, said)
+    text = str(said)
+    if _LONE.search(text):
+        raise Refused(f"{what} cannot be written: it holds a lone surrogate", "text")
+    if len(text) > LONGEST:
+        raise Refused(f"{what} has {len(text):,} characters; {LONGEST:,} is the limit; observe the rest", "size")
+
+
+def must_say_something(said: object) -> None:
+    must_be_text("an observation", said)
+    if not str(said).strip():
+        raise Refused("an observation must not be empty; leave it out", "required")
+
+
+class ProposedMerge(NamedTuple):
+    """A pending proposal that two nodes are the same thing."""
+
+    node: str
+    into: str
+    score: float
+    reasons: tuple[str, ...]
+    by: str
+    at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "reasons": list(self.reasons)}
+
+    def text(self) -> str:
+        """The column value, which `read` reads."""
+        return orjson.dumps(tuple(self)).decode()
+
+    @classmethod
+    def read(cls, text: str) -> ProposedMerge:
+        node, into, score, reasons, by, at = orjson.loads(text)
+        return cls(node, into, score, tuple(reasons), by, at)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+class Known(NamedTuple):
+    """Entities and relations, each oldest first."""
+
+    entities: list[NamedEntity]
+    relations: list[Relation]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)

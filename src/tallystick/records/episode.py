@@ -1,29 +1,33 @@
 """An episode: something that was said or happened, verbatim, in a scope. Construct it and it is valid.
 
-`timestamp` is when it happened, as its teller says; `recorded` is when the ledger learned of it. The two are never used
-for one another.
+`timestamp` is when it happened, as its author says; `recorded` is when the ledger recorded it. Neither is ever used for
+the other.
+
+A scope is user, session and agent, compared exactly. Its key is for display and for the documented index, never for
+comparison: its parts are escaped, so that no id can end one part and begin another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.clock import stamp
-from tallystick.records.display import Displayable
-from tallystick.records.errors import Refused
+from tallystick.records.display import Displayable, short
+from tallystick.records.errors import MemoryScopeError, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import Fact
+from tallystick.records.fields import must_be_name, must_be_object, must_be_one_of, must_be_texts
 
-MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
+MACHINES = ("assistant", "system", "tool")  # roles whose "I" is no person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode(Displayable):
-    """One thing that happened. `id` is the teller's name for it within its scope; without one, it is the event's."""
+    """One thing that happened. `id` is its author's name for it within its scope; by default the event's id."""
 
     content: str
     timestamp: datetime
@@ -38,25 +42,20 @@ class Episode(Displayable):
     seq: int = -1  # the event that recorded it
     recorded: str = ""
     source: str = ""  # that event's id
-    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why it is withheld; empty: it is not
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
-            if type(getattr(self, name)) is not str:
-                raise Refused(f"an episode's {name} is text, not {type(getattr(self, name)).__name__}")
+        must_be_texts(self, *_TEXTS)
         if not self.content.strip():
-            raise Refused("there is nothing to observe: say it in words", "required")
-        if not self.user:
-            raise Refused("an episode belongs to a user: an empty name is nobody", "name")
-        if self.trust not in TRUST:
-            raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
-        if type(self.metadata) is not dict:
-            raise Refused(f"an episode's metadata is a dictionary, not {type(self.metadata).__name__}")
+            raise Refused("nothing to observe: content must not be empty", "required")
+        must_be_name("user", self.user)
+        must_be_one_of("trust", self.trust, TRUST)
+        must_be_object("metadata", self.metadata)
         stamp(self.timestamp)
 
     @property
     def speaker(self) -> str:
-        """Whose "I" it is, if anybody's: the speaker that the metadata name, else the agent, else the user."""
+        """The person who says "I", if any: the speaker named in the metadata, else the agent, else the user."""
         named = self.metadata.get("speaker")
         if isinstance(named, str) and named.strip():
             return named.strip()
@@ -64,29 +63,21 @@ class Episode(Displayable):
         return "" if is_machine else self.agent.strip() or self.user.strip()
 
     def to_body(self) -> dict[str, Any]:
-        """What the ledger records: the fields that say something. `seq` and `recorded` are the event's own."""
+        """The body that the ledger records, without defaults. `seq` and `recorded` are the event's own."""
         body = {name: value for name in _RECORDED if (value := getattr(self, name)) not in ("", {}, _USUAL.get(name))}
         return body | {"timestamp": stamp(self.timestamp)}
 
     @classmethod
     def of(cls, event: Event) -> Episode:
-        """The episode that an event recorded. Fields of a newer tallystick are passed over."""
+        """The episode that an event recorded. Fields of a newer tallystick are ignored."""
         body: Mapping[str, Any] = (event.body or {})["episode"]
         known = {"id": event.id} | {name: body[name] for name in _RECORDED if name in body}
         return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts,
                    source=event.id)  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending. `withheld` is one of them where it is known."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self)} | {"timestamp": stamp(self.timestamp)}
-        if self.withheld is None:
-            del shown["withheld"]
-        return shown
-
     def __repr__(self) -> str:
-        text = self.content if len(self.content) <= 60 else self.content[:57] + "…"
         scope = "/".join(filter(None, (self.user, self.session, self.agent)))
-        return f"<Episode {self.id} {text!r} {scope}>"
+        return f"<Episode {self.id} {short(self.content)!r} {scope}>"
 
 
 _TEXTS = ("id", "content", "source_node", "agent", "user", "session", "path")
@@ -96,16 +87,37 @@ _USUAL = {"user": OWNER, "trust": "human"}
 
 @dataclass(frozen=True, slots=True)
 class Retraction(Displayable):
-    """What was taken back, and which facts come from it."""
+    """Retracted episodes, and the facts that come from them."""
 
     episodes: tuple[Episode, ...]
-    resting: tuple[Fact, ...]  # on it alone
-    shared: tuple[Fact, ...]  # on it and on others, which stand
+    resting: tuple[Fact, ...]  # from these alone
+    shared: tuple[Fact, ...]  # from these and from others that stand
     withdrawn: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "episodes": [each.to_dict() for each in self.episodes],
-            "resting": [each.to_dict() for each in self.resting],
-            "shared": [each.to_dict() for each in self.shared], "withdrawn": self.withdrawn,
-        }  # fmt: skip
+
+class Scope(NamedTuple):
+    """A scope. `session` and `agent` are empty where none was given."""
+
+    user: str
+    session: str = ""
+    agent: str = ""
+
+    @property
+    def key(self) -> str:
+        """`/user/{user}/session/{session}/agent/{agent}/`, with `%` and `/` inside a part escaped as in an address."""
+        return f"/user/{_escaped(self.user)}/session/{_escaped(self.session)}/agent/{_escaped(self.agent)}/"
+
+
+def checked(**parts: object) -> None:
+    """Refuse a part that is not a name. None means any."""
+    for name, value in parts.items():
+        if value is None:
+            continue
+        if type(value) is not str:
+            raise MemoryScopeError(f"{name} must be a string, not {type(value).__name__}")
+        if not value:
+            raise MemoryScopeError(f"{name} must not be empty; leave it out to mean any")
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")

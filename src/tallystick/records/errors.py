@@ -2,24 +2,24 @@
 
 TallystickError
 ├── Refused          change the request; nothing was changed
-│   ├── NotFound       no such belief, event, backup or stretch
+│   ├── NotFound       no such belief, event, backup or segment
 │   ├── KeyReused      an idempotency key, or an episode's id, that stood for other words
-│   ├── NeedsApproval  a person must say yes first; only the question was recorded
-│   ├── NotApproved    the policy says no, or the yes does not count; only the attempt was recorded
-│   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
-│   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
-│   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
-│   ├── UnportableCypherError   a query over a graph that writes, or is more Cypher than is understood
+│   ├── NeedsApproval  a person must approve it first; only the request was recorded
+│   ├── NotApproved    the policy refuses it, or the approval is not valid; only the attempt was recorded
+│   ├── MemoryScopeError        an invalid user, session or agent, or one that contradicts the record's own
+│   ├── ConsolidationRuleError  a rule that cannot be read, with the place of the mistake in a filter
+│   ├── MigrationNotSupported   a change of a store's schema other than a new nullable column
+│   ├── UnportableCypherError   a query over a graph that writes, or uses unsupported Cypher
 │   ├── NotWritable    this folder, disk or program version may only read
 │   ├── UnknownVersion a record, file or envelope of a schema version that only a newer program knows
 │   └── Closed         open the memory again (it was closed, or forked)
 ├── Moved            read again and decide again; nothing was changed
 ├── Busy             try again; nothing was changed
 │   └── NotWritten     the disk refused (full, failing); what was there before is whole
-├── Unfinished       make room; what is recorded stays, and the message says what is still to be done
+├── Unfinished       make room; what is recorded stays, and the message says what is left to do
 └── Damaged          stop and run `tallystick check`; the disk contradicts itself
-    ├── RolledBack     the ledger is shorter than, or other than, a witness says
-    └── Missing        a stretch of the ledger that is needed is not in the folder
+    ├── RolledBack     the ledger is shorter than, or different from, a witness of it
+    └── Missing        a needed segment of the ledger is not in the folder
 
 A message is one line: what is wrong, where, and the way out. It may be worded better in any version; programs
 go by the class, and of what is `Refused` by its `code`.
@@ -36,7 +36,7 @@ Code = Literal[
     "exists",  # the name, key or file is taken
     "field",  # an unknown field or change
     "file",  # the content of a file or stream cannot be understood
-    "forked",  # the process forked since it was opened
+    "forked",  # the process forked after opening it
     "incomplete",  # some of what was asked for could not be done; the rest was
     "json",  # not JSON, or a value that JSON cannot hold
     "mismatch",  # it belongs to another user, ledger, store or version
@@ -59,23 +59,23 @@ Code = Literal[
 ]
 
 Why = Literal[
-    "approver",  # who answers is none whom the policy names
-    "closed",  # the review of it is closed
-    "early",  # the yes is of a moment that is still to come
-    "expired",  # the yes has ended
-    "forged",  # there is no such yes on record
-    "name",  # it is asked for in somebody else's name, or with more trust than the program has
-    "none",  # nobody has said yes
-    "other",  # the yes is to another action
-    "refused",  # the policy says no
-    "stale",  # what was approved has changed since
-    "stranger",  # the yes is of one who may not give it
-    "used",  # the yes was used already
+    "approver",  # the policy does not let this person approve
+    "closed",  # its review is closed
+    "early",  # the approval is dated in the future
+    "expired",  # the approval has expired
+    "forged",  # no such approval is recorded
+    "name",  # requested for somebody else, or with more trust than the program has
+    "none",  # nobody has approved it
+    "other",  # the approval is of another action
+    "refused",  # the policy refuses it
+    "stale",  # the approved content has changed since
+    "stranger",  # the approval is by somebody who may not approve
+    "used",  # the approval was used already
 ]
 
 
 class TallystickError(Exception):
-    """Something tallystick has to tell its caller."""
+    """Any error of tallystick."""
 
 
 class Refused(TallystickError):
@@ -95,22 +95,19 @@ class Refused(TallystickError):
 
 
 class NotFound(Refused):
-    """What was asked for is not here."""
+    """There is no such thing."""
 
     code = "reference"
 
 
 class KeyReused(Refused):
-    """The key was used before, for other words. Nothing was changed; use a key of its own for each request."""
+    """The key was used before, for other words. Nothing was changed; use another key for each request."""
 
     code = "exists"
 
 
 class NeedsApproval(Refused):
-    """A person must say yes first. Nothing was changed; the question waits as `review`.
-
-    `why` is a word for programs: that there is no yes, or what is wrong with the one that was given.
-    """
+    """A person must approve it first. Nothing was changed; `review` is the pending review, `why` a code."""
 
     code = "permission"
 
@@ -120,9 +117,9 @@ class NeedsApproval(Refused):
 
 
 class NotApproved(Refused):
-    """The policy says no, or a yes does not count. Nothing was changed; the attempt is on record.
+    """The policy refuses it, or an approval is not valid. Nothing was changed; the attempt is on record.
 
-    `why` is a word for programs; `attempt` is what is recorded.
+    `why` is a code for programs; `attempt` is the recorded body.
     """
 
     code = "permission"
@@ -133,7 +130,7 @@ class NotApproved(Refused):
 
 
 class MemoryScopeError(Refused):
-    """A scope that names nobody, or another one than what it is said of. Nothing was changed."""
+    """An invalid scope, or one that contradicts the record's own. Nothing was changed."""
 
 
 class ConsolidationRuleError(Refused):
@@ -145,7 +142,7 @@ class ConsolidationRuleError(Refused):
 
 
 class MigrationNotSupported(Refused):
-    """A plan that is not just one more column that may be empty. `reason` is a word for programs."""
+    """A plan other than a new nullable column. `reason` is a code for programs."""
 
     code = "unsupported"
 
@@ -155,7 +152,7 @@ class MigrationNotSupported(Refused):
 
 
 class UnportableCypherError(Refused):
-    """A query that does more than choose relations of a graph. Nothing was changed."""
+    """A query that does more than select relations of a graph. Nothing was changed."""
 
     code = "unsupported"
 
@@ -167,13 +164,13 @@ class NotWritable(Refused):
 
 
 class UnknownVersion(Refused):
-    """Written by a program that knows more than this one."""
+    """Written by a newer program."""
 
     code = "unsupported"
 
 
 class Closed(Refused):
-    """The object no longer stands for an open folder."""
+    """The folder of the object is no longer open."""
 
     code = "state"
 
@@ -183,15 +180,15 @@ class Moved(TallystickError):
 
 
 class Busy(TallystickError):
-    """Another writer is at it. Nothing was changed."""
+    """Another writer is active. Nothing was changed."""
 
 
 class NotWritten(Busy):
-    """The disk refused the write; it was taken back."""
+    """The disk refused the write; it was rolled back."""
 
 
 class Unfinished(TallystickError):
-    """The disk refused when a part was recorded already. That part stays; nothing is to be said a second time."""
+    """The disk refused when a part was recorded already. That part stays; do not repeat it."""
 
 
 class Damaged(TallystickError):
@@ -199,8 +196,8 @@ class Damaged(TallystickError):
 
 
 class RolledBack(Damaged):
-    """The ledger lacks what a witness saw in it."""
+    """The ledger lacks events that a witness has seen."""
 
 
 class Missing(Damaged):
-    """A stretch of the ledger is needed and not in the folder."""
+    """A needed segment of the ledger is not in the folder."""

@@ -1,8 +1,8 @@
 """ESDB's view of a belief: the record that `ChronoStore` takes and gives, and the shorter one of `EsdbBridge`.
 
 They are ordinary dataclasses, because their users change one in place and put it back. The store gives out copies:
-nothing changes until `upsert`. `id` is the belief's key. A status may be any text: one that a belief cannot have is
-`unknown` there, and stands word for word in this view.
+nothing changes until `upsert`. `id` is the belief's key. A status may be any string: one that a belief cannot have is
+`unknown` there, and verbatim in this view.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ChronoRecord:
     model_assumptions: dict[str, Any] = field(default_factory=dict)
     recursion_depth: int = 0
     data: dict[str, Any] = field(default_factory=dict)
-    rests_on: list[str] = field(default_factory=list)  # keys of the records it stands on: beyond ESDB
+    rests_on: list[str] = field(default_factory=list)  # keys of the records it depends on: beyond ESDB
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as ESDB writes it; `rests_on` only where it says something."""
+        """The record as ESDB writes it; `rests_on` only where it is not empty."""
         raw = {f.name: getattr(self, f.name) for f in fields(self)}
         if not self.rests_on:
             del raw["rests_on"]
@@ -44,25 +44,27 @@ class ChronoRecord:
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> ChronoRecord:
-        """The other way. A field that ESDB does not have is passed over."""
+        """The record of such a dictionary. Unknown fields are ignored."""
         known = {f.name for f in fields(cls)}
         return cls(**{name: value for name, value in raw.items() if name in known})
 
     def passes_rag_filter(self) -> bool:
-        """Whether it may be injected into a prompt (H18): it is active, with a confidence of at least 0.6."""
+        """True if it may be injected into a prompt (H18): it is active, with a confidence of at least 0.6."""
         return self.status == "active" and self.confidence >= RAG_CONFIDENCE
 
     def to_fields(self) -> dict[str, Any]:
-        """The fields of the belief it stands for."""
+        """The fields of its belief."""
         given: object = self.status
         if not isinstance(given, str) or not given:
-            raise Refused(f"a record's status is a text such as active, not {given!r:.60}")
+            raise Refused(f"status must be a string such as active, not {given!r:.60}")
+        if not isinstance(self.epistemic_boundary, list | tuple):
+            raise Refused(f"epistemic_boundary must be a list, not {type(self.epistemic_boundary).__name__}")
         status = belief_status(self.status)
         view = {
             name: value
             for name, value in (
                 ("status", self.status if status != self.status else ""),
-                ("epistemic_boundary", _list(self.epistemic_boundary, "epistemic_boundary")),
+                ("epistemic_boundary", list(self.epistemic_boundary)),
                 ("model_assumptions", self.model_assumptions),
                 ("recursion_depth", self.recursion_depth),
             )
@@ -77,7 +79,7 @@ class ChronoRecord:
 
     @classmethod
     def of(cls, belief: Belief, rests_on: list[str]) -> ChronoRecord:
-        """The record of a belief; `rests_on` by the names its user knows."""
+        """The record of a belief; `rests_on` by key."""
         view = belief.views.get("record", {})
         return cls(
             id=belief.key, kind=belief.kind, label=belief.text, confidence=belief.confidence,
@@ -91,7 +93,7 @@ class ChronoRecord:
 
 @dataclass(slots=True)
 class EsdbRecord:
-    """What `EsdbBridge` gives and takes: a record with the fields that a requirement or a test case has."""
+    """The record of `EsdbBridge`: with the fields of a requirement or a test case."""
 
     id: str
     kind: str = "fact"
@@ -102,7 +104,7 @@ class EsdbRecord:
     source_ids: list[str] = field(default_factory=list)  # the record's evidence
 
     def to_dict(self) -> dict[str, Any]:
-        """In the shape of the JSON it came from, with what has changed since; without such JSON, its own fields."""
+        """The JSON it came from, with what has changed since; without such JSON, its own fields."""
         if not self.data:
             return {
                 "id": self.id, "kind": self.kind, "status": self.status, "confidence": self.confidence,
@@ -118,24 +120,18 @@ class EsdbRecord:
 
 @dataclass(frozen=True, slots=True)
 class WalEvent:
-    """One event of the log, as ESDB tells of it. The hashes are those of the line in the ledger."""
+    """One event of the log in ESDB's form. The hashes are those of the line in the ledger."""
 
     seq: int
     ts: str
-    op: str  # upsert, delete or compact; what the ledger did for itself has its own name
+    op: str  # upsert, delete or compact; the ledger's own events keep their names
     record_id: str = ""
-    record: dict[str, Any] = field(default_factory=dict)  # as it stood after this event; empty if its words are gone
+    record: dict[str, Any] = field(default_factory=dict)  # after this event; empty if it is erased
     prev_hash: str = ""
     hash: str = ""  # empty inside a batch, until that is written
     recursion_depth: int = 0
 
 
 def belief_status(status: str) -> str:
-    """The status of the belief that a record with that status stands for."""
+    """The belief's status for a record's status."""
     return status if status in STATUSES else UNKNOWN
-
-
-def _list(values: object, name: str) -> list[Any]:
-    if not isinstance(values, list | tuple):
-        raise Refused(f"{name} is a list, not {type(values).__name__}")
-    return list(values)

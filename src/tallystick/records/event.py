@@ -1,33 +1,33 @@
-"""An event: one thing that was decided, as one line of the ledger.
+"""An event: one decision, as one line of the ledger.
 
-A draft is an event before it is recorded: what happened, without a place. An event
-whose `body` is None was erased: it happened, its place and proof stand, its words are gone.
+A draft is an event before it is recorded. An event whose `body` is None was erased: its place and proof stay, its text
+is gone.
 
-What was recorded in another memory and taken in here keeps the id, the time and the source that it had there: they
-stand in its body, under `ELSEWHERE`, and whoever reads the event is told those. Where that memory was joined to this
-one, its name stands beside them, and is the source here. The line itself says when it was taken in, and by whom; that
-is all that this ledger can prove of it.
+An event that was imported from another memory keeps the id, the time and the source that it had there: they are in its
+body, under `ELSEWHERE`, and readers get those. Where that memory was merged into this one, its name is there too, and
+is the source here. The line itself says when it was imported, and by whom; that is all that this ledger can prove.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tallystick.records.display import html_of
+from tallystick.records.display import Displayable, html_of
 
-TIME = "ledger.time/1"  # which times are believed, said by the ledger itself
-ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, beside what an event says
+TIME = "ledger.time/1"  # which times are believed, recorded by the ledger itself
+ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, in the body
 
 
 class Draft(NamedTuple):
-    """What a decision wants recorded."""
+    """An event to be recorded."""
 
     op: str
     body: dict[str, Any]
 
 
 class Event(NamedTuple):
-    """What was recorded, and where. `body` is the caller's own copy."""
+    """A recorded event. `body` is the caller's own copy."""
 
     seq: int
     ts: str
@@ -48,10 +48,20 @@ class Event(NamedTuple):
         return f"<Event {self.seq} {self.op} by {self.by} at {self.ts}{erased}>"
 
 
-def as_told(event: Event) -> Event:
+def at_origin(event: Event) -> Event:
     """The event with the id, time and source that it had where it was first recorded."""
     if event.body is None or ELSEWHERE not in event.body:
         return event
-    told = event.body[ELSEWHERE]
+    origin = event.body[ELSEWHERE]
     body = {name: value for name, value in event.body.items() if name != ELSEWHERE}
-    return event._replace(id=told["id"], ts=told["ts"], by=told.get("source") or told["by"], body=body)
+    return event._replace(id=origin["id"], ts=origin["ts"], by=origin.get("source") or origin["by"], body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage(Displayable):
+    """Events, newest first. To go on, pass `older` as `before`, and `newer` as `after`."""
+
+    events: tuple[Event, ...]
+    older: int | None  # None, if nothing is older
+    newer: int | None  # None, if nothing was newer
+    is_cut: bool = False  # True: the search stopped before the page was full

@@ -12,6 +12,7 @@ import orjson
 
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_texts
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 
@@ -21,12 +22,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Frame(Displayable):
-    """Weights of the five signals, what is searched, what is guaranteed, how much may be said and in which form."""
+    """Weights of the five signals, filters, guarantees, token budget and template."""
 
     name: str
     weights: dict[str, float]
     filters: dict[str, Any] = field(default_factory=dict)  # tag_patterns, categories, search_window
-    guarantees: tuple[str, ...] = ()  # tag patterns: what bears such a tag is served whatever its score
+    guarantees: tuple[str, ...] = ()  # tag patterns: memories with such a tag are served whatever their score
     template: str = "{blocks}\n"
     token_budget: int = 2000
     cache: dict[str, Any] | None = None
@@ -35,14 +36,12 @@ class Frame(Displayable):
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
             raise Refused(
-                f"a frame's name is small letters, digits, - and _, a letter first; not {self.name!r}", "name"
+                f"a frame's name is lowercase letters, digits, - and _, a letter first; not {self.name!r}", "name"
             )
         _check_weights(self.weights)
         if type(self.token_budget) is not int or not 1 <= self.token_budget < _MOST_TOKENS:
-            raise Refused(f"a frame's token_budget is a whole number above 0, not {self.token_budget!r}")
-        for name, text in (("template", self.template), ("source", self.source)):
-            if type(text) is not str:
-                raise Refused(f"a frame's {name} is text, not {type(text).__name__}")
+            raise Refused(f"token_budget must be a whole number above 0, not {self.token_budget!r}")
+        must_be_texts(self, "template", "source")
         _check_texts("guarantees", self.guarantees)
         _check_filters(self.filters)
         _check_cache(self.cache)
@@ -65,45 +64,39 @@ class Frame(Displayable):
             None if cache is None else orjson.loads(cache), body.get("source", "user"),
         )  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "weights": self.weights, "filters": self.filters, "guarantees": list(self.guarantees),
-            "template": self.template, "token_budget": self.token_budget, "cache": self.cache, "source": self.source,
-        }  # fmt: skip
-
 
 def _check_weights(weights: Mapping[str, float]) -> None:
     if unknown := weights.keys() - set(SIGNALS):
-        raise Refused(f"a frame weighs {', '.join(SIGNALS)}, not {min(unknown)!r}")
+        raise Refused(f"a frame can weigh {', '.join(SIGNALS)}, not {min(unknown)!r}")
     for name, weight in weights.items():
         if type(weight) not in (int, float) or not 0 <= weight < math.inf:
-            raise Refused(f"the weight of {name} is a number from 0 up, not {weight!r}")
+            raise Refused(f"the weight of {name} must be a number from 0 up, not {weight!r}")
     if not sum(weights.values()) > 0:
-        raise Refused("a frame whose weights are all 0 cannot choose; give one of them weight")
+        raise Refused("a frame needs at least one weight above 0")
 
 
 def _check_filters(filters: object) -> None:
     if not isinstance(filters, Mapping):
-        raise Refused(f"a frame's filters are named: tag_patterns, categories, search_window; not {filters!r}")
+        raise Refused(f"filters must be an object with tag_patterns, categories, search_window; not {filters!r}")
     for name, value in filters.items():
         if name in ("tag_patterns", "categories"):
             _check_texts(name, value)
         elif name != "search_window":
-            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {name!r}", "field")
+            raise Refused(f"a frame can filter by tag_patterns, categories and search_window, not by {name!r}", "field")
         elif value is not None and not _is_above_0(value):
-            raise Refused(f"a frame's search_window is a number of active hours above 0, or null; not {value!r}")
+            raise Refused(f"search_window must be a number of active hours above 0, or null; not {value!r}")
 
 
 def _check_cache(cache: object) -> None:
     if cache is None:
         return
     if not isinstance(cache, Mapping) or set(cache) != {"ttl_seconds"} or not _is_above_0(cache["ttl_seconds"]):
-        raise Refused(f'a frame\'s cache is null or {{"ttl_seconds": a number above 0}}, not {cache!r}')
+        raise Refused(f'cache must be null or {{"ttl_seconds": a number above 0}}, not {cache!r}')
 
 
 def _check_texts(name: str, value: object) -> None:
     if not isinstance(value, list | tuple) or any(type(each) is not str for each in value):
-        raise Refused(f"a frame's {name} is a list of texts, not {value!r}")
+        raise Refused(f"{name} must be a list of strings, not {value!r}")
 
 
 def _is_above_0(value: object) -> bool:
@@ -114,4 +107,4 @@ def _json(value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError as error:
-        raise Refused(f"a frame is written as JSON, and this cannot be: {error}") from None
+        raise Refused(f"a frame must be JSON: {error}") from None

@@ -1,9 +1,9 @@
-"""How a store is, and what may be done to its shape."""
+"""The health of a store, and migrations of its schema."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tallystick.records.display import Displayable
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreHealth(Displayable):
-    """A store at a glance. `fragment_count` is how much it holds; None, before it was made."""
+    """The health of a store. `fragment_count` is the number of its records; None before it exists."""
 
     ok: bool
     version: int
@@ -28,13 +28,10 @@ class StoreHealth(Displayable):
     lock_state: str  # "free" or "held"
     warnings: list[str] = field(default_factory=list)
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationPlan:
-    """Changes of a store's shape, like `{"op": "add_column", "name": "mood", "type": "TEXT", "nullable": True}`."""
+    """Changes of a store's schema, like `{"op": "add_column", "name": "mood", "type": "TEXT", "nullable": True}`."""
 
     target_version: int
     operations: list[dict[str, Any]] = field(default_factory=list)
@@ -42,7 +39,7 @@ class MigrationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One more column, which may be empty."""
+    """A new nullable column."""
 
     table: str
     name: str
@@ -50,21 +47,21 @@ class Column:
 
 
 def columns_of(plan: MigrationPlan, *, table: str) -> list[Column]:
-    """What a plan adds to `table`. MigrationNotSupported, with the reason, for anything else."""
+    """The columns that a plan adds to `table`. MigrationNotSupported, with the reason, for anything else."""
     return [_column(operation, table) for operation in plan.operations]
 
 
 def _column(operation: dict[str, Any], table: str) -> Column:
     kind = operation.get("op")
     if kind != "add_column":
-        raise MigrationNotSupported(f"{kind!r} is not supported: a column may be added, nothing else", ADD_COLUMN_ONLY)
+        raise MigrationNotSupported(f"{kind!r} is not supported; only add_column is", ADD_COLUMN_ONLY)
     if operation.get("nullable") is not True:
-        raise MigrationNotSupported("a new column must be nullable: what is there has nothing in it", NON_NULLABLE)
+        raise MigrationNotSupported("a new column must be nullable: existing rows have no value for it", NON_NULLABLE)
     name, kind = operation.get("name", operation.get("column", "")), str(operation.get("type", "TEXT")).upper()
     if operation.get("table", table) != table:
         raise MigrationNotSupported(f"this store has one table, {table!r}", ADD_COLUMN_ONLY)
     if type(name) is not str or not _NAME.match(name):
-        raise MigrationNotSupported(f"{name!r} is no name for a column: letters, digits and _", ADD_COLUMN_ONLY)
+        raise MigrationNotSupported(f"{name!r} is not a column name: use letters, digits and _", ADD_COLUMN_ONLY)
     if kind not in TYPES:
-        raise MigrationNotSupported(f"a column's type is one of {', '.join(TYPES)}, not {kind!r}", ADD_COLUMN_ONLY)
+        raise MigrationNotSupported(f"a column's type must be one of {', '.join(TYPES)}, not {kind!r}", ADD_COLUMN_ONLY)
     return Column(table, name, kind)

@@ -1,10 +1,9 @@
-"""What is told of a belief's past: its versions, what changed between two moments, and why it is believed."""
+"""A belief's past: its versions, the changes between two moments, and why it is believed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -12,10 +11,9 @@ from tallystick.records.display import Displayable
 Moment = int | str | datetime
 
 
-
 @dataclass(frozen=True, slots=True)
 class Version(Displayable):
-    """One step in a belief's life."""
+    """One version of a belief."""
 
     seq: int
     at: str
@@ -23,13 +21,12 @@ class Version(Displayable):
     by: str
     belief: Belief
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"seq": self.seq, "at": self.at, "op": self.op, "by": self.by, "belief": self.belief.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
 class Change(Displayable):
-    """What one belief was at two moments; None where it was not held."""
+    """One belief at two moments; None where it was not active."""
+
+    derived = ("what",)
 
     key: str
     before: Belief | None
@@ -41,17 +38,13 @@ class Change(Displayable):
             return "added"
         return "gone" if self.after is None else "changed"
 
-    def to_dict(self) -> dict[str, Any]:
-        before, after = (b.to_dict() if b else None for b in (self.before, self.after))
-        return {"key": self.key, "what": self.what, "before": before, "after": after}
-
 
 @dataclass(frozen=True, slots=True)
 class Why(Displayable):
-    """One belief and the reasons for its standing."""
+    """One belief and the reasons for its status."""
 
     belief: Belief
-    because: tuple[str, ...]  # why its confidence fell, or why it is no longer held
+    because: tuple[str, ...]  # why its confidence fell, or why it was withdrawn
     rests_on: tuple[Why, ...]
 
     def lines(self, depth: int = 0) -> list[str]:
@@ -64,10 +57,6 @@ class Why(Displayable):
         for below in self.rests_on:
             found += [f"{indent}  rests on", *below.lines(depth + 2)]
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        below = [why.to_dict() for why in self.rests_on]
-        return {"belief": self.belief.to_dict(), "because": list(self.because), "rests_on": below}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

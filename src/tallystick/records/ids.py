@@ -1,7 +1,7 @@
-"""Names that tallystick draws by itself. They are random: no name tells anything of the words it stands for.
+"""Ids that tallystick makes. They are random: no id reveals anything about the text it stands for.
 
 An event's id is a ULID (time and 80 random bits). A belief's id has the form of a page's entry,
-`20260421-0915-c4f1a5`: the minute it was stated and six random hex digits, drawn again while taken.
+`20260421-0915-c4f1a5`: the minute it was stated and six random hex digits, drawn until they are free.
 """
 
 from __future__ import annotations
@@ -21,33 +21,28 @@ EVENT_ID = re.compile(rf"[{_DIGITS}]{{26}}\Z")
 SHORT_EVENT_ID = re.compile(rf"[{_DIGITS}]{{6}}\Z")
 
 
-def _letters(number: int, pairs: int) -> str:
+def _base32(number: int, pairs: int) -> str:
     shifts = range((pairs - 1) * 10, -1, -10)
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in shifts])
 
 
-def ulid_time(milliseconds: int) -> str:
-    """The first ten letters of a ULID: the same for all events of one millisecond, and for all before 1970."""
-    return _letters(max(milliseconds, 0), 5)
-
-
 def ulid_time_of(ts: str) -> str:
-    """The same, from a time as the ledger writes it."""
-    return ulid_time(int(datetime.fromisoformat(ts).timestamp() * 1000))
+    """The first ten characters of a ULID: the same for all events of one millisecond, and for all before 1970."""
+    return _base32(max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0), 5)
 
 
 def ulid_random(ten_bytes: bytes) -> str:
-    """The other sixteen letters."""
-    return _letters(int.from_bytes(ten_bytes), 8)
+    """The other sixteen characters."""
+    return _base32(int.from_bytes(ten_bytes), 8)
 
 
 def event_id(ts: str) -> str:
-    """A fresh id for an event of that time."""
+    """A new id for an event of that time."""
     return ulid_time_of(ts) + ulid_random(os.urandom(10))
 
 
 def belief_id(ts: str, taken: Callable[[str], bool]) -> str:
-    """A fresh id for a belief stated at `ts` (as the ledger writes it)."""
+    """A new id for a belief stated at `ts` (as the ledger writes it)."""
     minute = f"{ts[0:4]}{ts[5:7]}{ts[8:10]}-{ts[11:13]}{ts[14:16]}-"
     while taken(name := minute + blake2s(os.urandom(8), digest_size=3).hexdigest()):
         continue

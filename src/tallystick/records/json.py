@@ -1,12 +1,12 @@
-"""JSON as tallystick takes it in and gives it out.
+"""Strict JSON, for reading and writing.
 
 What passes here means the same to every reader: no key twice, no NaN or infinity, no lone surrogate, no integer that
 64 bits cannot hold, nothing nested deeper than `DEPTH`. A refusal is a `ValueError` of one printable line that names
 the place (`data.items[3].price: not a finite number`). Hostile depth is counted before anything recurses.
 
-`parse` looks at the form alone (UTF-8, depth, doubled keys), for a reader that judges its items one by one with
-`check`. `loads` is both. Only the plain types are JSON: a subclass (an enum, a `defaultdict`) is refused, because
-what is read back would not be what was given.
+`parse` checks the form alone (UTF-8, depth, doubled keys), for a reader that checks its items one by one with `check`.
+`loads` does both. Only the plain types are JSON: a subclass (an enum, a `defaultdict`) is refused, because what is read
+back would not be what was given.
 """
 
 import json
@@ -26,7 +26,7 @@ _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 class _Fault(Exception):
-    """Something JSON cannot carry. Each container it leaves on the way up adds its own step to the place."""
+    """A value that JSON cannot carry. Each container on the way up adds its own step to the place."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -39,14 +39,14 @@ class _Fault(Exception):
 
 
 def loads(data: bytes | str) -> Any:
-    """Give the value of `data`, or refuse all of it."""
+    """The value of `data`, or a refusal of all of it."""
     value = parse(data)
     check(value)
     return value
 
 
 def parse(data: bytes | str, depth: int = DEPTH) -> Any:
-    """Give the value of `data` if its form is right. NaN, surrogates and great integers are left to `check`."""
+    """The value of `data` if its form is right. NaN, surrogates and large integers are left to `check`."""
     text = _text(data)
     if is_deeper(text, depth):
         raise ValueError(f"nested deeper than {depth}")
@@ -57,7 +57,7 @@ def parse(data: bytes | str, depth: int = DEPTH) -> Any:
 
 
 def is_deeper(data: bytes | str, than: int = DEPTH) -> bool:
-    """Whether something is nested deeper than that, be it JSON or not. Nothing is built to tell."""
+    """True if something is nested deeper than that, be it JSON or not. Nothing is built to find out."""
     text = data if isinstance(data, str) else data.decode("latin-1")  # in UTF-8 too, a bracket is its own byte
     return text.count("[") + text.count("{") > than and _depth(text) > than
 
@@ -123,7 +123,7 @@ def _check_float(number: float, _room: int) -> None:
 
 
 def _check_nothing(_item: object, _room: int) -> None:
-    """`true`, `false` and `null` are always sound."""
+    """`true`, `false` and `null` are always valid."""
 
 
 def _check_type(item: object, _room: int) -> None:
@@ -173,7 +173,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     seen: set[str] = set()
     twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-    raise ValueError(f"the key {_quoted(twice)} stands twice")
+    raise ValueError(f"the key {_quoted(twice)} is used twice")
 
 
 def _integer(digits: str) -> int:
@@ -186,5 +186,5 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_integer)
 
 
 def to_keep(line: bytes) -> bytes:
-    """The same bytes in memory of their own size: what orjson returns holds 4 KB, however short it is."""
+    """The same bytes in memory of their own size: what orjson returns takes 4 KB, however short it is."""
     return memoryview(line).tobytes()

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first asked for: importing all that is behind them takes long."""
+"""Names of a package that are imported on first use, because importing all of them takes long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:  # fmt: skip
-    """The `__all__`, `__getattr__` and `__dir__` of a package: `homes` says which names are in which module."""
+    """The `__all__`, `__getattr__` and `__dir__` of a package: `homes` has the names of each module."""
     home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:

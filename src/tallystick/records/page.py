@@ -1,13 +1,15 @@
-"""A page as its readers get it: what it is about, its entries, what a search found, what a sync took in."""
+"""A page as its readers get it: its subject, its entries, the result of a sync, and a compaction."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from tallystick.records.display import Displayable
+from tallystick.records.belief import OWNER
+from tallystick.records.display import Displayable, short
+from tallystick.records.errors import Refused
 
-NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
+NOTES = "topic-notes"  # the page of beliefs that are about nothing in particular
 STATUSES = ("active", "dormant", "archived")
 
 
@@ -23,21 +25,16 @@ class PageEntry(Displayable):
     superseded_by: str = ""
     supersedes: tuple[str, ...] = ()
     is_retracted: bool = False
-    chain: tuple[str, ...] = ()  # of a search that shows history: from this entry to what holds now
+    chain: tuple[str, ...] = ()  # in a search with history: from this entry to the current one
 
     @property
     def is_current(self) -> bool:
-        """Neither replaced nor taken back."""
+        """Neither superseded nor retracted."""
         return not (self.superseded_by or self.is_retracted)
 
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return {**plain, **{name: list(plain[name]) for name in ("tags", "supersedes", "chain")}}
-
     def __repr__(self) -> str:
-        text = self.text if len(self.text) <= 60 else self.text[:57] + "…"
         mark = "" if self.is_current else " struck"
-        return f"<PageEntry {self.id} {text!r}{mark}>"
+        return f"<PageEntry {self.id} {short(self.text)!r}{mark}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +51,7 @@ class PageInfo(Displayable):
     updated: str
     entry_count: int
     needs_compact: bool
-    tokens: int  # about so many, of what stands on it
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "tags": list(self.tags)}
+    tokens: int  # of its text, estimated
 
     def __repr__(self) -> str:
         return f"<PageInfo {self.path} {self.entry_count} entries {self.status}>"
@@ -65,11 +59,11 @@ class PageInfo(Displayable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText(Displayable):
-    """A page that was read: what is known of it, and the entries that were asked for, oldest first."""
+    """A page with the requested entries, oldest first."""
 
     info: PageInfo
     entries: tuple[PageEntry, ...]
-    text: str  # the file as it stands, or as it would
+    text: str  # of the file, or as it would be written
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.info.to_dict(), "entries": [entry.to_dict() for entry in self.entries], "text": self.text}
@@ -77,7 +71,7 @@ class PageText(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class SyncNote:
-    """Something that a sync did or did not understand, and where it stands."""
+    """An edit that a sync imported, or something that it did not understand, with its place."""
 
     path: str
     line: int  # 0: of the file as a whole
@@ -89,18 +83,50 @@ class SyncNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced(Displayable):
-    """What a sync did."""
+    """The result of a sync."""
 
     seen: int = 0  # files
     adopted: tuple[SyncNote, ...] = ()  # edits that became events
-    written: tuple[str, ...] = ()  # files that were brought up to date
-    problems: tuple[SyncNote, ...] = ()  # what was not understood; it is kept as it is
-    reviews: tuple[str, ...] = ()  # questions that wait: two changed the same thing
+    written: tuple[str, ...] = ()  # files that were updated
+    problems: tuple[SyncNote, ...] = ()  # what was not understood; it stays as it is
+    reviews: tuple[str, ...] = ()  # pending reviews: two changed the same thing
 
     @property
     def is_clean(self) -> bool:
         return not (self.problems or self.reviews)
 
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return {**plain, **{name: list(plain[name]) for name in ("adopted", "written", "problems", "reviews")}}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction(Displayable):
+    """A page with superseded entries summed up in a note and repeats joined."""
+
+    path: str
+    why: str
+    entries_before: int
+    entries_after: int
+    tokens_before: int  # about so many
+    tokens_after: int
+    text: str  # the whole page, as it would be
+    diff: str  # unified; empty, if nothing changes
+    losses: tuple[str, ...] = ()  # what would be lost, a line each; empty: it is acceptable
+    changes: tuple[tuple[str, str], ...] = ()  # (removed entry, the entry that has its content)
+    user: str = OWNER
+
+    def __post_init__(self) -> None:
+        if not self.path or not self.path.endswith(".md"):
+            raise Refused(f"a compaction needs a page like person-ana.md, not {self.path!r}", "name")
+        if min(self.entries_before, self.entries_after, self.tokens_before, self.tokens_after) < 0:
+            raise Refused(f"{self.path}: counts must not be negative")
+
+    @property
+    def is_any(self) -> bool:
+        """True if anything changes."""
+        return bool(self.diff)
+
+    @property
+    def is_acceptable(self) -> bool:
+        """True if nothing is lost."""
+        return not self.losses
+
+    def __repr__(self) -> str:
+        return f"<Compaction {self.path} {self.entries_before} entries into {self.entries_after}, {self.why}>"

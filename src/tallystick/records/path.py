@@ -1,7 +1,7 @@
-"""A path: one branch of a conversation, as a record. It names events; it holds nobody's words.
+"""A path: one branch of a conversation, as a record. It names events and holds no text.
 
-A path is open, merged, abandoned or closed (compacted), and says which; it cannot say two of them at once. An event
-stands on it once. Records are frozen: what is done to a path gives a new record, see `stores/phase/paths`.
+A path is in exactly one state: open, merged, abandoned or closed (compacted). An event is on it once. Records are
+frozen: changing a path gives a new record, see `stores/phase/paths`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from tallystick.records.display import Displayable
-from tallystick.records.errors import Refused, UnknownVersion
-from tallystick.records.fields import moment, names
-from tallystick.records.json import check
+from tallystick.records.belief import Belief
+from tallystick.records.display import Displayable, short
+from tallystick.records.errors import Refused
+from tallystick.records.fields import (
+    moment,
+    must_be_flag,
+    must_be_json,
+    must_be_known_version,
+    must_be_name,
+    must_be_one_of,
+    must_be_texts,
+    names,
+)
 
 ROOT = ""
-MAIN = "main"  # what the root is called where people read it
+MAIN = "main"  # the name of the root in print
 
 SCHEMA_VERSION = 1
 COMPACTION = ("none", "compacted")
@@ -26,17 +35,24 @@ MERGED = "merged"
 ABANDONED = "abandoned"
 CLOSED = "closed"
 
+PARENT = "parent"  # what is there stays
+BRANCH = "branch"  # the branch's version replaces it
+NEWEST = "newest"  # whichever was recorded later
+REVIEW = "review"  # what is there stays, and a person decides
+BY_MERGE = "merged from a path"  # the reason of merged beliefs, without the path's name, which can be erased
+RULES = (REVIEW, PARENT, BRANCH, NEWEST)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPath(Displayable):
-    """One path. `parent_id` is empty for one that begins a conversation."""
+    """One path. `parent_id` is empty for the first of a conversation."""
 
     path_id: str
     parent_id: str = ""
-    event_ids: tuple[str, ...] = ()  # in the order in which they came to it, those of merged paths included
-    is_active: bool = True  # whether anything may still be said on it
+    event_ids: tuple[str, ...] = ()  # in order, including those of merged paths
+    is_active: bool = True  # whether it can still be written to
     merged_into: str = ""
-    merged_from: tuple[str, ...] = ()  # sorted: in which order they came does not matter
+    merged_from: tuple[str, ...] = ()  # sorted: their order does not matter
     abandoned_reason: str = ""
     compaction_status: str = "none"
     created_at: str
@@ -44,35 +60,25 @@ class MemoryPath(Displayable):
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
-        if self.schema_version != SCHEMA_VERSION or type(self.schema_version) is not int:
-            raise UnknownVersion(
-                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
-            )
-        names((self.path_id,), "a path's path_id")
-        for name in ("parent_id", "merged_into", "abandoned_reason"):
-            if type(getattr(self, name)) is not str:
-                raise Refused(f"a path's {name} is text, not {type(getattr(self, name)).__name__}")
-        object.__setattr__(self, "event_ids", tuple(dict.fromkeys(names(self.event_ids, "a path's event_ids"))))
-        object.__setattr__(self, "merged_from", tuple(sorted(set(names(self.merged_from, "a path's merged_from")))))
+        must_be_known_version(self.schema_version)
+        must_be_name("path_id", self.path_id)
+        must_be_texts(self, "parent_id", "merged_into", "abandoned_reason")
+        object.__setattr__(self, "event_ids", tuple(dict.fromkeys(names(self.event_ids, "event_ids"))))
+        object.__setattr__(self, "merged_from", tuple(sorted(set(names(self.merged_from, "merged_from")))))
         object.__setattr__(self, "created_at", moment(self.created_at))
         object.__setattr__(self, "updated_at", moment(self.updated_at or self.created_at))
-        self._must_make_sense()
-        try:
-            check(self.to_dict())
-        except ValueError as error:
-            raise Refused(f"cannot be written: {error}", "json") from None
+        must_be_one_of("compaction_status", self.compaction_status, COMPACTION)
+        must_be_flag("is_active", self.is_active)
+        self._check_state()
+        must_be_json(self.to_dict())
 
-    def _must_make_sense(self) -> None:
+    def _check_state(self) -> None:
         if self.path_id in (self.parent_id, self.merged_into, *self.merged_from):
-            raise Refused(f"path {self.path_id!r} cannot be its own parent, nor be merged into itself", "self")
-        if self.compaction_status not in COMPACTION:
-            raise Refused(f"compaction_status is one of {', '.join(COMPACTION)}, not {self.compaction_status!r}")
-        if type(self.is_active) is not bool:
-            raise Refused(f"is_active is true or false, not {self.is_active!r}")
+            raise Refused(f"path {self.path_id!r} cannot be its own parent or be merged into itself", "self")
         if self.merged_into and self.abandoned_reason:
-            raise Refused(f"path {self.path_id!r} is merged or abandoned, not both", "conflict")
+            raise Refused(f"path {self.path_id!r} cannot be both merged and abandoned", "conflict")
         if self.is_active != (self.state == OPEN):
-            raise Refused(f"path {self.path_id!r} is {self.state}, so is_active is {self.state == OPEN}", "state")
+            raise Refused(f"path {self.path_id!r} is {self.state}, so is_active must be {self.state == OPEN}", "state")
 
     @property
     def state(self) -> str:
@@ -84,26 +90,21 @@ class MemoryPath(Displayable):
         return CLOSED if self.compaction_status == "compacted" else OPEN
 
     def with_events(self, event_ids: Iterable[str], at: str) -> MemoryPath:
-        """The path with more events on it. One that stands there already is not put twice."""
+        """The path with more events on it, each once."""
         return replace(self, event_ids=(*self.event_ids, *event_ids), updated_at=max(moment(at), self.updated_at))
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> MemoryPath:
-        """The path that `to_dict` gave. Refused, with the reason."""
-        if "path_id" not in told or "created_at" not in told:
-            raise Refused("no path: it is an object with at least path_id and created_at")
-        odd = sorted(ascii(name)[:40] for name in told.keys() - _FIELDS)
+    def from_dict(cls, raw: Mapping[str, Any]) -> MemoryPath:
+        """The path that `to_dict` gave."""
+        if "path_id" not in raw or "created_at" not in raw:
+            raise Refused("not a path: it must be an object with at least path_id and created_at")
+        odd = sorted(ascii(name)[:40] for name in raw.keys() - _FIELDS)
         if odd:
-            raise Refused(f"no path: {', '.join(odd[:3])} is no field of one", "field")
+            raise Refused(f"not a path: there is no field {', '.join(odd[:3])}", "field")
         for name in ("event_ids", "merged_from"):
-            if not isinstance(told.get(name, []), list):
-                raise Refused(f"no path: {name} is a list of names")
-        return cls(**told)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, as JSON has them."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**told, "event_ids": list(self.event_ids), "merged_from": list(self.merged_from)}
+            if not isinstance(raw.get(name, []), list):
+                raise Refused(f"not a path: {name} must be a list of names")
+        return cls(**raw)
 
     def __repr__(self) -> str:
         return f"<MemoryPath {self.path_id} {self.state}, {len(self.event_ids)} events>"
@@ -113,26 +114,59 @@ _FIELDS = frozenset(f.name for f in fields(MemoryPath))
 
 
 def shown(path: str) -> str:
-    """A path's name as people read it."""
+    """A path's name in print."""
     return path or MAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Tree(Displayable):
-    """A path and those that branched from it, oldest first. The root has no record: everything begins there."""
+    """A path and its branches, oldest first. The root has no record."""
 
     name: str
     path: MemoryPath | None
-    beliefs: int  # held on this very path
+    beliefs: int  # on this very path
     episodes: int
     branches: tuple[Tree, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "name": self.name, "path": self.path.to_dict() if self.path else None, "beliefs": self.beliefs,
-            "episodes": self.episodes, "branches": [branch.to_dict() for branch in self.branches],
-        }  # fmt: skip
-
     def __repr__(self) -> str:
         return f"<Tree {self.name}: {len(self.branches)} branches>"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict(Displayable):
+    """A belief that differs on both sides. `ours` is the one on the path that is merged into."""
+
+    key: str
+    base: str  # the version that the branch's was made from; empty if it was made from none
+    ours: Belief
+    theirs: Belief
+    why: str
+
+    def __repr__(self) -> str:
+        return f"<Conflict {self.key}: {_short(self.ours)} here, {_short(self.theirs)} on {self.theirs.path}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Displayable):
+    """The result of a merge: the merged beliefs, the conflicts, and their reviews."""
+
+    path: str
+    into: str
+    brought: tuple[Belief, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    reviews: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Merged {self.path} into {shown(self.into)}: {len(self.brought)} brought, "
+            f"{len(self.conflicts)} conflicts, {len(self.reviews)} to review>"
+        )
+
+
+def without_quote(reason: str) -> str:
+    """The reason of a merged belief without the words that it quotes from the branch; any other as it is."""
+    return BY_MERGE if reason.startswith(BY_MERGE) else reason
+
+
+def _short(belief: Belief) -> str:
+    return repr(short(belief.text, 40)) if belief.is_held else belief.status

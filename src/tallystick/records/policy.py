@@ -1,11 +1,10 @@
-"""What who may do: rules of a person's own, and below them a table with a row for every verb on every noun.
+"""The policy: a person's own rules, and below them a table with a row for every verb on every noun.
 
     human > agent = import > tool > web
 
-The trust of a program says how far it may go by itself. It is set by whoever starts the program, never by text. The
-first rule that fits decides; where none does, the table does. What the table refuses, no rule allows: that is a
-person's own. Rules look at fields (who asks, in which scope, of what kind), never at words: no text can talk its way
-past one.
+The trust of a program limits what it may do by itself. It is set by whoever starts the program, never by text. The
+first matching rule decides; where none matches, the table does. What the table refuses, no rule allows. Rules look at
+fields (who asks, in which scope, of what kind), never at text: no text can talk its way past one.
 
 A row is named by its noun and verb (`path.merge`); a belief's by its verb alone (`merge`).
 """
@@ -22,13 +21,14 @@ from typing import Any, NamedTuple
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_one_of
 
 ALLOW = "allow"  # it happens
-QUARANTINE = "quarantine"  # it is recorded, and kept out of recall until a person says yes
-REVIEW = "review"  # it waits for a person's yes
+QUARANTINE = "quarantine"  # it is recorded, and not recalled until a person approves
+REVIEW = "review"  # it needs a person's approval
 REFUSE = "refuse"  # it does not happen
-REVIEW_ABOVE = "review-above"  # it happens to what is no more trusted than the asker; all else waits for a yes
-REFUSE_ABOVE = "refuse-above"  # the same, but all else does not happen
+REVIEW_ABOVE = "review-above"  # it happens to what is not trusted more than the requester; all else needs approval
+REFUSE_ABOVE = "refuse-above"  # likewise, but all else does not happen
 
 STRICT = {ALLOW: 0, QUARANTINE: 1, REVIEW: 2, REFUSE: 3}
 RANK = {"human": 3, "agent": 2, "import": 2, "tool": 1, "web": 0}
@@ -38,17 +38,17 @@ ACTIONS = (
     "remember", "revise", "forget", "invalidate", "erase", "trust", "activate", "reinforce", "promote", "merge",
     "compact",
 )  # fmt: skip
-SAME = {"supersede": "revise", "archive": "forget", "retract": "invalidate"}  # two words for one thing
+SAME = {"supersede": "revise", "archive": "forget", "retract": "invalidate"}  # synonyms
 BELIEF = "belief"
 
 
 class Subject(NamedTuple):
-    """What rules look at of one belief that an action would state or change. `trust` is of what is there already.
+    """The fields that rules look at, of one belief that an action would state or change.
 
-    What is no belief has neither kind nor confidence, see `thing`: no rule about those fits it.
+    What is not a belief has neither kind nor confidence, see `thing`: no rule about those matches it.
     """
 
-    trust: str = ""  # how far what would be changed is trusted; empty for what is new
+    trust: str = ""  # of what would be changed; empty for what is new
     user: str = OWNER
     session: str = ""
     agent: str = ""
@@ -57,22 +57,22 @@ class Subject(NamedTuple):
     kind: str = "fact"
     tags: tuple[str, ...] = ()
     confidence: float = 0.7
-    verb: str = ""  # what is done to it, if that is another thing than the action says
+    verb: str = ""  # its effect, if that is not the action's own verb
 
 
 def thing(trust: str = "", user: str = OWNER, path: str = "") -> Subject:
-    """What rules look at of anything but a belief."""
+    """The subject for anything but a belief."""
     return Subject(trust, user, path=path, kind="", confidence=-1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule. A field that says nothing fits everything; one that says several fits any of them."""
+    """One rule. An empty field matches everything; one with several values matches any of them."""
 
     then: str
     action: tuple[str, ...] = ()
-    trust: tuple[str, ...] = ()  # the asker's
-    source: tuple[str, ...] = ()  # patterns of the asker's door and source, such as "mcp:*"
+    trust: tuple[str, ...] = ()  # the requester's
+    source: tuple[str, ...] = ()  # patterns of the requester's surface and source, such as "mcp:*"
     user: tuple[str, ...] = ()
     session: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
@@ -80,30 +80,28 @@ class Rule:
     about: tuple[str, ...] = ()
     kind: tuple[str, ...] = ()
     tag: tuple[str, ...] = ()
-    confidence: tuple[float, float] | None = None  # from, and up to and with
+    confidence: tuple[float, float] | None = None  # from, up to and including
 
     def __post_init__(self) -> None:
-        if self.then not in STRICT:
-            raise Refused(f"then is one of {', '.join(STRICT)}, not {self.then[:40]!r}")
+        must_be_one_of("then", self.then, STRICT)
         object.__setattr__(self, "action", tuple(map(_word_of, self.action)))
         for trust in self.trust:
-            if trust not in TRUST:
-                raise Refused(f"trust is one of {', '.join(TRUST)}, not {trust[:40]!r}")
+            must_be_one_of("trust", trust, TRUST)
         if self.then == QUARANTINE and not (self.action and cells_of(self.action) <= _STATING):
             raise Refused(
-                '"quarantine" is for action = "remember" and "episode.observe" alone; say "review" else', "unsupported"
+                '"quarantine" works only for action = "remember" and "episode.observe"; use "review"', "unsupported"
             )
         if self.confidence is not None:
             low, high = self.confidence
             if not 0 <= low <= high <= 1:
-                raise Refused(f"confidence is from the lower to the higher, each 0 to 1, not [{low:g}, {high:g}]")
+                raise Refused(f"confidence must be [low, high], each from 0 to 1, not [{low:g}, {high:g}]")
 
     def may_meet(self, trust: str, by: str) -> bool:
-        """Whether it can ever speak of what such a program does."""
+        """True if it can match any action of such a program."""
         return trust in (self.trust or (trust,)) and (not self.source or any(fnmatchcase(by, p) for p in self.source))
 
     def fits(self, cell: str, trust: str, by: str, subject: Subject) -> bool:
-        """Whether it speaks of an action of that row, asked for by such a program, on that belief."""
+        """True if it matches an action of that row, requested by such a program, on that subject."""
         if cell not in cells_of(self.action) or not self.may_meet(trust, by):
             return False
         for name in ("user", "session", "agent", "path", "kind"):
@@ -117,54 +115,53 @@ class Rule:
         return self.confidence is None or self.confidence[0] <= subject.confidence <= self.confidence[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that say something."""
+        """The fields that are not empty."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: list(value) if name != "then" else value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Policy(Displayable):
-    """The table, the rules before it, who may answer a review, and how long an unused yes lasts."""
+    """The table, the rules before it, who may answer a review, and how long an unused approval lasts."""
 
     table: Mapping[str, Mapping[str, str]]
     rules: tuple[Rule, ...] = ()
-    approvers: tuple[str, ...] = ()  # patterns of doors and sources; without any, whoever has the trust of a person
+    approvers: tuple[str, ...] = ()  # patterns of surfaces and sources; without any, everyone with human trust
     expires: timedelta = A_WEEK
-    free: frozenset[str] = field(init=False)  # those of whom the table asks nothing
-    quarantined: frozenset[str] = field(init=False)  # those whose statements it keeps out of recall
+    free: frozenset[str] = field(init=False)  # trusts for which the table allows everything
+    quarantined: frozenset[str] = field(init=False)  # trusts whose statements it quarantines
 
     def __post_init__(self) -> None:
         for cell in CELLS:
             known = _may_say(cell)
             for trust in TRUST:
                 rule = self.table.get(cell, {}).get(trust)
-                if rule not in known:
-                    raise Refused(f"policy {cell}.{trust} is one of {', '.join(known)}, not {rule!r}")
+                must_be_one_of(f"policy {cell}.{trust}", rule, known)
         free = (trust for trust in TRUST if all(self.table[cell][trust] == ALLOW for cell in CELLS))
         kept_out = (trust for trust in TRUST if self.table["remember"][trust] == QUARANTINE)
         object.__setattr__(self, "free", frozenset(free))
         object.__setattr__(self, "quarantined", frozenset(kept_out))
 
     def usual(self, cell: str, trust: str) -> str:
-        """What the table says."""
+        """The entry of the table."""
         return self.table[cell][trust]
 
     def first(self, cell: str, trust: str, by: str, subject: Subject) -> tuple[int, Rule] | None:
-        """The first rule that fits, and its number; None if none does."""
+        """The first rule that matches, and its number; None if none does."""
         found = (pair for pair in enumerate(self.rules, 1) if pair[1].fits(cell, trust, by, subject))
         return next(found, None)
 
     def free_as(self, by: str) -> frozenset[str]:
-        """With which trusts a program of that source is never asked anything."""
+        """The trusts with which a program of that source never needs approval."""
         asked = {t for t in self.free for rule in self.rules if rule.then != ALLOW and rule.may_meet(t, by)}
         return self.free - asked
 
     def names(self, by: str) -> bool:
-        """Whether that door and source may say yes or no."""
+        """True if that client may answer reviews."""
         return not self.approvers or any(fnmatchcase(by, pattern) for pattern in self.approvers)
 
     def answers(self, trust: str, by: str) -> bool:
-        """Whether the approval of a program with that trust and source counts."""
+        """True if a program with that trust and source can approve."""
         return self.table["review.answer"][trust] == ALLOW and self.names(by)
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,10 +175,8 @@ class Policy(Displayable):
 
 def kind_of(word: str) -> str:
     """The kind of action that a word means."""
-    kind = SAME.get(word, word)
-    if kind not in ACTIONS:
-        raise Refused(f"action {word!r} is not known; it is one of {', '.join((*ACTIONS, *SAME))}")
-    return kind
+    must_be_one_of("action", word, (*ACTIONS, *SAME))
+    return SAME.get(word, word)
 
 
 def cell_of(noun: str, verb: str) -> str:
@@ -189,7 +184,7 @@ def cell_of(noun: str, verb: str) -> str:
     cell = verb if noun == BELIEF else f"{noun}.{verb}"
     if cell not in _CELLS:
         raise Refused(
-            f"nobody can {verb} a {noun}; `tallystick review policy --matrix` lists what can be done to what",
+            f"cannot {verb} a {noun}; run `tallystick review policy --matrix` to list all actions",
             "unsupported",
         )
     return cell
@@ -220,7 +215,7 @@ def cells_of(actions: tuple[str, ...]) -> frozenset[str]:
 
 
 def _word_of(word: str) -> str:
-    """An action as a rule names it."""
+    """An action in a rule, checked."""
     noun, dot, verb = word.partition(".")
     if not dot:
         return kind_of(word)
@@ -232,7 +227,7 @@ def _word_of(word: str) -> str:
 
 
 def is_above(one: str, other: str) -> bool:
-    """Whether the first is trusted more than the second."""
+    """True if the first is trusted more than the second."""
     return RANK[one] > RANK[other]
 
 
@@ -242,7 +237,7 @@ def lower(trusts: Iterable[str]) -> str:
 
 
 def _spelled(about: str) -> str:
-    """An entity, however its name is spelled: nobody goes round a rule with a capital letter."""
+    """An entity's name without case and hyphens: another spelling does not get round a rule."""
     return " ".join(about.casefold().replace("-", " ").replace("_", " ").split())
 
 
@@ -268,13 +263,13 @@ _TABLE = {
     "reinforce": _KEPT,
     "merge": _ASKED,
     "erase": _ASKED,
-    "trust": _ASKED,  # let what is quarantined be recalled
+    "trust": _ASKED,  # let a quarantined belief be recalled
     "episode.observe": _STATED,
     "episode.forget": _row(ALLOW, REFUSE_ABOVE, REFUSE_ABOVE, REFUSE_ABOVE),
     "episode.fade": _PERSONS,
     "episode.erase": _PERSONS,
     "relation.put": _row(ALLOW, REFUSE_ABOVE, REFUSE, REFUSE),
-    "fact.note": _ANYBODYS,  # that a delta changes nothing
+    "fact.note": _ANYBODYS,  # a delta that changes nothing
     "path.branch": _ANYBODYS,
     "path.merge": _ABOVE,
     "path.abandon": _ABOVE,
@@ -293,9 +288,9 @@ _TABLE = {
     "graph.erase": _PERSONS,
     "source.distrust": _PERSONS,
     "source.trust": _PERSONS,
-    "source.erase": _PERSONS,  # why it is not trusted
+    "source.erase": _PERSONS,  # the reason for distrust
     "review.answer": _PERSONS,
-    "review.withdraw": _ANYBODYS,  # a question of one's own
+    "review.withdraw": _ANYBODYS,  # one's own request
     "rule.set": _PERSONS,
     "rule.drop": _PERSONS,
     "rule.run": _KEPT,
@@ -307,12 +302,12 @@ _TABLE = {
     "config.erase": _PERSONS,
     "receipt.erase": _PERSONS,
     "import.run": _STATED,
-    "memory.import": _PERSONS,  # what another memory exported, or its pages
+    "memory.import": _PERSONS,  # another memory's export, or its pages
     "work.start": _KEPT,
     "work.end": _KEPT,
     "work.erase": _PERSONS,
     "ledger.checkpoint": _ANYBODYS,
-    "ledger.repin": _PERSONS,  # take what is here for the truth, whatever was pinned
+    "ledger.repin": _PERSONS,  # accept the ledger as it is, whatever was pinned
     "ledger.backup": _KEPT,
     "ledger.compact": _PERSONS,
     "ledger.prune": _PERSONS,
@@ -320,14 +315,14 @@ _TABLE = {
 }
 CELLS = tuple(_TABLE)
 _CELLS = frozenset(_TABLE)
-_STATING = frozenset({"remember", "episode.observe", "import.run"})  # where something may be recorded and kept out
+_STATING = frozenset({"remember", "episode.observe", "import.run"})  # the rows that can quarantine
 _REMEMBERED = frozenset(
     cell for cell in _TABLE if cell.rpartition(".")[0] in ("", "episode", "relation", "path", "page", "graph", "source")
 )
-_ALSO = {  # what else a verb alone covers
+_ALSO = {  # other rows that a verb alone covers
     "forget": frozenset({"path.abandon"}), "trust": frozenset({"source.distrust", "source.trust"}),
 }  # fmt: skip
-REVIEWED = frozenset(  # what can be put to a person; anything else is done by one whose approval counts, or by nobody
+REVIEWED = frozenset(  # the rows that can be reviewed; all else is done by somebody who can approve, or not at all
     {
         *(cell for cell in _TABLE if "." not in cell), "path.merge", "path.abandon", "path.compact", "path.reopen",
         "page.compact", "graph.merge",

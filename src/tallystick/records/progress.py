@@ -1,4 +1,4 @@
-"""How a long piece of work tells how far it is: it calls this with what it did since the last call."""
+"""Progress of a long task: a function that is called with the amount done since the last call."""
 
 from collections.abc import Callable
 

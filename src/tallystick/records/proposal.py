@@ -1,18 +1,17 @@
-"""A proposal: something that may leave sight, and why. Nothing goes by itself.
+"""A proposal: memories that could be hidden, and why. Nothing is hidden without a person.
 
-It names versions of beliefs, events of episodes and files of pages, not keys: what a person agreed to is what was
-shown.
+It names versions of beliefs, events of episodes and files of pages, not keys: what a person approves is what was shown.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_one_of
 
 FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
 FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "rest"
@@ -20,18 +19,20 @@ FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "res
 MAY = {
     EXPIRED: (FORGET,),
     CONTRADICTION: (CHOOSE,),  # the first is kept, the others are forgotten
-    REPEAT: (MERGE,),  # the first goes on, and the names of the others lead to it
-    FADED: (FORGET, PUT_OUT),  # a belief is forgotten; what happened is put out of recall
-    DORMANT: (REST,),  # a page is not listed any more; what stands on it is recalled as before
+    REPEAT: (MERGE,),  # the first continues, and the names of the others lead to it
+    FADED: (FORGET, PUT_OUT),  # a belief is forgotten, an episode archived
+    DORMANT: (REST,),  # a page is no longer listed; its entries are recalled as before
 }
 
 _LONGEST = 100  # characters of a text that is shown
-_SHORT = 6  # digits by which a proposal is called
+_SHORT = 6  # digits of a proposal's id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Displayable):
-    """What may be done about a few memories."""
+    """One proposal about a few memories."""
+
+    derived = ("id",)
 
     kind: str
     ids: tuple[str, ...]
@@ -41,31 +42,24 @@ class Proposal(Displayable):
     user: str = OWNER
 
     def __post_init__(self) -> None:
-        if self.kind not in MAY:
-            raise Refused(f"a proposal is one of {', '.join(MAY)}, not {self.kind!r}")
-        if self.action not in MAY[self.kind]:
-            raise Refused(f"what is {self.kind} may be put to {' or '.join(MAY[self.kind])}, not {self.action!r}")
+        must_be_one_of("kind", self.kind, MAY)
+        must_be_one_of(f"action for {self.kind}", self.action, MAY[self.kind])
         least = 2 if self.action in (MERGE, CHOOSE) else 1
         if len(set(self.ids)) < max(least, len(self.ids)) or len(self.texts) != len(self.ids):
-            raise Refused(f"a proposal to {self.action} names {least} or more, each once and each with its words")
+            raise Refused(f"a proposal to {self.action} needs {least} or more ids, each once and each with its text")
 
     @property
     def id(self) -> str:
-        """By what to call it: the same as long as it proposes the same."""
+        """Its id, which follows from its content."""
         return sha256("\n".join((self.action, self.user, *self.ids)).encode("utf-8", "replace")).hexdigest()[:_SHORT]
 
     @property
     def goes(self) -> tuple[str, ...]:
-        """What would leave sight."""
+        """The ids that would be hidden."""
         return self.ids[1:] if self.action in (MERGE, CHOOSE) else self.ids
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"id": self.id, **plain, "ids": list(self.ids), "texts": list(self.texts)}
 
 
 def in_short(text: str) -> str:
-    """A text on one line, as long as a proposal needs it."""
+    """A text on one line, shortened."""
     line = " ".join(text[: _LONGEST * 4].split())
     return line if len(line) <= _LONGEST and len(text) <= _LONGEST * 4 else line[: _LONGEST - 1].rstrip() + "…"

@@ -1,16 +1,15 @@
-"""What memories were used for, and what came of it: the events that say so, and the receipt of one recall.
+"""The use of memories, the events that record it, and the receipt of one recall.
 
-A receipt says what a recall served; an outcome, whether it helped; a fading, that episodes were put out of recall.
-None of them changes a word of what is remembered. A receipt names what was served by its ids, which are no words. The
-question is kept only where somebody asked for that.
+A receipt says what a recall served; an outcome, whether it helped; a fading, that episodes were archived. None of them
+changes what is remembered. A receipt names what was served by id. The question is kept only on request.
 
     receipt.put/1    {"receipts": [a receipt's body, …]}
     outcome.put/1    {"ids": […], "signal": 0 to 1, "weight": above 0, "user": …, "reason"?: …, "path"?: …}
-                     with "again": true it was only said again: that makes it fresh and more used, and no surer
+                     with "again": true it was only stated again: more recent and more used, but not surer
     episode.fade/1   {"ids": […], "user": …, "reason"?: …}
 
-Ids are those of sources: a belief's version, an episode's event. What holds words of somebody's own (a question, a
-reason) stands in an event by itself, so that an erasure empties no more than it must.
+Ids are those of sources: a belief's version, an episode's event. Text (a question, a reason) is in an event by itself,
+so that an erasure empties no more than it must.
 """
 
 from __future__ import annotations
@@ -23,25 +22,23 @@ from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
-from tallystick.records.json import check
+from tallystick.records.fields import must_be_json, must_be_texts
 
-BLANK = "blank"  # among what was asked: a frame without a question
-LONGEST_QUESTION = 1 << 16  # characters; of a longer one nothing is kept, for half a question repeats nothing
+BLANK = "blank"  # in `asked`: a frame without a question
+LONGEST_QUESTION = 1 << 16  # characters; a longer one is not kept, since part of a question cannot be repeated
 
 _ALWAYS = ("id", "at", "head", "hits", "k")
-
-
-WORDED = ("filters", "without")  # what of the way in which something was asked has words of its subject
+WORDED = ("filters", "without")  # the options in `asked` that hold text
 
 
 def has_words(receipt: Mapping[str, Any]) -> bool:
-    """Whether a receipt, as the ledger holds it, says what was asked about: it goes when what was served is erased."""
+    """True if a receipt's body holds text of the question: it is erased with what was served."""
     return bool(receipt.get("question")) or any(receipt.get("asked", {}).get(name) for name in WORDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt(Displayable):
-    """What one recall served, and from which state of the ledger: enough to make the answer again."""
+    """The result of one recall, and the state of the ledger it was made from: enough to repeat the recall."""
 
     id: str
     at: str
@@ -50,35 +47,34 @@ class Receipt(Displayable):
     k: int  # how many were wanted; 0: as many as the budget holds
     user: str = OWNER
     frame: str = ""  # empty for plain recall
-    embedder: str = ""  # the key of who made the vectors
-    question: str = ""  # only if it was to be kept
+    embedder: str = ""  # the key of the embedder
+    question: str = ""  # only on request
     asked: dict[str, Any] = field(default_factory=dict)  # session, agent, path, believed_at, as_of, filters, budget, …
 
     def __post_init__(self) -> None:
-        for name in ("id", "at", "user", "frame", "embedder", "question"):
-            if not isinstance(getattr(self, name), str):
-                raise Refused(f"a receipt's {name} is text, not {type(getattr(self, name)).__name__}")
+        must_be_texts(self, "id", "at", "user", "frame", "embedder", "question")
         if not (self.id and self.at and self.user):
-            raise Refused("a receipt has an id, a time and a user", "required")
+            raise Refused("a receipt needs an id, a time and a user", "required")
         if type(self.k) is not int or self.k < 0:
-            raise Refused(f"a receipt's k is how many were wanted, not {self.k!r}")
-        if not _is_place(self.head):
-            raise Refused(f"a receipt's head is an event's number and hash, not {self.head!r}")
-        if not all(_is_hit(hit) for hit in self.hits):
-            raise Refused("a receipt's hits are pairs of a source's id and a score")
-        try:
-            check(self.to_body())
-        except ValueError as error:
-            raise Refused(f"a receipt cannot be written: {error}", "json") from None
+            raise Refused(f"k must be a number from 0 up, not {self.k!r}")
+        head: object = self.head
+        if not isinstance(head, tuple) or [type(each) for each in head] != [int, str]:
+            raise Refused(f"head must be an event's number and hash, not {self.head!r}")
+        hits: tuple[object, ...] = self.hits
+        for hit in hits:
+            pair = hit if isinstance(hit, tuple) else ()
+            if [type(each) for each in pair] not in ([str, int], [str, float]) or not pair[0]:
+                raise Refused("hits must be pairs of a source's id and a score")
+        must_be_json(self.to_body())
 
     @classmethod
     def made(cls, *, at: str, question: str = "", asked: Mapping[str, Any] | None = None, **rest: Any) -> Receipt:
-        """A receipt with a fresh id. A character that no file can hold is replaced: it was asked all the same."""
+        """A receipt with a new id. Characters that no file can hold are replaced."""
         kept = _writable(question) if len(question) <= LONGEST_QUESTION else ""
         return cls(id=ids.event_id(at), at=at, question=kept, asked=_writable(dict(asked or {})), **rest)
 
     def to_body(self) -> dict[str, Any]:
-        """What the ledger records: the fields that say something."""
+        """The body that the ledger records, without defaults."""
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         body = {name: value for name, value in said.items() if name in _ALWAYS or value}
         if self.user == OWNER:
@@ -87,34 +83,17 @@ class Receipt(Displayable):
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Receipt:
-        """The receipt that an event recorded. Fields of a newer tallystick are passed over."""
+        """The receipt that an event recorded. Fields of a newer tallystick are ignored."""
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
         head, hits = tuple(known["head"]), tuple((str(name), score) for name, score in known["hits"])
         return cls(**{**known, "head": head, "hits": hits})
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "head": list(self.head), "hits": [list(hit) for hit in self.hits],
-        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Receipt {self.id} of {len(self.hits)} hits at event {self.head[0]}>"
 
 
-def _is_place(head: object) -> bool:
-    return isinstance(head, tuple) and len(head) == 2 and type(head[0]) is int and isinstance(head[1], str)
-
-
-def _is_hit(hit: object) -> bool:
-    if not isinstance(hit, tuple) or len(hit) != 2:
-        return False
-    name, score = hit
-    return isinstance(name, str) and bool(name) and type(score) in (int, float)
-
-
 def _writable(value: Any) -> Any:
-    """The same, with U+FFFD for every lone surrogate, and tuples as the lists that JSON has."""
+    """The value with U+FFFD for every lone surrogate, and lists for tuples."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):

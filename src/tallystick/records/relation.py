@@ -1,4 +1,4 @@
-"""How two memories belong together, because somebody said so."""
+"""Relations between two memories, as they were stated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallystick.records.episode import Episode
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """One relation, and the event that says so."""
+    """One relation, and the event that recorded it."""
 
     user: str
     path: str
@@ -25,14 +25,14 @@ class Related:
     event: str
 
     def body(self) -> dict[str, Any]:
-        """What an event says of it."""
-        said = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
-        return said | ({"path": self.path} if self.path else {})
+        """The body of its event."""
+        body = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
+        return body | ({"path": self.path} if self.path else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour(Displayable):
-    """A memory that another one is related to: that one, `relation`, this; the other way round, if it is `turned`."""
+    """A memory that another is related to: that one, `relation`, this; the other way round, if it is `turned`."""
 
     memory: Belief | Episode
     relation: str

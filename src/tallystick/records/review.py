@@ -1,10 +1,10 @@
-"""A review: a question put to a person, and the answer.
+"""A review: an action that needs a person, and the answer.
 
 A review is about exactly one action. The action's digest covers everything that was shown: what would be done, to which
-versions, with which words, who asks. A yes to one action is no yes to another.
+versions, with which words, who asks. The approval of one action is not the approval of another.
 
-A yes may be given before it is carried out: then it has a marker, an end, and is used once. A marker is a name that was
-drawn; whether it counts is known to the ledger alone, so nothing is gained by making one up.
+An approval may be given before it is applied: then it has a marker, expires, and is used once. A marker is a random
+name; only the ledger knows whether it is valid, so inventing one is of no use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.records.event import Event
-from tallystick.records.json import check
+from tallystick.records.fields import must_be_json, must_be_one_of, must_be_texts
 from tallystick.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from tallystick.records.times import earlier
 
@@ -31,25 +31,24 @@ STATUSES = ("waiting", "approved", "rejected", "stale")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action(Displayable):
-    """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled.
+    """A requested change. `trust` is the requester's; an action of the kind `trust` lets a belief be recalled.
 
-    `kind` may be said in another word for the same (archive for forget); it is then kept in `called`, to be shown.
-    `noun` is what it is done to: a belief, unless it says otherwise; `compact` alone means a page. A path is named by
-    `path`, and its `target` is what was said on it.
+    `kind` may be a synonym (archive for forget); `called` keeps the synonym for display. `noun` is what it is done to:
+    a belief by default, a page for `compact`. A path is named by `path`; its `target` is the beliefs on it.
     """
 
     kind: str
     noun: str = ""
     user: str = OWNER
     path: str = ""
-    target: tuple[str, ...] = ()  # the versions it acts on, as they were when it was asked
-    changes: dict[str, Any] = field(default_factory=dict)  # what would be said
+    target: tuple[str, ...] = ()  # the versions it acts on, at the time of the request
+    changes: dict[str, Any] = field(default_factory=dict)  # the fields that it would set
     reason: str = ""
-    by: str = ""  # the asker's door and source
+    by: str = ""  # the requester's surface and source
     trust: str = "human"
     idempotency_key: str = ""
-    called: str = ""  # what the asker calls it, if that is another word than its kind
-    merged: tuple[str, ...] = ()  # the versions of another path whose words it has
+    called: str = ""  # the requester's synonym for its kind, if it used one
+    merged: tuple[str, ...] = ()  # the versions of another path that it brings over
 
     def __post_init__(self) -> None:
         noun = self.noun or _noun_of(self.kind)
@@ -60,32 +59,28 @@ class Action(Displayable):
             object.__setattr__(self, "called", self.kind)
             object.__setattr__(self, "kind", kind)
         elif self.called and kind_of(self.called) != kind:
-            raise Refused(f"an action to {kind} is not called {self.called!r}", "mismatch")
-        if self.trust not in TRUST:
-            raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
+            raise Refused(f"{self.called!r} is not another word for {kind}", "mismatch")
+        must_be_one_of("trust", self.trust, TRUST)
         if noun == "path" and not self.path:
-            raise Refused(f"an action to {self.kind} a path names it", "required")
+            raise Refused(f"to {self.kind} a path, name the path", "required")
         if cell_of(noun, kind) in _NAMING and not self.target:
-            raise Refused(f"an action to {self.kind} names what it acts on", "required")
-        try:
-            check(self.to_body())
-        except ValueError as error:
-            raise Refused(f"cannot be written: {error}", "json") from None
+            raise Refused(f"to {self.kind}, name what to act on", "required")
+        must_be_json(self.to_body())
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is done to what its kind means by itself."""
+        """True if its noun is the one that its kind means by itself."""
         return self.noun == _noun_of(self.kind)
 
     @property
     def digest(self) -> str:
-        """What was shown to the person: equal for equal actions, whatever they are called, and for no others."""
-        shown = {name: value for name, value in self.to_body().items() if name != "called"}
-        return sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        """The digest of what was shown to the person: equal for equal actions only, whatever they are called."""
+        body = {name: value for name, value in self.to_body().items() if name != "called"}
+        return sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
     @property
     def verb(self) -> str:
-        """What it comes to: what is said under a name that is known is a revision."""
+        """Its effect: to remember something under a known key is a revision."""
         return "revise" if self.kind == "remember" and self.target else self.kind
 
     @property
@@ -95,7 +90,7 @@ class Action(Displayable):
 
     @property
     def label(self) -> str:
-        """The action in two words: what is done, and to which version."""
+        """The action in two words: verb and version."""
         verb = self.called or self.verb
         if self.noun not in (BELIEF, "page"):
             return " ".join(filter(None, (verb, self.noun, repr(self.path) if self.path else "")))
@@ -103,35 +98,30 @@ class Action(Displayable):
         return " ".join(filter(None, (verb, self.target[0][-6:] if self.target else ""))) + more
 
     def to_body(self) -> dict[str, Any]:
-        """What the ledger records: the fields that say something."""
-        told = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) or f.name == "kind"}
+        """The body that the ledger records, without defaults."""
+        body = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) or f.name == "kind"}
         if self.is_plain:
-            del told["noun"]
-        return told
+            del body["noun"]
+        return body
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Action:
-        """The action that an event recorded. Fields of a newer tallystick are passed over."""
+        """The action that an event recorded. Fields of a newer tallystick are ignored."""
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
         return cls(**{**known, **{name: tuple(known.get(name, ())) for name in ("target", "merged")}})
 
-    def to_dict(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "target": list(self.target), "merged": list(self.merged)
-        }  # fmt: skip
 
-
-_NAMING = frozenset({"page.compact", *(kind for kind in ACTIONS if kind != "remember")})  # what names versions
+_NAMING = frozenset({"page.compact", *(kind for kind in ACTIONS if kind != "remember")})  # the rows that need a target
 
 
 def _noun_of(kind: str) -> str:
-    """What is meant where only the verb is said."""
+    """The noun that a verb means by itself."""
     return "page" if kind == "compact" else BELIEF
 
 
 @dataclass(frozen=True, slots=True)
 class Approval(Displayable):
-    """A person's yes to exactly one action. One that is still to be carried out has a marker, and an end."""
+    """A person's approval of exactly one action. One that is still to be applied has a marker, and expires."""
 
     review: str
     action_digest: str  # what was shown to the person, not what is applied later
@@ -141,48 +131,41 @@ class Approval(Displayable):
     marker: str = ""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if type(getattr(self, each.name)) is not str:
-                raise Refused(f"{each.name} of an approval is text, not {type(getattr(self, each.name)).__name__}")
+        must_be_texts(self, *(each.name for each in fields(self)))
 
     def covers(self, action: Action) -> bool:
         return self.action_digest == action.digest
 
-    def to_dict(self) -> dict[str, str]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Approval:
-        """The approval that `to_dict` gave. Refused, with the reason."""
+    def from_dict(cls, raw: Mapping[str, Any]) -> Approval:
+        """The approval that `to_dict` gave."""
         known = {each.name for each in fields(cls)}
-        given: object = told
+        given: object = raw
         if not isinstance(given, Mapping) or set(given) != known:
-            raise Refused(f"no approval: it is an object with {', '.join(sorted(known))}")
-        return cls(**told)
+            raise Refused(f"not an approval: it must be an object with {', '.join(sorted(known))}")
+        return cls(**raw)
 
 
 @dataclass(frozen=True, slots=True)
 class Applied(Displayable):
-    """An action that was carried out: the events that say so, and the review whose yes it had, if it needed one."""
+    """An applied action: its events, and the review that approved it, if it needed one."""
+
+    derived = ("ids",)
 
     action: Action
-    events: tuple[Event, ...] = ()  # none, if it was so already
+    events: tuple[Event, ...] = ()  # none, if nothing changed
     review: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The versions that were stated by it."""
+        """The versions that it stated."""
         bodies = (event.body for event in self.events if event.body)
         return tuple(body["belief"]["id"] for body in bodies if "belief" in body)
-
-    def to_dict(self) -> dict[str, Any]:
-        events = [event.to_dict() for event in self.events]
-        return {"action": self.action.to_dict(), "events": events, "review": self.review, "ids": list(self.ids)}
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Displayable):
-    """What came of answering one of several reviews: the review as it is now, or why it could not be answered."""
+    """The result of answering one of several reviews: the review as it is now, or the error."""
 
     id: str
     review: Review | None = None
@@ -199,25 +182,26 @@ class Answered(Displayable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review(Displayable):
-    """One question, and what became of it."""
+    """One request for approval, and its answer."""
+
+    derived = ("digest",)
 
     id: str
     action: Action
-    why: str  # why a person is asked
+    why: str  # why it needs approval
     asked_at: str = ""
-    seq: int = -1  # the event that asked
+    seq: int = -1  # the event that requested it
     status: str = "waiting"
     answered_by: str = ""
     answered_at: str = ""
     reason: str = ""  # of the answer
-    granted_by: str = ""  # who said yes, if it is still to be carried out
+    granted_by: str = ""  # who approved it, if it is still to be applied
     granted_at: str = ""
-    expires: str = ""  # when that yes ends
+    expires: str = ""  # when that approval expires
     marker: str = ""
 
     def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise Refused(f"status {self.status!r} is not known; it is one of {', '.join(STATUSES)}")
+        must_be_one_of("status", self.status, STATUSES)
 
     @property
     def digest(self) -> str:
@@ -225,35 +209,32 @@ class Review(Displayable):
 
     @property
     def is_unfinished(self) -> bool:
-        """An erasure that has its yes and was cut short. One that is done takes its review along."""
+        """True for an approved erasure that was interrupted. A finished one erases its review too."""
         return self.status == "approved" and self.action.kind == "erase"
 
     @property
     def is_open(self) -> bool:
-        """Whether a person has something to do here."""
+        """True if a person has something to do here."""
         return self.status == "waiting" or self.is_unfinished
 
     def is_granted(self, now: str) -> bool:
-        """Whether it has a yes that is still to be carried out."""
+        """True if it has an approval that is still to be applied."""
         return self.status == "waiting" and bool(self.marker) and not self.has_ended(now)
 
     def has_ended(self, now: str) -> bool:
-        """Whether the approval that was granted has ended. One that a clock far ahead of this one gave never counts."""
+        """True if the approval has expired. One from a clock far ahead of this one never counts."""
         return not earlier(self.granted_at) <= now < self.expires
 
     @property
     def approval(self) -> Approval | None:
-        """The yes, if there is one; it may have ended since."""
+        """The approval, if there is one; it may have expired since."""
         if self.status == "waiting" and self.marker:
-            return Approval(self.id, self.digest, self.granted_by, self.granted_at, self.expires, self.marker)
-        if self.status != "approved":
+            by, at = self.granted_by, self.granted_at
+        elif self.status == "approved":
+            by, at = self.answered_by, self.answered_at
+        else:
             return None
-        return Approval(self.id, self.digest, self.answered_by, self.answered_at, self.expires, self.marker)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**plain, "action": self.action.to_dict(), "digest": self.digest}
+        return Approval(self.id, self.digest, by, at, self.expires, self.marker)
 
     def to_body(self) -> dict[str, Any]:
         return {**{f.name: getattr(self, f.name) for f in fields(self)}, "action": self.action.to_body()}

@@ -1,12 +1,12 @@
-"""The schema of events: every field of every event, and what it holds.
+"""The schema of events: every field of every event, and the kind of its value.
 
 Some fields hold only what the program made itself: ids, numbers, times, flags, one word of a closed list. All others
 hold words that a person or a program chose: names (of a path, a source, a page, a rule), texts, and trees of anything.
-Words are what erasure has to reach and what a reader may have to be denied. A field that is not listed here counts as
-words, so one that is added later is erased and withheld before anybody thinks of it.
+Words are what erasure must reach and what may be withheld from a reader. A field that is not listed here counts as
+words, so a new one is erased and withheld by default.
 
 Every event may also hold `elsewhere`, and `writer_trust`: the trust of the program that wrote it. Without one it is a
-person's, if it came through a surface of a person's; else it is an older program's, which did not say.
+person's, if it came through a person's surface; else it is an older program's, which did not record it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ NAME, TEXT, TREE = "name", "text", "tree"  # chosen by somebody
 
 WORDS = frozenset({NAME, TEXT, TREE})
 WRITER_TRUST = "writer_trust"
-PERSONS = ("cli", "python", "page", "elicit", "rules")  # surfaces through which only a person's program writes
+PERSONS = ("cli", "python", "page", "elicit", "rules")  # surfaces of people only
 
 Kind = str | dict[str, Any]  # of a value, of each value of a list, or of the fields of an object
 
 _ANY: dict[str, Kind] = {WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID, "source": ID}}
-_WHOSE: dict[str, Kind] = {"user": ID}  # the wall between tenants: no reader crosses it, and erasure leaves it standing
+_WHOSE: dict[str, Kind] = {"user": ID}  # the wall between tenants: no reader crosses it, and erasure keeps it
 _ENDING: dict[str, Kind] = {**_WHOSE, "path": NAME, "reason": TEXT}
 
 _BELIEF: dict[str, Kind] = {
@@ -138,18 +138,13 @@ SCHEMA: dict[str, dict[str, Kind]] = {
 
 
 def words_in(op: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The fields of an event that hold words, by their dotted names, each with its value."""
+    """The fields of an event that hold words: dotted name and value."""
     yield from _words(body, {**_ANY, **SCHEMA.get(op, {})}, "")
 
 
 def without_words(op: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The same event with none of them: only what the program made itself."""
-    return _wordless(body, {**_ANY, **SCHEMA.get(op, {})})
-
-
-def wordless(fields: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Of these fields, those that hold no words."""
-    return _wordless(fields, kinds)
+    """The body of an event without words: only what the program made itself."""
+    return wordless(body, {**_ANY, **SCHEMA.get(op, {})})
 
 
 def _words(body: Mapping[str, Any], schema: Mapping[str, Kind], inside: str) -> Iterator[tuple[str, Any]]:
@@ -165,7 +160,8 @@ def _words(body: Mapping[str, Any], schema: Mapping[str, Kind], inside: str) -> 
             yield f"{inside}{name}", value
 
 
-def _wordless(body: Mapping[str, Any], schema: Mapping[str, Kind]) -> dict[str, Any]:
+def wordless(body: Mapping[str, Any], schema: Mapping[str, Kind]) -> dict[str, Any]:
+    """The fields that hold no words."""
     made: dict[str, Any] = {}
     for name, value in body.items():
         kind = schema.get(name, TREE)
@@ -173,7 +169,7 @@ def _wordless(body: Mapping[str, Any], schema: Mapping[str, Kind]) -> dict[str, 
             if kind not in WORDS:
                 made[name] = value
         elif isinstance(value, dict):
-            made[name] = _wordless(value, kind)
+            made[name] = wordless(value, kind)
         elif isinstance(value, list):
-            made[name] = [_wordless(each, kind) for each in value if isinstance(each, dict)]
+            made[name] = [wordless(each, kind) for each in value if isinstance(each, dict)]
     return made

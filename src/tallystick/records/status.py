@@ -1,9 +1,8 @@
-"""How a memory stands, and what an erasure would reach."""
+"""The status of a memory, the reach of an erasure, the files of the ledger and its checkpoints."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -12,11 +11,11 @@ from tallystick.records.episode import Episode
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """A question that waits for a person's yes, in short."""
+    """A pending review, in short."""
 
     id: str
     asks: str
-    trust: str  # of whoever asks
+    trust: str  # of the requester
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +33,52 @@ class Status(Displayable):
     warning: str
     checkpoint: int | None  # events covered by the newest checkpoint kept outside the folder
     checkpoint_at: str = ""  # when it was taken
-    by: str = ""  # whose door the user's last write came through; empty if it was long ago
-    learned: int = 0  # beliefs that were first stated in the last seven days
+    by: str = ""  # the client of the user's last write; empty if it was long ago
+    learned: int = 0  # beliefs first stated in the last seven days
     episodes: int = 0
     pages: int = 0
-    entities: int | None = None  # who or what was ever spoken about; None while there is no index
+    entities: int | None = None  # None while there is no index
     paths: int = 0
     vectors: int = 0
-    waiting: int = 0  # for a person's yes
-    reviews: tuple[PendingReview, ...] = ()  # the first few of these
-    size: int = 0  # bytes of the folder, backups and all
-    times: str = ""  # what is wrong with the times of events, in a line; empty if nothing is
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"reviews": [asdict(each) for each in self.reviews]}
+    waiting: int = 0  # pending reviews
+    reviews: tuple[PendingReview, ...] = ()  # the first few
+    size: int = 0  # bytes of the folder, including backups
+    times: str = ""  # a warning about the times of events; empty if there is none
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure(Displayable):
-    """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
+    """The reach of an erasure: beliefs, the number of events that are emptied, and the copies it cannot reach."""
 
     beliefs: tuple[Belief, ...]
     events: int
-    backups: tuple[str, ...]  # copies in the folder, which it reaches
-    elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
+    backups: tuple[str, ...]  # in the folder, which it reaches
+    elsewhere: tuple[str, ...]  # copies elsewhere, which it does not reach
     episodes: tuple[Episode, ...] = ()
-    things: tuple[str, ...] = ()  # what else loses its words, such as page:person-bob
+    things: tuple[str, ...] = ()  # what else is erased, such as page:person-bob
 
-    def to_dict(self) -> dict[str, Any]:
-        found = [belief.to_dict() for belief in self.beliefs]
-        return {
-            "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
-            "backups": list(self.backups), "elsewhere": list(self.elsewhere), "things": list(self.things),
-        }  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class ChainFile(Displayable):
+    """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
+
+    name: str  # within the memory's folder
+    first: int
+    last: int | None
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Displayable):
+    """A checkpoint and its place. One that cannot be trusted says why in `trouble`, and has no size."""
+
+    place: str  # the file
+    name: str  # the witness
+    outside: bool  # True: outside the memory's folder
+    at: str  # when it was written there
+    note: str = ""
+    size: int = 0  # events that it covers
+    ledger: str = ""  # the ledger's id
+    head: str = ""
+    root: str = ""
+    trouble: str = ""

@@ -1,26 +1,26 @@
-"""Which of the ledger's times are believed, folded from its lines.
+"""The times of the ledger that are believed, folded from its lines.
 
-The order of events is their `seq`. A line's `ts` is its writer's clock as it was: it may step back, and may be wrong.
-Between two writes a clock may go on by any amount, because a memory may lie unused for years. Two things show that a
-clock was wrong, and are recorded before the write that shows them, as `ledger.time/1`:
+The order of events is their `seq`. A line's `ts` is its writer's clock: it may step back, and may be wrong. Between two
+writes a clock may advance by any amount, because a memory may lie unused for years. Two things show that a clock was
+wrong, and are recorded before the write that shows them, as `ledger.time/1`:
 
-    stepped back   The clock is more than `LIMIT` behind the latest believed time. The clock that was seen last counts:
-                   every believed event that is dated after it is doubted.
+    stepped back   The clock is more than `LIMIT` behind the latest believed time. The newest clock counts: every
+                   believed event that is dated after it is doubted.
     came back      It then jumps forward again, to the time of the events doubted by a step back, and by more than the
-                   time that was lived since. They are believed again, and all that was recorded since is doubted. The
-                   time lived is the sum of the gaps between events, none of which counts for more than `GAP`. If some
-                   of them are dated more than `FAR` after the clock, two clocks were wrong: these stay in doubt.
+                   time that has passed since. They are believed again, and all that was recorded since is doubted.
+                   The time passed is the sum of the gaps between events, each at most `GAP`. If some of them are dated
+                   more than `FAR` after the clock, two clocks were wrong: these stay in doubt.
 
-No clock is right that is before `FLOOR`, the year this format was made: that counts as a step back at event 0.
+A clock before `FLOOR`, the year this format was made, is wrong: that counts as a step back at event 0.
 
-Both are decided from the ledger and the clock at the write alone, and the fold goes by what the event says:
+Both are decided from the ledger and the clock at the write alone, and the fold goes by the event:
 
     {"clock": the time of the write, "latest": the latest believed time until then, "doubted": [span, …],
      "again": [span, …] if it came back}
 
 A span is {"first", "last", "earliest", "latest", "at"}: events in a row, the times they are dated between, and the time
-they go by instead. That is of the last believed event before them; if there is none, of the clock that showed it. What
-was first recorded in another memory keeps the time that it had there.
+they go by instead: that of the last believed event before them; if there is none, of the clock that showed it. Events
+imported from another memory keep the time that they had there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FAR = timedelta(days=366)
 FLOOR = "2026-01-01T00:00:00.000000Z"
 
 _NAMED = 5  # ranges that are named in a line
-_SPANS = 200  # that one event names: where clocks differ at every other write, the oldest are taken together
+_SPANS = 200  # of one event: where clocks differ at every other write, the oldest are joined
 
 _FIRST, _LAST = "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"
 
@@ -46,7 +46,7 @@ TimeOf = Callable[[int], str]  # of an event, by its number
 
 
 class Span(NamedTuple):
-    """Events in a row whose times are doubted, between which times they are dated, and what they go by instead."""
+    """Consecutive events whose times are doubted: the times they are dated between, and the one they go by instead."""
 
     first: int
     last: int
@@ -57,9 +57,9 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class StepBack:
-    """Events that a step back put in doubt, and when the clock would show that they were right after all."""
+    """Events that a step back put in doubt, and the time at which the clock would prove them right."""
 
-    since: int  # the event that says so: what is wrong, if they were right, began here
+    since: int  # the event that recorded it: if they were right, the wrong ones begin here
     level: str
     spans: list[Span]
     lived: float = 0.0  # seconds, since then
@@ -67,16 +67,16 @@ class StepBack:
 
 @dataclass(slots=True)
 class Times:
-    """The same lines always give the same times."""
+    """The believed times. The same lines always give the same times."""
 
     latest: str = ""  # the latest believed time
     last: str = ""  # the time of the last line
-    steps: list[int] = field(default_factory=list)  # events that are dated before the line above
+    steps: list[int] = field(default_factory=list)  # events that are dated before their predecessor
     doubted: list[Span] = field(default_factory=list)  # in order, apart from each other
     open: list[StepBack] = field(default_factory=lambda: [StepBack(0, FLOOR, [])])  # the outermost first
 
     def take(self, seq: int, ts: str) -> None:
-        """One more line."""
+        """Apply one more line."""
         if ts < self.last:
             self.steps.append(seq)
         if self.open and self.last:
@@ -88,7 +88,7 @@ class Times:
                 self.open.pop()
 
     def note(self, seq: int, ts: str, body: dict[str, Any]) -> None:
-        """What event `seq` says about the clock."""
+        """Apply `ledger.time/1`, recorded as event `seq`."""
         fresh, again = _spans(body["doubted"]), _spans(body.get("again", ()))
         kept = [each for each in self.doubted if not any(_is_in(part, [each]) for part in again)]
         old = [each for each in kept if not _is_in(each, fresh)]
@@ -99,13 +99,13 @@ class Times:
             self.open.append(StepBack(seq, earlier(body["latest"]), fresh))
 
     def is_plain(self, clock: str) -> bool:
-        """Whether a write at `clock` shows nothing about the times before it."""
+        """True if a write at `clock` shows nothing about the times before it."""
         if clock < self.latest:
             return clock >= earlier(self.latest)
         return not self.open or clock <= later(self.latest)
 
     def jump(self, clock: str, first: int, end: int, time_of: TimeOf) -> dict[str, Any] | None:
-        """What to record before a write at `clock` that is not plain, behind the events `first` to `end`."""
+        """The body to record before a write at `clock` that is not plain, after the events `first` to `end`."""
         if clock < self.latest:
             found = self._after(clock, first, end, time_of)
             return self._body(clock, [each._replace(at=each.at or clock) for each in found])
@@ -120,9 +120,9 @@ class Times:
         return None
 
     def _reached(self, step: StepBack, clock: str, time_of: TimeOf) -> tuple[list[Span], list[Span]]:
-        """The events that a step back put in doubt and `clock` has come to, and those that are dated far after it.
+        """The events that a step back put in doubt and `clock` has reached, and those that are dated far after it.
 
-        None of the first, if it has come to none of them, or has some of the others before it soon.
+        The first list is empty if it has reached none, or if some of the others are close.
         """
         if step.level <= clock:
             return step.spans, []
@@ -158,20 +158,20 @@ class Times:
                 found.append(Span(cut, stop, *dated, before))
         return found if len(found) <= _SPANS else [_together(found[: -_SPANS + 1]), *found[-_SPANS + 1 :]]
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def doubts(self, seq: int) -> Span | None:
-        """The doubted events of which this is one."""
+        """The doubted events that include this one."""
         place = bisect_right(self.doubted, seq, key=lambda each: each.first) - 1
         return self.doubted[place] if place >= 0 and seq <= self.doubted[place].last else None
 
     def at(self, seq: int, ts: str) -> str:
-        """The time that an event goes by; `ts` is what it is dated, or was where it was first recorded."""
+        """The time that an event goes by; `ts` is its date, or the one it had where it was first recorded."""
         found = self.doubts(seq)
         return found.at if found and found.earliest <= ts <= found.latest else ts
 
     def happened(self, seq: int, said: str) -> str:
-        """When something took place that event `seq` tells of; `said` is what it says, maybe by a wrong clock."""
+        """The time of what event `seq` records; `said` is the time in its body, maybe by a wrong clock."""
         found = self.doubts(seq)
         return found.at if found and earlier(found.earliest) <= said <= later(found.latest) else said
 
@@ -191,15 +191,15 @@ class Times:
         return first - 1
 
     def report(self) -> str:
-        """One line on the doubted times; nothing, if there are none."""
+        """One line on the doubted times; empty, if there are none."""
         if not self.doubted:
             return ""
-        return f"the times of {named(self.doubted)} are doubted, because a clock was wrong: they are dated" + (
-            f" {min(each.earliest for each in self.doubted)[:10]} to {max(each.latest for each in self.doubted)[:10]}"
-        )
+        first, last = min(each.earliest for each in self.doubted), max(each.latest for each in self.doubted)
+        dated = f"they are dated {first[:10]} to {last[:10]}"
+        return f"the times of {named(self.doubted)} are doubted, because a clock was wrong: {dated}"
 
     def ahead(self, clock: str) -> str:
-        """One line on believed times that `clock` says are still to come; nothing, if there are none."""
+        """One line on believed times that are in the future of `clock`; empty, if there are none."""
         if clock >= self.latest or clock >= earlier(self.latest):
             return ""
         return f"events are dated up to {self.latest[:16]}Z, and this machine's clock says {clock[:16]}Z"
@@ -214,7 +214,7 @@ class Times:
 
     @classmethod
     def load(cls, raw: dict[str, Any], last: str) -> Times:
-        """What was dumped. A snapshot of a program that let no time step back says nothing: `last` is all there is."""
+        """The times in a snapshot. One of a program that let no time step back is empty: `last` is all there is."""
         if not raw:
             found = cls()
             found.take(0, last)
@@ -240,7 +240,7 @@ def _dicts(spans: Iterable[Span]) -> list[dict[str, Any]]:
 
 
 def _together(spans: list[Span]) -> Span:
-    """One span from the first to the last of them, and of all that is between."""
+    """One span from the first to the last of them, including all between."""
     early, late = min(each.earliest for each in spans), max(each.latest for each in spans)
     return Span(spans[0].first, spans[-1].last, early, late, spans[0].at)
 
@@ -250,7 +250,7 @@ def _is_in(span: Span, others: Iterable[Span]) -> bool:
 
 
 def seconds(before: str, after: str) -> float:
-    """From one time to another; nothing, where a line was forged that names no time at all."""
+    """The seconds from one time to another; 0, where a forged line has no time."""
     try:
         return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
     except ValueError:
@@ -258,17 +258,17 @@ def seconds(before: str, after: str) -> float:
 
 
 def earlier(ts: str) -> str:
-    """`LIMIT` before a time, as the ledger writes it."""
+    """The time `LIMIT` before another, as the ledger writes it."""
     return _moved(ts, -LIMIT) or _FIRST
 
 
 def later(ts: str) -> str:
-    """`LIMIT` after it."""
+    """The time `LIMIT` after another."""
     return _moved(ts, LIMIT) or _LAST
 
 
 def _moved(ts: str, by: timedelta) -> str:
     try:
         return (datetime.fromisoformat(ts) + by).isoformat(timespec="microseconds")[:26] + "Z"
-    except (OverflowError, ValueError):  # the calendar ends; or it is no time, in a line that was forged
+    except (OverflowError, ValueError):  # the calendar ends; or a forged line has no time
         return ""

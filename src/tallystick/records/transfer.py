@@ -1,22 +1,23 @@
-"""What came in with an import, what was here already, and what was not taken, with the reason."""
+"""Results of imports and exports: what was imported, what was known, and what was skipped, with the reason."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tallystick.records.display import Displayable
 
-IMPORT = "import:"  # how the sources begin that are other memories
-FOREIGN = "web"  # the trust of what another memory says, unless a person says that it is theirs
+IMPORT = "import:"  # the prefix of sources that are other memories
+FOREIGN = "web"  # the trust of another memory, unless a person says that it is their own
 
-MOST_TOLD = 1_000  # reasons that are kept word for word; the rest is counted
+MARK = "<!-- a memory, exported by tallystick -->\n"  # the first line of the index of a Markdown export
+MOST_REASONS = 1_000  # reasons that are kept; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was not taken, where it stands, and why."""
+    """Something that was not imported, its place, and why."""
 
     place: str
     reason: str
@@ -27,57 +28,82 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported(Displayable):
-    """One import, counted. After a dry run: what would have come in."""
+    """One import, counted. After a dry run: what would have been imported."""
 
-    files: int = 0  # that were read
+    files: int = 0  # read
     formats: tuple[str, ...] = ()
-    conversations: int = 0  # of which something came in
+    conversations: int = 0  # with something new
     episodes: int = 0
     beliefs: int = 0
-    quarantined: int = 0  # of these episodes and beliefs: kept out of recall until a person says yes
-    known: int = 0  # what was here already, and was passed over
-    paths: tuple[str, ...] = ()  # the branches that were made
+    quarantined: int = 0  # of these episodes and beliefs: not recalled until approved
+    known: int = 0  # already here
+    paths: tuple[str, ...] = ()  # new branches
     masked: Mapping[str, int] = field(default_factory=dict)  # secrets by kind
-    sources: tuple[str, ...] = ()  # other memories whose words are quarantined, as they are called here
+    sources: tuple[str, ...] = ()  # names here of other memories whose text is quarantined
     skipped: tuple[Skipped, ...] = ()
     more_skipped: int = 0  # beyond those
     dry_run: bool = False
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing new came in."""
+        """True if nothing new was imported."""
         return not (self.episodes or self.beliefs or self.paths)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "files": self.files, "formats": list(self.formats), "conversations": self.conversations,
-            "episodes": self.episodes, "beliefs": self.beliefs, "quarantined": self.quarantined, "known": self.known,
-            "paths": list(self.paths), "masked": dict(self.masked),
-            "sources": list(self.sources),
-            "skipped": [{"place": each.place, "reason": each.reason} for each in self.skipped],
-            "more_skipped": self.more_skipped, "dry_run": self.dry_run,
-        }  # fmt: skip
 
     def __add__(self, other: Imported) -> Imported:
         """Two imports as one."""
-        kinds = dict.fromkeys((*self.masked, *other.masked))
+        numbers = ("files", "conversations", "episodes", "beliefs", "quarantined", "known")
         skipped = self.skipped + other.skipped
         return Imported(
-            files=self.files + other.files, formats=tuple(dict.fromkeys(self.formats + other.formats)),
-            conversations=self.conversations + other.conversations, episodes=self.episodes + other.episodes,
-            beliefs=self.beliefs + other.beliefs, quarantined=self.quarantined + other.quarantined,
-            known=self.known + other.known, paths=self.paths + other.paths,
-            masked={kind: self.masked.get(kind, 0) + other.masked.get(kind, 0) for kind in kinds},
-            sources=tuple(dict.fromkeys(self.sources + other.sources)), skipped=skipped[:MOST_TOLD],
-            more_skipped=self.more_skipped + other.more_skipped + len(skipped[MOST_TOLD:]),
+            **{name: getattr(self, name) + getattr(other, name) for name in numbers},
+            formats=tuple(dict.fromkeys(self.formats + other.formats)), paths=self.paths + other.paths,
+            masked=dict(Counter(self.masked) + Counter(other.masked)),
+            sources=tuple(dict.fromkeys(self.sources + other.sources)), skipped=skipped[:MOST_REASONS],
+            more_skipped=self.more_skipped + other.more_skipped + len(skipped[MOST_REASONS:]),
             dry_run=self.dry_run or other.dry_run,
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        told = len(self.skipped) + self.more_skipped
-        would = " (dry run)" if self.dry_run else ""
+        skipped = len(self.skipped) + self.more_skipped
         return (
             f"<Imported {self.episodes} episodes, {self.beliefs} beliefs, {len(self.paths)} paths,"
-            f" {self.known} known, {told} skipped{would}>"
+            f" {self.known} known, {skipped} skipped{' (dry run)' if self.dry_run else ''}>"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported(Displayable):
+    """An export: its place, its format and its counts."""
+
+    place: str
+    format: str
+    user: str
+    counts: Mapping[str, int] = field(default_factory=dict)  # of each kind of record; of files, where it is a folder
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {kind}" for kind, number in self.counts.items()) or "nothing"
+        return f"<Exported {self.format} to {self.place}: {counts}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn(Displayable):
+    """The result of importing an export.
+
+    `is_whole`: this memory continues that one, history and all. Else it was merged into what is here: `kept` names what
+    was imported under another key than it had, `left` what was not imported, each with the reason. `source` is the name
+    of that memory here: `tallystick trust --none SOURCE` takes all of it out of recall.
+    """
+
+    user: str
+    is_whole: bool
+    events: int = 0  # recorded for it
+    beliefs: int = 0
+    episodes: int = 0
+    known: int = 0  # beliefs and episodes that were here already
+    source: str = ""  # empty, where this memory continues that one
+    quarantined: int = 0  # of these beliefs and episodes: not recalled until approved
+    kept: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        how = "whole" if self.is_whole else "joined"
+        return f"<TakenIn {how} for {self.user}: {self.beliefs} beliefs, {self.episodes} episodes, {self.known} known>"

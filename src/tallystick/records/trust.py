@@ -1,36 +1,36 @@
-"""Which sources a person does not trust, and how each source stands."""
+"""Sources: those that a person distrusts, and the status of each."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from tallystick.records.belief import OWNER, TRUST
-from tallystick.records.display import Displayable
+from tallystick.records.display import Displayable, fields_of, plain
 from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_one_of
 
 NONE, USUAL = "none", "usual"
-ANY = "*"  # every id of a door
+ANY = "*"  # every id of a surface
 _LONGEST = 200
 _NAMED = ("agent", "session", "trust")
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distrust(Displayable):
-    """A source that is out of recall, from one of its events on."""
+    """A source that recall leaves out, from one of its events on."""
 
     source: str
     user: str = OWNER
-    since: str = ""  # as the person said; empty: all that it ever said
+    since: str = ""  # as the person wrote it; empty: from the beginning
     first: int = 0  # the first event for which it counts
     reason: str = ""
-    by: str = ""  # who said so
+    by: str = ""  # the client that recorded it
     at: str = ""
     seq: int = -1
 
     def covers(self, *, by: str, seq: int, agent: str = "", session: str = "", trust: str = "") -> bool:
-        """Whether something that was said so, by whom and in which event, comes from this source."""
+        """True if a statement, by whom and in which event, comes from this source."""
         if seq < self.first:
             return False
         kind, _, name = self.source.partition(":")
@@ -42,45 +42,39 @@ class Distrust(Displayable):
 
     @property
     def why(self) -> str:
-        """Why something is left out, in a line."""
+        """The reason for leaving it out, in a line."""
         since = f" since {self.since}" if self.since else ""
         return f"{self.source} is not trusted{since}" + (f": {self.reason}" if self.reason else "")
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Displayable):
-    """How one source stands: what it holds in memory now, and whether recall leaves it out."""
+    """The status of one source: what it has in memory now, and whether recall leaves it out."""
 
     source: str
-    trust: str  # the class with which it speaks; empty for a source that is several
+    trust: str  # its trust; empty for a source with several
     beliefs: int = 0
     episodes: int = 0
-    waiting: int = 0  # of these, what waits for a person's yes
-    first: str = ""  # when it first said something that is still there
+    waiting: int = 0  # of these, what needs approval
+    first: str = ""  # the time of its first statement that is still there
     last: str = ""
     withheld: Distrust | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """All fields, for printing or sending. `withheld` is null for a source that is trusted."""
+        return {**fields_of(self), "withheld": plain(self.withheld)}
 
 
 def checked_source(source: object) -> str:
-    """A source as a person names it. Refused, if it can be none."""
-    if not isinstance(source, str) or not source.strip() or len(source) > _LONGEST:
+    """A source as a person names it. Refused, if it is not the name of one."""
+    text = source if isinstance(source, str) and source.strip() and len(source) <= _LONGEST else ""
+    kind, _, name = text.partition(":")
+    if not kind or not name or (ANY in name and name != ANY) or ANY in kind:
         raise Refused(
-            f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}", "name"
+            f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r:.60}", "name"
         )
-    kind, colon, name = source.partition(":")
-    if not kind or not colon or not name or (ANY in name and name != ANY) or ANY in kind:
-        raise Refused(
-            f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}", "name"
-        )
-    if kind == "trust" and name not in TRUST:
-        raise Refused(f"trust {name!r} is not known; it is one of {', '.join(TRUST)}")
+    if kind == "trust":
+        must_be_one_of("trust", name, TRUST)
     if kind in _NAMED and name == ANY:
-        raise Refused(f"{source!r} would be every {kind}; name one", "name")
-    return source
+        raise Refused(f"{text!r} would be every {kind}; name one", "name")
+    return text

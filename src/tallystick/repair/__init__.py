@@ -1,1 +1,1 @@
-"""What is wrong with a memory folder, and repairing it. `check` changes nothing."""
+"""Checking a memory folder, and repairing it. `check` changes nothing."""

@@ -1,9 +1,9 @@
-"""Everything that can be wrong with a memory folder: what it is called, how bad it is, and what to do about it.
+"""The codes of everything that can be wrong with a memory folder: severity, meaning, remedy and repair.
 
-`error`: something is lost, or may be served wrong, until somebody acts. `warning`: all is there; act soon. `note`:
-worth knowing; tallystick sets it right by itself, or it harms nothing. A healthy folder has none of the three.
+`error`: something is lost, or may be served wrong, until somebody acts. `warning`: nothing is lost; act soon. `note`:
+worth knowing; tallystick fixes it by itself, or it does no harm. A healthy folder has none of the three.
 
-One table, so that the check, the help and the documentation cannot tell different stories.
+One table, so that the check, the help and the documentation agree.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tallystick.records.errors import Refused
 
 Severity = Literal["error", "warning", "note"]
 
-SHOWN = 50  # findings of one kind; the rest are counted
+SHOWN = 50  # findings of one code; the rest are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of trouble. `mend` is what `tallystick repair` does about it; nothing if only a person can."""
+    """One kind of finding. `fix` is what `tallystick repair` does about it; empty if only a person can."""
 
     severity: Severity
     meaning: str
@@ -31,7 +31,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, where, and the way out."""
+    """One thing that is wrong, its place, and the remedy."""
 
     code: str
     place: str
@@ -45,78 +45,77 @@ class Finding:
 
 CODES: dict[str, Code] = {
     "line-damaged": Code(
-        "error", "a line of the ledger is not as it was written, or does not stand where it was written",
+        "error", "a line of the ledger is not as it was written, or not where it was written",
         "tallystick repair line-damaged",
-        "puts it back from a backup that has it; else gives up its words, or cuts there and records anew what follows",
+        "restores it from a backup that has it; else gives up its data, or cuts there and records again what follows",
     ),
     "rolled-back": Code(
         "error", "the ledger is shorter than, or other than, a witness has seen it", "tallystick restore BACKUP",
     ),
     "claim-false": Code(
-        "error", "every line is whole, and what one of them says of the ledger is not so", "tallystick restore BACKUP",
+        "error", "every line is whole, but what one of them says about the ledger is wrong",
+        "tallystick restore BACKUP",
     ),
     "stretch-missing": Code(
         "error", "events that belong to the chain are not in the folder",
         "put their files back into sealed/, or tallystick restore BACKUP",
     ),
     "file-unreadable": Code(
-        "error", "the system refuses to read a file of the memory",
-        "look at the file's owner and mode, and at the disk",
+        "error", "a file of the memory cannot be read", "check the file's owner and mode, and the disk",
     ),
     "backup-damaged": Code(
         "error", "a backup is not as it was made", "make another with `tallystick backup`, then remove this one",
     ),
     "checkpoint-bad": Code(
         "error", "the checkpoint in the folder cannot be read, or was not signed by this memory's key",
-        "ask who changed it; `tallystick ledger checkpoint` signs a new one",
+        "find out who changed it; `tallystick ledger checkpoint` signs a new one",
     ),
     "settings-unreadable": Code(
-        "error", "tallystick.toml cannot be read", "mend the line that is named, or remove the file",
+        "error", "tallystick.toml cannot be read", "fix the line that is named, or remove the file",
     ),
     "index-ahead": Code(
         "error", "the index has seen events that the ledger does not have, or others: the ledger was rolled back",
         "tallystick restore BACKUP; if the ledger is as it should be, tallystick repair index-ahead",
-        "takes the ledger for the truth as it is, and removes the index, which is the witness against it",
+        "accepts the ledger as it is, and removes the index, which is the witness against it",
     ),
     "index-differs": Code(
-        "error", "the index holds other rows than the ledger gives: recall may serve what is not so",
+        "error", "rows of the index differ from the ledger: recall may serve wrong results",
         "tallystick repair index-differs, or tallystick rebuild-index",
-        "removes it; it is made anew from the ledger when it is needed next",
+        "removes it; it is rebuilt from the ledger with the next use",
     ),
     "block-loose": Code(
-        "error", "a block of the index comes from nothing, or a source has lost its block",
+        "error", "a block of the index has no source, or a source has lost its block",
         "tallystick repair block-loose, or tallystick rebuild-index",
-        "removes the index; it is made anew from the ledger when it is needed next",
+        "removes the index; it is rebuilt from the ledger with the next use",
     ),
     "pages-differ": Code(
-        "error", "the tables of the pages hold other rows than the ledger gives: pages may show what is not so",
+        "error", "rows in the tables of the pages differ from the ledger: pages may show wrong content",
         "tallystick repair pages-differ, or tallystick rebuild-index",
-        "removes them; they are made anew from the ledger when they are needed next",
+        "removes them; they are rebuilt from the ledger with the next use",
     ),
     "page-differs": Code(
-        "error", "a page says something that a sync does not take in: it and the memory do not agree",
-        "set right what tallystick sync tells, or remove the file to have it written anew",
+        "error", "a page says something that a sync does not import: it and the memory do not agree",
+        "fix what tallystick sync reports, or remove the file to have it written again",
     ),
     "snapshot-differs": Code(
-        "error", "the snapshot says other things than the events up to it", "tallystick repair snapshot-differs",
-        "removes it; the memory is opened from the first event on, and another is made when it is due",
+        "error", "the snapshot differs from the events up to it", "tallystick repair snapshot-differs",
+        "removes it; the memory is opened from the first event on, and a new one is made when it is due",
     ),
     "old-ledger-damaged": Code(
-        "error", "the folder was written by chronomemory, and is not whole: events are missing, or a line was changed",
-        "tallystick -C NEW import --format chronomemory FOLDER: every line whose own hash holds goes into a new memory",
+        "error", "the folder was written by chronomemory, and is damaged: events are missing, or a line was changed",
+        "tallystick -C NEW import --format chronomemory FOLDER: imports every line whose own hash is valid",
     ),
     "newer-events": Code(
-        "warning", "the ledger holds events of a newer tallystick: this one reads and does not write",
-        "upgrade tallystick",
+        "warning", "the ledger holds events of a newer tallystick, and is read-only for this one", "upgrade tallystick",
     ),
     "torn-end": Code(
-        "warning", "the last write was not finished; nobody was told that it was", "tallystick repair torn-end",
+        "warning", "the last write was not finished, and never acknowledged", "tallystick repair torn-end",
         "keeps the bytes under sealed/ and cuts the file back to the last whole group; so does the next write",
     ),
     "sync-failed": Code(
-        "warning", "a sync to the disk failed, and the next writer has to look first",
+        "warning", "a sync to the disk failed, and the next writer has to recover first",
         "check the disk, then tallystick repair sync-failed",
-        "reads the ledger's end anew; so does the next write",
+        "reads the end of the ledger again; so does the next write",
     ),
     "compaction-unfinished": Code(
         "warning", "a compaction was interrupted", "tallystick repair compaction-unfinished",
@@ -127,134 +126,132 @@ CODES: dict[str, Code] = {
         "finishes it; so does the next write",
     ),
     "erasure-unfinished": Code(
-        "warning", "words were erased on the record, and their bytes still stand",
-        "tallystick repair erasure-unfinished",
-        "destroys them",
+        "warning", "data is recorded as erased, and its bytes are still there", "tallystick repair erasure-unfinished",
+        "erases them",
     ),
     "secret-found": Code(
-        "warning", "a key, a token, a password or a card number is written down",
-        "tallystick erase ID; if it is meant to stay, name its kind in keep_secrets of tallystick.toml",
+        "warning", "a key, a token, a password or a card number is recorded",
+        "tallystick erase ID; if it should stay, add its kind to keep_secrets in tallystick.toml",
     ),
     "rests-on-nothing": Code(
-        "warning", "a belief rests on something that no event brought", "tallystick repair rests-on-nothing",
-        "records the belief anew without that link",
+        "warning", "a belief depends on a record that no event created", "tallystick repair rests-on-nothing",
+        "records the belief again without that link",
     ),
     "rests-on-ring": Code(
         "warning", "beliefs rest on one another in a ring", "tallystick repair rests-on-ring",
-        "records one of them anew without the link that closes it",
+        "records one of them again without the link that closes the ring",
     ),
     "replaces-nothing": Code(
-        "warning", "a version takes the place of one that no event brought; it counts as the first",
-        "ask where the ledger comes from; tallystick repair replaces-nothing",
-        "puts on record that they are known to be missing; nothing else changes",
+        "warning", "a version replaces one that no event created; it counts as the first",
+        "find out where the ledger comes from; tallystick repair replaces-nothing",
+        "records that they are known to be missing; nothing else changes",
     ),
     "replaces-ring": Code(
         "warning", "versions replace one another in a ring; the one that was recorded last counts",
-        "ask where the ledger comes from; tallystick repair replaces-ring",
-        "puts on record that it is known; nothing else changes",
+        "find out where the ledger comes from; tallystick repair replaces-ring",
+        "records that it is known; nothing else changes",
     ),
     "path-orphaned": Code(
-        "warning", "a path was branched from, or merged into, one that is not known", "tallystick repair path-orphaned",
+        "warning", "a path was branched from, or merged into, an unknown one", "tallystick repair path-orphaned",
         "branches the missing one from the root",
     ),
     "path-ring": Code(
         "warning", "paths descend from one another in a ring, and none of them from the root",
-        "tallystick paths abandon NAME takes one of them out of sight",
+        "tallystick paths abandon NAME hides one of them",
     ),
     "edge-loose": Code(
-        "warning", "an edge of the graph begins or ends at a node that is not there", "tallystick repair edge-loose",
-        "puts a node of that name",
+        "warning", "an edge of the graph begins or ends at a node that does not exist", "tallystick repair edge-loose",
+        "creates a node of that name",
     ),
     "node-ring": Code(
         "warning", "nodes of the graph were merged into one another in a ring", "tallystick repair node-ring",
-        "takes back the merge that closes it",
+        "undoes the merge that closes the ring",
     ),
     "modes-wide": Code(
         "warning", "other users of this machine may read or change a file of the memory",
         "tallystick repair modes-wide",
-        "leaves each file to its owner alone",
+        "makes each file private to its owner",
     ),
     "vectors-loose": Code(
         "warning", "there are vectors of what is not, or no longer, remembered",
-        "tallystick repair vectors-loose", "removes all vectors; recall makes them anew",
+        "tallystick repair vectors-loose", "removes all vectors; recall computes them again",
     ),
     "derived-ahead": Code(
         "warning", "a derived file has seen events that the ledger does not have, or others",
-        "see whether the ledger was rolled back; if it is as it should be, tallystick repair derived-ahead",
-        "removes the file; it is made anew from the ledger when it is needed next",
+        "find out whether the ledger was rolled back; if it is as it should be, tallystick repair derived-ahead",
+        "removes the file; it is rebuilt from the ledger with the next use",
     ),
     "unsafe-place": Code(
-        "warning", "the folder lies where locks and syncs may not hold", "move the folder to a local disk",
+        "warning", "the folder is on a file system where locks and syncs may not work",
+        "move the folder to a local disk",
     ),
     "clock-behind": Code(
         "warning", "events are dated more than a day after this machine's clock",
-        "set the clock, if it is wrong; if it is right, the next write records that those times are doubted",
+        "set the clock, if it is wrong; if it is right, the next write records that those times are in doubt",
     ),
     "times-doubted": Code(
-        "note", "a clock was wrong when events were written: their order counts, and their times do not",
-        "nothing: `tallystick log` marks them with a ?; if another machine writes here, set its clock",
+        "note", "a clock was wrong when events were written: their order counts, not their times",
+        "no action needed: `tallystick log` marks them with a ?; if another machine writes here, set its clock",
     ),
     "leftover": Code(
-        "note", "something was half made when a process died; it counts for nothing",
-        "tallystick repair leftover", "removes it",
+        "note", "an unfinished file of a process that died; it is ignored", "tallystick repair leftover", "removes it",
     ),
     "index-damaged": Code(
-        "note", "the index cannot be read; it is made anew from the ledger when it is needed next",
+        "note", "the index cannot be read; it is rebuilt from the ledger with the next use",
         "tallystick repair index-damaged, or tallystick rebuild-index", "removes it",
     ),
     "pages-damaged": Code(
-        "note", "the tables of the pages cannot be read; they are made anew from the ledger when they are needed next",
+        "note", "the tables of the pages cannot be read; they are rebuilt from the ledger with the next use",
         "tallystick repair pages-damaged, or tallystick rebuild-index", "removes them",
     ),
     "page-unsynced": Code(
-        "note", "a page is not as it was last seen; what was edited there counts after the next sync",
-        "tallystick sync",
+        "note", "a page changed since it was last read; the edits count after the next sync", "tallystick sync",
     ),
     "vectors-damaged": Code(
-        "note", "vectors cannot be read; they are made anew when they are needed next",
+        "note", "vectors cannot be read; they are computed again with the next use",
         "tallystick repair vectors-damaged", "removes all vectors",
     ),
     "lock-missing": Code(
-        "note", "the lock file is not there, or says nothing: it cannot tell whether the last events are gone",
-        "tallystick repair lock-missing; so does the next write", "writes it anew",
+        "note", "the lock file is missing or empty: it cannot show whether the last events are missing",
+        "tallystick repair lock-missing; so does the next write", "writes it again",
     ),
     "kept-loose": Code(
-        "note", "bytes that a crash or a repair set aside, and of which no event speaks",
+        "note", "bytes that a crash or a repair set aside, and that no event names",
         "look at them; remove them when nobody needs them",
     ),
     "snapshot-stale": Code(
-        "note", "the snapshot is not one that the ledger vouches for; it is not used, and is made anew when it is due",
+        "note", "the snapshot is not one that the ledger records; it is ignored, and a new one is made when it is due",
         "tallystick repair snapshot-stale", "removes it",
     ),
     "event-orphaned": Code(
-        "note", "an event speaks of a belief, an episode, a review, a rule or a path that no event brought",
-        "nothing: it has no effect; tallystick repair event-orphaned says so on the record",
-        "puts on record that they are known to be missing; nothing else changes",
+        "note", "an event refers to a belief, an episode, a review, a rule or a path that no event created",
+        "no action needed: it has no effect; tallystick repair event-orphaned records that",
+        "records that they are known to be missing; nothing else changes",
     ),
     "evidence-dangling": Code(
-        "note", "a belief names as its evidence, or its source, something that is not in this memory",
-        "nothing, if it stands in another; or revise the belief; or tallystick repair evidence-dangling",
-        "puts on record that they are known to be elsewhere; nothing else changes",
+        "note", "the evidence or the source of a belief is not in this memory",
+        "no action needed if it is in another; or revise the belief; or tallystick repair evidence-dangling",
+        "records that they are known to be elsewhere; nothing else changes",
     ),
     "stretch-pruned": Code(
         "note", "earlier events were moved away by `tallystick ledger prune`",
-        "nothing; to read them, put their files back into sealed/",
+        "no action needed; to read them, put their files back into sealed/",
     ),
     "audit-differs": Code(
-        "note", "audit.jsonl does not say what the ledger says; nothing is decided by it", "tallystick rebuild-index",
+        "note", "audit.jsonl differs from the ledger; nothing is decided by it", "tallystick rebuild-index",
     ),
     "left-behind-damaged": Code(
         "note", "what a restore left behind is damaged, as it may have been then", "remove it when nobody needs it",
     ),
     "old-ledger": Code(
-        "note", "the folder was written by chronomemory", "tallystick backup: it is taken over, then copied",
+        "note", "the folder was written by chronomemory", "tallystick backup: it is imported, then copied",
     ),
     "foreign-file": Code(
-        "note", "a file that is none of the memory's own", "move it elsewhere if it is not meant to be there",
+        "note", "a file that does not belong to the memory", "move it elsewhere if it should not be there",
     ),
 }  # fmt: skip
 
-# What is found by making derived files a second time and comparing: it takes much longer than all the rest.
+# Found by rebuilding derived files and comparing: this takes much longer than all the rest.
 OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
@@ -264,7 +261,7 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 def found(code: str, place: str, text: str, remedy: str = "") -> Finding:
-    """A finding of that kind. The remedy is the usual one unless another is given."""
+    """A finding with that code. The remedy is the usual one unless another is given."""
     return Finding(code, place, CODES[code].severity, text, remedy or CODES[code].remedy)
 
 
@@ -273,7 +270,7 @@ def worst_first(findings: list[Finding]) -> list[Finding]:
 
 
 def limited(findings: Iterable[Finding]) -> list[Finding]:
-    """At most `SHOWN` of a kind, and how many more there are."""
+    """At most `SHOWN` of each code, and how many more there are."""
     shown, more = list[Finding](), dict[str, int]()
     for finding in findings:
         more[finding.code] = more.get(finding.code, 0) + 1
@@ -284,7 +281,7 @@ def limited(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def check_codes(codes: Iterable[str]) -> None:
-    """Refuse a code that is none."""
+    """Refuse an unknown code."""
     for code in codes:
         if code not in CODES:
-            raise Refused(f"no such code: {code!r}; the codes are {', '.join(CODES)}")
+            raise Refused(f"unknown code {code!r}; the codes are {', '.join(CODES)}")

@@ -1,162 +1,476 @@
-"""Mending damaged lines. What it gives up, it names; what it cuts, it keeps.
+"""Repairing damaged lines: first the plan, which changes nothing, then on disk. Lost data is named; cut bytes are kept.
 
-The order on disk: the damaged bytes are kept under `sealed/damaged-…`; the new living stretch is finished beside the
-old one, ending in a `ledger.repair/1` event that names every line that has lost its words; one rename puts it in place.
-Only then are sealed files put back or emptied. A crash before the rename leaves everything as it was; after it, a file
-that is still to be put back is found damaged again, and words that are still to be emptied are on record as given up.
+Each file of the chain is treated in this order, and only as far as necessary:
 
-Where events get other places, the repair event names the head that was left behind, as a restore does: the witness in
-the lock file may still speak of that one if the process dies before setting it anew.
+1. A backup that has the line puts it back. Nothing is lost. A backup holds the same segments, byte for byte, up to the
+   moment it was made. If our file goes on exactly where the backup's ends (the next line names the hash of the backup's
+   last one), then the backup's bytes and ours together are what was written. If only the data of a line is damaged, any
+   other copy of that line will do, in whatever file: its hash and digest show that it is the same line, and whole.
+2. Only the data of a line is damaged: it is given up. The line stays in the chain, empty, like an erased one.
+3. The chain itself is broken, in the live segment: it is cut after the last good group, and what can be read after that
+   is recorded again. In a sealed segment this is refused: everything after it depends on it.
+
+Lost data that is in the snapshot on record is recorded again from there.
+
+After a broken link the chain proves nothing, but most lines can still be read: each carries its own hash and the digest
+of its data. The events of callers are recorded again in their order, with their own time, id and data; only their place
+and links are new. Groups stay groups. A doubled line is recorded once; of two lines with the same seq, the one that
+another line names is taken. A last group without its end was never acknowledged, and is left out. Of the ledger's own
+events only those are recorded again that are still needed: what was erased, and where copies and segments went.
+
+The order on disk: the damaged bytes are kept under `sealed/damaged-…`; the new live segment is finished under its
+`.new` name, ending in a `ledger.repair/1` event that names every line that has lost its data; one rename puts it in
+place. Only then are sealed files put back or emptied. A crash before the rename leaves everything as it was; after it,
+a file that is still to be put back is found damaged again, and data that is still to be emptied is on record as given
+up.
+
+If events get other places, the repair event names the head that was left behind, as a restore does: the witness in the
+lock file may still name that one if the process dies before replacing it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tallystick.ledger import format as fmt, genesis as begin, snapshot
-from tallystick.ledger.chain import first_line, raw_lines
-from tallystick.ledger.disk import Disk, copy, remove_all, remove_if_there, write_all, write_new
+from tallystick.ledger.chain import file_lines, first_line, raw_lines
+from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
 from tallystick.ledger.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
+from tallystick.ledger.layout import Folder, free_name
+from tallystick.ledger.load import LedgerMetadata, fold_line
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.scan import Place, Scan, scan
+from tallystick.ledger.scan import Place, scan, scan_path
 from tallystick.records.errors import Damaged
 from tallystick.records.operations import BELIEF_SUPERSEDE
-from tallystick.repair.check import Look
-from tallystick.repair.plan import Cure, Operation
-from tallystick.repair.salvage import Scribe, groups
-from tallystick.repair.scan import bytes_of
+from tallystick.repair.check import Look, contradictions
+from tallystick.repair.scan import Flaw, Item, Reading, items
+from tallystick.state.state import State
 
+Piece = tuple[Path, int, int]  # bytes of a file, from and to
+
+_STILL_NEEDED = frozenset({fmt.ERASE, fmt.ERASED, fmt.COPY, fmt.PRUNE})
 _LEDGER = re.compile(rb'"ledger":"([0-9a-f]{32})"')
 _MOST_RANGES = 2000  # of lost events, in one event
 
 
+@dataclass(frozen=True, slots=True)
+class Graft:
+    """The backup's file up to `end`, then ours from the offset `resume`."""
+
+    source: Path
+    end: Place
+    resume: int
+
+    def heals(self, flaw: Flaw) -> bool:
+        return flaw.offset < self.resume
+
+
+@dataclass(slots=True)
+class Behind:
+    """The lines after the break."""
+
+    again: list[fmt.Line] = field(default_factory=list)
+    lost: list[tuple[int, int]] = field(default_factory=list)  # events that cannot be read: from, to
+    last: tuple[int, str] = (-1, fmt.ZERO)  # the last line that can be read
+
+    def lose(self, first: int, last: int) -> None:
+        if first > last:
+            return
+        if self.lost and self.lost[-1][1] == first - 1:
+            first = self.lost.pop()[0]
+        self.lost.append((first, last))
+
+
+@dataclass(slots=True)
+class Cure:
+    """The repair of one file."""
+
+    reading: Reading
+    graft: Graft | None
+    place: Place  # up to where the file will be good, in its own bytes
+    broken: bool  # the chain breaks there
+    behind: Behind = field(default_factory=Behind)
+    spares: dict[str, Piece] = field(default_factory=dict)  # copies of lines that lost their data here, by hash
+
+    @property
+    def healed(self) -> list[Flaw]:
+        """The lines that are put back."""
+        grafted = [flaw for flaw in self.reading.flaws if self.graft and self.graft.heals(flaw)]
+        return grafted + [flaw for flaw in self._without_data() if flaw.hash in self.spares]
+
+    @property
+    def emptied(self) -> list[Flaw]:
+        """The lines that keep their place and lose their data."""
+        return [flaw for flaw in self._without_data() if flaw.hash not in self.spares]
+
+    def _without_data(self) -> list[Flaw]:
+        start, end = self.graft.resume if self.graft else 0, self.place.offset
+        return [flaw for flaw in self.reading.flaws if flaw.hash and start <= flaw.offset < end]
+
+    @property
+    def loses_first_line(self) -> bool:
+        return self.place.seq == self.reading.start.seq
+
+    def pieces(self) -> Iterator[Piece]:
+        """The parts of the repaired file."""
+        at, path = 0, self.reading.path
+        if self.graft:
+            at = self.graft.resume
+            yield self.graft.source, 0, self.graft.end.offset
+        for flaw in self._without_data():
+            if spare := self.spares.get(flaw.hash):
+                yield path, at, flaw.offset
+                yield spare
+                at = flaw.offset + len(flaw.read())
+        yield path, at, self.place.offset
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of the repaired file."""
+        for piece in self.pieces():
+            yield from (raw for _, raw in file_lines(*piece))
+
+
+@dataclass(slots=True)
+class Operation:
+    """The repair of the ledger, or the reason why none is possible."""
+
+    look: Look
+    cures: list[Cure]
+    saved: list[dict[str, Any]] = field(default_factory=list)  # versions that the snapshot still has
+    refusal: str = ""
+
+    @property
+    def live(self) -> Cure:
+        return self.cures[-1]
+
+    @property
+    def emptied(self) -> list[Flaw]:
+        return [flaw for cure in self.cures for flaw in cure.emptied]
+
+    @property
+    def lost(self) -> list[tuple[int, int]]:
+        """The events whose data is lost: from, to."""
+        given_up = [flaw.seq for flaw in self.emptied if flaw.hash not in self.look.survey.named]
+        return [(seq, seq) for seq in given_up] + self.live.behind.lost
+
+
+def operation(look: Look) -> Operation:
+    """Plan the repair of the damaged lines. Reads, and changes nothing."""
+    cures = [_cure(look, reading) for reading in look.survey.readings]
+    found = Operation(look, cures)
+    erased = look.survey.named.union(*(reading.senseless for reading in look.survey.readings))
+    paths = (path for folder in (look.folder, *look.folder.copies()) for path in folder.chain_files())
+    spares = _spares(paths, {flaw.hash for flaw in found.emptied} - erased)
+    for cure in cures:
+        cure.spares = spares
+    found.refusal = _refusal(look, cures)
+    if not found.refusal:
+        found.saved = list(_saved(found))
+        if look.survey.gaps and _recorded_snapshot(found.live) not in look.snapshots.values():
+            why = "earlier events were moved away, and without them it could not be opened"  # nor from a snapshot
+            found.refusal = f"{why}: put them back, or {look.restore}"
+    return found
+
+
+def _spares(paths: Iterable[Path], wanted: Collection[str]) -> dict[str, Piece]:
+    """Whole copies of the lines with those hashes."""
+    found: dict[str, Piece] = {}
+    for path in paths if wanted else ():
+        with suppress(OSError):
+            for offset, raw in file_lines(path):
+                header = fmt.HEADER.match(raw)
+                if header and (hashed := header[fmt.HASH_GROUP].decode()) in wanted:
+                    line = fmt.try_parse(raw)
+                    if line and line.sound:
+                        found[hashed] = (path, offset, offset + len(raw))
+    return found
+
+
+# -- one file ----------------------------------------------------------------------------------------------------------
+
+
+def _cure(look: Look, reading: Reading) -> Cure:
+    taken = _graft(look.good, reading) if reading.flaws else None
+    start = taken.end._replace(offset=taken.resume) if taken else reading.start
+    with open(reading.path, "rb") as file:
+        fd = file.fileno()
+        found = scan(fd, start, reading.size)
+        if reading.last is not None:
+            return Cure(reading, taken, found.end, bool(found.bad) or found.end.seq != reading.last)
+        if look.survey.torn:
+            return Cure(reading, taken, look.survey.torn.end, False)
+        if not found.bad:
+            return Cure(reading, taken, found.end, False)
+        place, witness = _before_impostors(fd, start, found.end, reading.size), look.survey.trusted_witness
+        rest = items(fd, place, reading.size, 0)
+        behind = _gather(rest, place, look.survey.named, reading.senseless, witness.seq if witness else -1)
+        return Cure(reading, taken, place, True, behind)
+
+
+def _graft(good: list[Folder], reading: Reading) -> Graft | None:
+    """The newest of the good backups that heals something in this file; None if there is none."""
+    for copied in reversed(good):
+        firsts = ((source, fmt.parse(first_line(source))) for source in copied.chain_files())
+        source, line = next((each for each in firsts if each[1].seq == reading.start.seq + 1), (None, None))
+        if source and line:
+            end = scan_path(source, Place.before(line)).end
+            resume = _where_ours_goes_on(reading, end, same_start=line.prev == reading.start.hash)
+            graft = None if resume is None else Graft(source, end, resume)
+            if graft and any(graft.heals(flaw) for flaw in reading.flaws):
+                return graft
+    return None
+
+
+def _where_ours_goes_on(reading: Reading, end: Place, *, same_start: bool) -> int | None:
+    """The offset of our line that follows `end`; the end of our file if the backup has all that ours ever had."""
+    reach = reading.last if reading.last is not None else max(flaw.seq for flaw in reading.flaws)
+    with open(reading.path, "rb") as file:
+        for item in items(file.fileno(), reading.start, reading.size, 0):
+            if item.parsed and (item.parsed.seq, item.parsed.prev) == (end.seq + 1, end.hash):
+                return item.offset
+            reach = max(reach, item.parsed.seq if item.parsed else -1)
+    return reading.size if same_start and end.seq >= reach else None
+
+
+def _before_impostors(fd: int, start: Place, end: Place, size: int) -> Place:
+    """The place up to which the chain is the one that the following lines continue.
+
+    A line that was slipped in breaks the chain after itself. It shows by its rival: a line of the same seq after the
+    break, which the lines after it name.
+    """
+    behind = [item.parsed for item in items(fd, end, size, 0) if item.parsed]
+    named = {line.prev for line in behind}
+    rivals = {line.seq: line.hash for line in behind if line.seq <= end.seq and line.hash in named}
+    for offset, raw in raw_lines(fd, start.offset, end.offset) if rivals else ():
+        line = fmt.parse(raw)
+        if rivals.get(line.seq, line.hash) != line.hash:
+            return scan(fd, start, offset).end
+    return end
+
+
+def _gather(
+    rest: Iterable[Item], place: Place, named: Collection[str], senseless: Collection[str], seen_up_to: int
+) -> Behind:
+    """Sort the lines after `place`. Erased lines are `named`, those that were never valid `senseless`.
+
+    A witness knows of events up to `seen_up_to`.
+    """
+    every = _acknowledged(list(rest), seen_up_to)
+    lines = _one_each([item.parsed for item in every if item.parsed and item.parsed.seq > place.seq])
+    behind = Behind(last=(lines[-1].seq, lines[-1].hash) if lines else (-1, fmt.ZERO))
+    expected = place.seq + 1
+    for line in lines:
+        behind.lose(expected, line.seq - 1)
+        expected = line.seq + 1
+        if line.hash in named:
+            continue
+        if not line.sound or line.hash in senseless:
+            behind.lose(line.seq, line.seq)
+        elif line.op in _STILL_NEEDED or line.op not in fmt.HOUSEKEEPING:
+            behind.again.append(line)
+    behind.lose(expected, max([seen_up_to, *(item.seq for item in every if item.parsed is None)]))
+    return behind
+
+
+def _acknowledged(every: list[Item], seen_up_to: int) -> list[Item]:
+    """Without a last group that was never finished: whole lines, or the beginning of one, that no witness knows."""
+    ends = [
+        at for at, item in enumerate(every)
+        if (item.parsed and item.parsed.left == 0) or item.why not in ("", fmt.NO_END)
+    ]  # fmt: skip
+    open_group = every[ends[-1] + 1 if ends else 0 :]
+    return every[: -len(open_group)] if open_group and open_group[0].seq > seen_up_to else every
+
+
+def _one_each(lines: list[fmt.Line]) -> list[fmt.Line]:
+    """In order of seq, each seq once: preferably one that another line names, or one with its data."""
+    named, rivals = {line.prev for line in lines}, dict[int, list[fmt.Line]]()
+    for line in lines:
+        rivals.setdefault(line.seq, []).append(line)
+    return [max(rivals[seq], key=lambda line: (line.hash in named, line.sound)) for seq in sorted(rivals)]
+
+
+# -- the whole ledger --------------------------------------------------------------------------------------------------
+
+
+def _refusal(look: Look, cures: Sequence[Cure]) -> str:
+    """The reason why this must not be tried; empty if it may."""
+    survey = look.survey
+    if survey.live is None or survey.unreadable:
+        return f"the ledger cannot be read completely; {look.restore}"
+    for why in contradictions(look):
+        return f"the ledger was rolled back or replaced: {why}; {look.restore}"
+    if survey.standing.strange:
+        return "the ledger holds events of a newer tallystick; upgrade tallystick, then repair"
+    for cure in cures[:-1]:
+        if cure.broken:
+            return f"no good backup here has what is damaged in sealed/{cure.reading.path.name}; {look.restore}"
+    live = cures[-1]
+    if live.broken and live.loses_first_line and live.place.seq >= 0 and survey.gaps:
+        return f"its first line is damaged, and events before it are missing: put those back, or {look.restore}"
+    for witness in look.witnesses if live.broken else ():  # recording again gives events other hashes
+        if witness.seq > live.place.seq:
+            why = f"{witness.name} has seen event {witness.seq}, but the chain is broken after event {live.place.seq}"
+            return f"{why}; only a restore replaces a checkpoint: {look.restore}"
+    return ""
+
+
+def _saved(found: Operation) -> Iterator[dict[str, Any]]:
+    """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
+    lost = found.lost
+    state = _from_snapshot(found.look) if lost else State()
+    for belief in list(state.held.values()):
+        if any(first <= belief.seq <= last for first, last in lost):
+            yield {"belief": belief.body(), "replaces": state.ids_of(belief)}
+
+
+def _from_snapshot(look: Look) -> State:
+    """The state of the snapshot, and every event since that can be read."""
+    state, live = State(), look.survey.live
+    usable = [each for each in snapshot.candidates(look.folder) if each.digest == look.survey.snapshot]
+    if not usable or live is None:
+        return state
+    state.load(usable[0].state)
+    with open(live.path, "rb") as file:
+        for item in items(file.fileno(), live.start, live.size, 0):
+            line = item.parsed
+            if line and line.seq > usable[0].place.seq and line.hash not in look.survey.named:
+                with suppress(Damaged):
+                    fold_line(line, state, LedgerMetadata())
+    return state
+
+
+def _recorded_snapshot(cure: Cure) -> str:
+    """The digest of the newest snapshot on record in what stays of the live segment."""
+    digest = ""
+    for raw in cure.lines():
+        header = fmt.HEADER.match(raw)
+        if header and header[3].decode() in (fmt.SNAPSHOT, fmt.SEAL) and (line := fmt.parse(raw)).sound:
+            digest = str(fmt.body_of(line.data).get("snapshot", ""))
+    return digest
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
 def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
-    """Do it, under the exclusive lock."""
+    """Carry out the repair, under the exclusive lock."""
     folder = found.look.folder
     kept = _keep(found, disk, ts)
-    end = _write_living(found, disk, kept, ts, by)
-    remove_all(disk, folder.index_files())  # it is a witness of the chain that is being left, and grows back
-    disk.rename(begin.fresh_wal(folder), folder.wal)
+    end = _write_live(found, disk, kept, ts, by)
+    remove_all(disk, folder.index_files())  # the index is a witness of the old chain, and is rebuilt
+    disk.rename(folder.new_wal, folder.wal)
     disk.sync_folder(folder.root)
     lock.settle(end.seq, end.hash, end.offset)
     for cure in found.cures[:-1]:
-        _fix_sealed(disk, cure, found.look.seen.named)
-    if (found.lost or found.living.broken) and not found.look.seen.gaps:  # it would show what no event explains
+        _fix_sealed(disk, cure, found.look.survey.named)
+    if (found.lost or found.live.broken) and not found.look.survey.gaps:  # it would show what no event explains
         remove_if_there(disk, folder.snapshot)
 
 
 def _keep(found: Operation, disk: Disk, ts: str) -> list[str]:
-    """Set aside what will be cut or overwritten, and return the names under `sealed/`."""
-    folder, living = found.look.folder, found.living
+    """Copy what will be cut or overwritten, and return the names under `sealed/`."""
+    folder, live = found.look.folder, found.live
     name = "damaged-" + ts[:19].replace("-", "").replace(":", "")
     kept = []
     disk.make_folder(folder.sealed)
-    if living.broken:
+    if live.broken:
         kept.append(keep_bytes(disk, folder, f"{name}.wal", 0).name)
-    elif living.place.offset < living.reading.size and not living.graft:
-        kept.append(keep_bytes(disk, folder, f"torn-{living.place.seq + 1:012d}", living.place.offset).name)
+    elif live.place.offset < live.reading.size and not live.graft:
+        kept.append(keep_bytes(disk, folder, f"torn-{live.place.seq + 1:012d}", live.place.offset).name)
     lines = [flaw for cure in found.cures if not cure.broken for flaw in cure.reading.flaws]
     if lines:
-        kept.append(_free_name(folder.sealed, f"{name}.lines"))
-        write_new(disk, folder.sealed / kept[-1], b"".join(map(bytes_of, lines)))
+        target = free_name(folder.sealed, f"{name}.lines")
+        kept.append(target.name)
+        write_new(disk, target, b"".join(flaw.read() for flaw in lines))
     disk.sync_folder(folder.sealed)
     disk.sync_folder(folder.root)
     return kept
 
 
-def _free_name(parent: Path, name: str) -> str:
-    number, free = 1, name
-    while (parent / free).exists():
-        number += 1
-        free = f"{name}-{number}"
-    return free
-
-
-def _write_living(found: Operation, disk: Disk, kept: list[str], ts: str, by: str) -> Place:
-    """The new living stretch, whole, under its `.new` name; return where it ends."""
-    living, fresh = found.living, begin.fresh_wal(found.look.folder)
-    scribe = _begun(found, ts, by)
-    for group in groups(living.behind):
-        scribe.again(group)
+def _write_live(found: Operation, disk: Disk, kept: list[str], ts: str, by: str) -> Place:
+    """Write the new live segment, whole, under its `.new` name; return its end."""
+    live, fresh = found.live, found.look.folder.new_wal
+    encoder = fmt.LineEncoder(live.place.seq, live.place.hash)
+    again = live.behind.again
+    at = again[0].ts if again else ts
+    if live.place.seq < 0:  # nothing stays, so the line that opens the segment is written again
+        encoder.add(fmt.BEGIN, [{"ledger": _identity(found.look), "format": fmt.FORMAT, "begun": at}], at, by)
+    elif live.loses_first_line:
+        encoder.add(fmt.SEAL, [_seal(found)], at, by)
+    moved: dict[int, int] = {}  # old seq → new seq
+    for _, group in groupby(again, key=lambda line: line.seq + line.left):  # a group ends at one event
+        lines = list(group)
+        encoder.add_group([(line.op, line.id, line.by, line.ts, _data(line, moved)) for line in lines])
+        moved |= {line.seq: encoder.seq - len(lines) + at for at, line in enumerate(lines, 1)}
     if found.saved:
-        scribe.tell(BELIEF_SUPERSEDE, found.saved, ts, by)
-    _write_pieces(disk, living, fresh, scribe.take())
-    hollow_out_file(disk, fresh, found.look.seen.named.union(flaw.hash for flaw in found.emptied))
-    scribe.tell(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)
-    _append(disk, fresh, scribe.take())
-    return _checked(found, fresh)
+        encoder.add(BELIEF_SUPERSEDE, found.saved, ts, by)
+    _write_pieces(disk, live, fresh, encoder.take())
+    hollow_out_file(disk, fresh, found.look.survey.named.union(flaw.hash for flaw in found.emptied))
+    encoder.add(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)
+    append(disk, fresh, encoder.take())
+    repaired = scan_path(fresh)
+    if bad := repaired.first_bad(_named_in_sealed(found)):  # nothing damaged is ever put in place
+        raise Damaged(f"the repaired file would be damaged at event {bad.seq} ({bad.why}); nothing was changed")
+    return repaired.end
 
 
-def _begun(found: Operation, ts: str, by: str) -> Scribe:
-    """Whoever writes on behind what stays. If that is nothing, the line that opens the stretch is written anew."""
-    living = found.living
-    scribe = Scribe(living.place)
-    at = living.behind.again[0].ts if living.behind.again else ts
-    if living.place.seq < 0:
-        scribe.tell(fmt.BEGIN, [{"ledger": _identity(found.look), "format": fmt.FORMAT, "begun": at}], at, by)
-    elif living.loses_first_line:
-        scribe.tell(fmt.SEAL, [_seal(found)], at, by)
-    return scribe
+def _data(line: fmt.Line, moved: dict[int, int]) -> bytes:
+    """The data of a line that is recorded again. The end of an erasure names the erasure by its seq."""
+    if line.op != fmt.ERASED:
+        return line.data
+    body = fmt.body_of(line.data)
+    return fmt.data_of({**body, "of": moved.get(body["of"], body["of"])})
 
 
 def _seal(found: Operation) -> dict[str, Any]:
-    """What the first line of a stretch says of the one before it. The snapshot it named cannot be known any more."""
+    """The first line of a segment, about the one before it. The snapshot it named is unknown now."""
     before, tree = found.cures[-2].reading, Range()
     for cure in found.cures[:-1]:
-        tree.extend(_leaves(cure))
-    segment = {"first": before.start.seq + 1, "last": before.last, "head": found.living.place.hash}
-    count = found.living.place.seq - before.start.seq
+        tree.extend(leaf_hash(fmt.parse(raw).slice) for raw in cure.lines())
+    segment = {"first": before.start.seq + 1, "last": before.last, "head": found.live.place.hash}
+    count = found.live.place.seq - before.start.seq
     root = tree.root().hex()
     return {"ledger": _identity(found.look), "stretch": segment, "events": count, "root": root, "snapshot": ""}
 
 
-def _leaves(cure: Cure) -> Iterator[bytes]:
-    for path, start, end in cure.pieces():
-        with open(path, "rb") as file:
-            yield from (leaf_hash(fmt.parse(raw).slice) for _, raw in raw_lines(file.fileno(), start, end))
-
-
 def _identity(look: Look) -> str:
-    """Which ledger this is: from a first line, its own or a backup's, or from the snapshot; else from what is left."""
-    names = [look.seen.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
+    """The id of the ledger: from a first line, its own or a backup's, or from the snapshot; else from what is left."""
+    names = [look.survey.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
     names += [str(each.standing["ledger"]) for each in snapshot.candidates(look.folder)]
     left = _LEDGER.search(first_line(look.folder.wal))
     return next(filter(None, names), left[1].decode() if left else os.urandom(16).hex())
 
 
 def _bodies(found: Operation, kept: list[str], lines: list[str]) -> list[dict[str, Any]]:
-    """What the repair was, for the ledger: as many bodies as it takes to name every line without words."""
-    living, look = found.living, found.look
+    """The bodies of the repair events: as many as it takes to name every line without data."""
+    live, witness = found.live, found.look.survey.witness
     first: dict[str, Any] = {
-        "ledger": _identity(look), "kept": kept, "lost": found.lost[:_MOST_RANGES],
-        "again": len(living.behind.again), "saved": len(found.saved),
+        "ledger": _identity(found.look), "kept": kept, "lost": found.lost[:_MOST_RANGES],
+        "again": len(live.behind.again), "saved": len(found.saved),
         "healed": sum(len(cure.healed) for cure in found.cures),
     }  # fmt: skip
-    if living.broken:
-        seq, hashed = _head(found)
-        first |= {"after": living.place.seq, "abandoned": {"seq": seq, "hash": hashed}}
+    if live.broken:  # the head that is left behind: the witness, if the chain no longer has it; else the last line
+        seq, hashed = (witness.seq, witness.hash) if witness and witness.seq > live.place.seq else live.behind.last
+        first |= {"after": live.place.seq, "abandoned": {"seq": seq, "hash": hashed}}
     parts = [lines[at : at + PER_EVENT] for at in range(0, max(len(lines), 1), PER_EVENT)]
     return [{**(first if number == 0 else {}), "lines": part} for number, part in enumerate(parts)]
 
 
-def _head(found: Operation) -> tuple[int, str]:
-    """The head that is left behind: what the lock file has seen, if the chain no longer has it; else the last line."""
-    witness, living = found.look.seen.witness, found.living
-    return (witness.seq, witness.hash) if witness and witness.seq > living.place.seq else living.behind.last
-
-
 def _unexplained(found: Operation, fresh: Path) -> list[str]:
-    """The lines without words that no event in the new file or in the sealed ones names."""
-    living = _scan_all(fresh)
-    named = living.named | _named_in_sealed(found)
-    sealed = [hashed for cure in found.cures[:-1] for hashed in cure.reading.hollow if hashed in found.look.seen.named]
-    given_up = [flaw.hash for flaw in found.emptied]
-    wanted = dict.fromkeys([*living.hollow, *sealed, *given_up, *found.look.seen.left_standing])
+    """The lines without data that no event in the new file or in the sealed ones names."""
+    live, survey = scan_path(fresh), found.look.survey
+    named = live.named | _named_in_sealed(found)
+    sealed = [hashed for cure in found.cures[:-1] for hashed in cure.reading.hollow if hashed in survey.named]
+    wanted = dict.fromkeys([*live.hollow, *sealed, *(flaw.hash for flaw in found.emptied), *survey.left_standing])
     return [hashed for hashed in wanted if hashed not in named]
 
 
@@ -164,34 +478,11 @@ def _named_in_sealed(found: Operation) -> set[str]:
     return set[str]().union(*(cure.reading.found.named for cure in found.cures[:-1]))
 
 
-def _scan_all(path: Path) -> Scan:
-    line = fmt.parse(first_line(path))
-    with open(path, "rb") as file:
-        return scan(file.fileno(), Place(0, line.seq - 1, line.prev), os.fstat(file.fileno()).st_size)
-
-
-def _checked(found: Operation, fresh: Path) -> Place:
-    """Nothing takes the ledger's place that is not whole itself."""
-    fixed = _scan_all(fresh)
-    if bad := fixed.settle(_named_in_sealed(found)):
-        raise Damaged(f"the mended file would be damaged at event {bad.seq} ({bad.why}); nothing was changed")
-    return fixed.end
-
-
 def _write_pieces(disk: Disk, cure: Cure, target: Path, more: bytes = b"") -> None:
     remove_if_there(disk, target)
     for path, start, end in cure.pieces():
         copy(disk, path, target, start, end)
-    _append(disk, target, more)
-
-
-def _append(disk: Disk, target: Path, more: bytes) -> None:
-    fd = disk.open(target, os.O_WRONLY | os.O_APPEND)
-    try:
-        write_all(disk, fd, more)
-        disk.sync(fd)
-    finally:
-        disk.close(fd)
+    append(disk, target, more)
 
 
 def _fix_sealed(disk: Disk, cure: Cure, named: set[str]) -> None:

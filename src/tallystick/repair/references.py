@@ -1,57 +1,35 @@
-"""What the events speak of, and whether anything brought it.
+"""References between events: those that lead to nothing or in a ring, as findings, and the events that fix them.
 
-A surveyor takes the events of a ledger one by one, in their order, and keeps names alone: no words, and of what leads
-somewhere as it should, no more than the name. Afterwards it tells which names lead to nothing, and which lead round.
-What was erased was there; so was what an event brings only later. Free text in evidence is no link: only what has the
-form of an id of ours is.
+A surveyor takes the events of a ledger in order and keeps names alone, no texts. Afterwards it lists the names that no
+event created, and the rings. An erased record existed; so does one that an event creates only later. Free text in
+evidence is not a reference: only what has the form of an id of ours is.
 
-A ledger of our own making has none of these. One that was made by hand, put together by another program, or that lost
-words to damage, may. Nothing in the program goes wrong over them: it passes over what is not there.
+A ledger that tallystick wrote has no such findings. One that was made by hand or by another program, or that lost data
+to damage, may. They do no harm: what is missing is skipped. Where earlier events were moved away, nothing can be said:
+what they created is not known here.
 
-What it cannot tell: anything, where earlier events were moved away; what they brought is not known here.
+Fixes are always further events, never edits: a belief is recorded again without the link, a missing path or node is
+created. Where nothing can be fixed (a record never existed), an event records that this is known, and `check` does not
+report it again.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from tallystick.ledger import format as fmt
-from tallystick.records import ids
+from tallystick.records import ids, operations as op
 from tallystick.records.belief import OWNER
-from tallystick.records.event import Event
-from tallystick.records.fact_view import sources_in
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_FADE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    GRAPH_MERGE,
-    GRAPH_PUT,
-    GRAPH_UNMERGE,
-    OUTCOME_PUT,
-    PATH_ABANDON,
-    PATH_BRANCH,
-    PATH_COMPACT,
-    PATH_MERGE,
-    PATH_REOPEN,
-    RELATION_PUT,
-    REVIEW_ANSWER,
-    REVIEW_ASK,
-    REVIEW_GRANT,
-    RULE_DROP,
-    RULE_FOUND,
-    RULE_PUT,
-)
-from tallystick.repair.cycles import Ring, rings
+from tallystick.records.event import Draft, Event
+from tallystick.records.fact import sources_in, trimmed
+from tallystick.records.graph.nodes import MemoryNode
+from tallystick.repair.findings import Finding, found
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 
@@ -61,56 +39,61 @@ REST_RING, REPLACE_RING, PATH_RING, NODE_RING = "rests-on-ring", "replaces-ring"
 
 # kinds of things that have names
 MEMORY, EPISODES, REVIEW, RULES, PATHS, NODES = "memory", "episode", "review", "rule", "path", "node"
-HELD = ("active", "deprecated")  # what a belief may be so that it matters what it stands on
+_ACTIVE = ("active", "deprecated")  # only of these beliefs the support matters
 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
 _RESTING = b'"rests_on":'
-_ENDS = (PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN)
+_CREATES = {op.REVIEW_ASK: REVIEW, op.EPISODE_PUT: EPISODES}
 
-Key = tuple[str, str]  # user, name. What is named the same for every user has no user here
+Key = tuple[str, str]  # user, name. Names that are the same for every user have no user here
+T = TypeVar("T")
 
 
 class Spot(NamedTuple):
-    """Where an event stands."""
+    """The place of an event."""
 
     path: Path
     line: int
     offset: int
     seq: int
 
+    def __str__(self) -> str:
+        inside = self.path.name if self.path.parent.name != "sealed" else f"sealed/{self.path.name}"
+        return f"{inside}, line {self.line}, byte {self.offset}"
+
 
 class Loose(NamedTuple):
-    """A name that leads to nothing, and the first event that speaks of it."""
+    """A name that leads to nothing, and the first event that uses it."""
 
     code: str
     kind: str
     key: Key
-    by: str  # what names it: a version, an edge, or the kind of event
+    by: str  # what uses the name: a version, an edge, or the kind of event
     spot: Spot
 
-    @property
-    def name(self) -> str:
-        return self.key[1]
 
-
-class Round(NamedTuple):
-    """Links that lead in a ring, and where the one stands that closes it."""
+class Ring(NamedTuple):
+    """Names that lead back to the first, and the place of the link from the last to the first, which closes it."""
 
     code: str
     user: str
-    ring: Ring
+    names: tuple[str, ...]
     spot: Spot
+
+    def __str__(self) -> str:
+        names = [name[:64] for name in self.names[:5]]
+        return " → ".join([*names, *(["…"] if len(self.names) > 5 else []), self.names[0][:64]])
 
 
 class Surveyor:
-    """Takes events one by one."""
+    """Collects the names in events, one event after the other."""
 
     def __init__(self) -> None:
         kinds = (MEMORY, EPISODES, REVIEW, RULES, PATHS, NODES)
         self._known: dict[str, set[Key]] = {kind: set() for kind in kinds}
-        self._empty: Counter[str] = Counter()  # what was brought by events whose words are gone, by kind
-        self._hollow: set[str] = set()  # the lines of beliefs whose words are gone
+        self._empty: Counter[str] = Counter()  # events without data that created something, by kind
+        self._hollow: set[str] = set()  # the lines of beliefs without data
         self._open: dict[tuple[str, ...], Loose] = {}
         self._edges: dict[Key, tuple[str, str, Spot]] = {}  # that had no two ends when they were put
         self._replaced: dict[str, list[str]] = {}
@@ -120,119 +103,121 @@ class Surveyor:
         self._settled: set[tuple[str, ...]] = set()
         self._pieces: list[str] = []  # of a record of the graph
 
-    # -- taking ------------------------------------------------------------------------------------------------------
+    # -- collecting --------------------------------------------------------------------------------------------------
 
     def take(self, event: Event, spot: Spot) -> None:
-        """Take in one event, in today's shape."""
-        if event.op == EPISODE_PUT:
+        """Take one event, in today's shape."""
+        if event.op == op.EPISODE_PUT:
             self._known[MEMORY].add(("", event.id))
         if event.body is None:
-            self._empty[_BRINGS.get(event.op, "")] += 1
-            self._hollow.update([event.hash] if event.op in (BELIEF_PUT, BELIEF_SUPERSEDE) else ())
-        elif act := _ACTS.get(event.op):
-            act(self, event, event.body, spot)
+            self._empty[_CREATES.get(event.op, "")] += 1
+            self._hollow.update([event.hash] if event.op in (op.BELIEF_PUT, op.BELIEF_SUPERSEDE) else ())
+        else:
+            self._take(event, event.body, spot)
 
-    def _speak(self, code: str, kind: str, key: Key, by: str, spot: Spot) -> None:
-        """`by` names something. Of what is not known (yet), the first who names it is set down; of evidence, each."""
+    def _take(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
+        match event.op:
+            case op.BELIEF_PUT | op.BELIEF_SUPERSEDE:
+                self._take_belief(event, body, spot)
+            case op.EPISODE_PUT:
+                episode = body["episode"]
+                user = str(episode.get("user", OWNER))
+                self._known[EPISODES].add((user, str(episode.get("id", event.id))))
+                if path := episode.get("path"):
+                    self._known[PATHS].add((user, str(path)))
+            case op.BELIEF_TOMBSTONE | op.BELIEF_INVALIDATE:
+                self._use(ORPHAN, MEMORY, ("", str(body["id"])), event.op, spot)
+            case op.EPISODE_RETRACT | op.EPISODE_FADE | op.OUTCOME_PUT | op.RELATION_PUT | op.RULE_FOUND:
+                for each in _texts(body.get("ids")):
+                    self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
+            case op.REVIEW_ASK:
+                self._known[REVIEW].add(("", str(body["review"])))
+                for each in filter(ids.BELIEF_ID.match, _texts(body["action"].get("target"))):
+                    self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
+            case op.REVIEW_ANSWER | op.REVIEW_GRANT:
+                self._use(ORPHAN, REVIEW, ("", str(body.get("review"))), event.op, spot)
+            case op.RULE_PUT:
+                self._known[RULES].add((str(body["user"]), str(body["rule"]["id"])))
+            case op.RULE_DROP:
+                self._use(ORPHAN, RULES, _key(body, "id"), event.op, spot)
+            case op.PATH_BRANCH:
+                place, parent = _key(body, "path"), _key(body, "parent")
+                self._known[PATHS].add(place)
+                self._parents.setdefault(place, (parent[1], spot))
+                if parent[1]:
+                    self._use(PATH, PATHS, parent, event.op, spot)
+            case op.PATH_MERGE | op.PATH_ABANDON | op.PATH_COMPACT | op.PATH_REOPEN:
+                self._use(ORPHAN, PATHS, _key(body, "path"), event.op, spot)
+                if body.get("into"):
+                    self._use(PATH, PATHS, _key(body, "into"), event.op, spot)
+            case op.GRAPH_PUT:
+                self._take_graph(body, spot)
+            case op.GRAPH_MERGE:
+                node, into = _key(body, "node"), _key(body, "into")
+                self._joined[node] = (into[1], spot)
+                for key in (node, into):
+                    self._use(ORPHAN, NODES, key, event.op, spot)
+            case op.GRAPH_UNMERGE:
+                self._joined.pop(_key(body, "node"), None)
+            case fmt.ERASE:
+                self._known[MEMORY].update(("", each) for each in _texts(body.get("ids")))
+            case fmt.RESTORE:  # what was erased after a copy was made is erased from it again, by line, not by name
+                self._empty[MEMORY] += len(self._hollow.intersection(_texts(body.get("lines"))))
+            case fmt.REPAIR:  # a repair recorded that these lead to nothing
+                settled = body.get("settled")
+                for code, names in settled.items() if isinstance(settled, dict) else ():
+                    for each in names if isinstance(names, list) else ():
+                        self._settled.add((code, *_texts(each)))
+
+    def _use(self, code: str, kind: str, key: Key, by: str, spot: Spot) -> None:
+        """`by` uses a name. If it is not known (yet), the first use is kept; of evidence, each."""
         if key not in self._known[kind]:
             each = by if code == EVIDENCE else ""
             self._open.setdefault((code, kind, *key, each), Loose(code, kind, key, by, spot))
 
-    def _state(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
+    def _take_belief(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
         belief, name = body["belief"], str(body["belief"]["id"])
         get, user = belief.get, str(belief.get("user", OWNER))
         self._known[MEMORY].add(("", name))
         if path := get("path"):
             self._known[PATHS].add((user, path))
-        self._name_nodes(user, get("about"), get("triple"))
-        if get("rests_on"):
-            self._spots[name] = spot
-        if evidence := get("evidence"):
-            for each in _texts(evidence):
-                self._point(user, each, name, spot)
-        if isinstance(views := get("views"), dict):
-            for source in filter(_EVENT_ID.match, sources_in(views)):
-                self._speak(EVIDENCE, MEMORY, ("", source), name, spot)
-        if event.op == BELIEF_SUPERSEDE or "over" in body or "merged" in body:
-            self._replace(name, body, spot)
-
-    def _name_nodes(self, user: str, about: object, triple: object) -> None:
+        about, triple = get("about"), get("triple")
         if isinstance(about, str) and about:
             self._known[NODES].add((user, about))
         if triple and isinstance(triple, list) and isinstance(triple[0], str):
             self._known[NODES].add((user, triple[0]))
-
-    def _replace(self, name: str, body: dict[str, Any], spot: Spot) -> None:
-        """A version that names itself was recorded anew by a repair: what it stood for may be lost, and is its own."""
+        if get("rests_on"):
+            self._spots[name] = spot
+        for each in _texts(get("evidence")):
+            source = each.removeprefix(_EPISODE)
+            if ids.BELIEF_ID.match(source) or _EVENT_ID.match(source):
+                self._use(EVIDENCE, MEMORY, ("", source), name, spot)
+            elif source and source != each:
+                self._use(EVIDENCE, EPISODES, (user, source), name, spot)
+        if isinstance(views := get("views"), dict):
+            for source in filter(_EVENT_ID.match, sources_in(views)):
+                self._use(EVIDENCE, MEMORY, ("", source), name, spot)
         gone = _texts(body.get("replaces"))
-        if name in gone:
-            return
-        self._spots[name], self._replaced[name] = spot, gone
-        for each in (*gone, *_texts(body.get("over")), *_texts(body.get("merged"))):
-            self._speak(REPLACES, MEMORY, ("", each), name, spot)
+        replaces = event.op == op.BELIEF_SUPERSEDE or "over" in body or "merged" in body
+        if replaces and name not in gone:  # one that names itself was recorded again by a repair
+            self._spots[name], self._replaced[name] = spot, gone
+            for each in (*gone, *_texts(body.get("over")), *_texts(body.get("merged"))):
+                self._use(REPLACES, MEMORY, ("", each), name, spot)
 
-    def _point(self, user: str, said: str, by: str, spot: Spot) -> None:
-        """A piece of evidence, if it points to something of ours."""
-        name = said.removeprefix(_EPISODE)
-        if ids.BELIEF_ID.match(name) or _EVENT_ID.match(name):
-            self._speak(EVIDENCE, MEMORY, ("", name), by, spot)
-        elif name and name != said:
-            self._speak(EVIDENCE, EPISODES, (user, name), by, spot)
-
-    def _observe(self, event: Event, body: dict[str, Any], _: Spot) -> None:
-        episode = body["episode"]
-        user = str(episode.get("user", OWNER))
-        self._known[EPISODES].add((user, str(episode.get("id", event.id))))
-        if path := episode.get("path"):
-            self._known[PATHS].add((user, str(path)))
-
-    def _of_one(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        self._speak(ORPHAN, MEMORY, ("", str(body["id"])), event.op, spot)
-
-    def _of_several(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        for each in _texts(body.get("ids")):
-            self._speak(ORPHAN, MEMORY, ("", each), event.op, spot)
-
-    def _ask(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        self._known[REVIEW].add(("", str(body["review"])))
-        for each in filter(ids.BELIEF_ID.match, _texts(body["action"].get("target"))):
-            self._speak(ORPHAN, MEMORY, ("", each), event.op, spot)
-
-    def _answer(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        self._speak(ORPHAN, REVIEW, ("", str(body.get("review"))), event.op, spot)
-
-    def _rule(self, _: Event, body: dict[str, Any], __: Spot) -> None:
-        self._known[RULES].add((str(body["user"]), str(body["rule"]["id"])))
-
-    def _no_rule(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        self._speak(ORPHAN, RULES, _key(body, "id"), event.op, spot)
-
-    def _branch(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        place, parent = _key(body, "path"), _key(body, "parent")
-        self._known[PATHS].add(place)
-        self._parents.setdefault(place, (parent[1], spot))
-        if parent[1]:
-            self._speak(PATH, PATHS, parent, event.op, spot)
-
-    def _end_path(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        self._speak(ORPHAN, PATHS, _key(body, "path"), event.op, spot)
-        if body.get("into"):
-            self._speak(PATH, PATHS, _key(body, "into"), event.op, spot)
-
-    def _graph(self, _: Event, body: dict[str, Any], spot: Spot) -> None:
+    def _take_graph(self, body: dict[str, Any], spot: Spot) -> None:
         user = str(body.get("user", OWNER))
         if "piece" in body:
             body = self._put_together(body)
         self._known[NODES].update((user, str(node.get("id"))) for node in _objects(body.get("nodes")))
         for edge in _objects(body.get("edges")):
-            name, ends = (user, str(edge.get("id"))), (str(edge.get("source")), str(edge.get("target")))
-            if self._has(user, ends):
+            name, source, target = (user, str(edge.get("id"))), str(edge.get("source")), str(edge.get("target"))
+            if {(user, source), (user, target)} <= self._known[NODES]:
                 self._edges.pop(name, None)
             else:
-                self._edges[name] = (*ends, spot)
+                self._edges[name] = (source, target, spot)
 
     def _put_together(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A record that is too long for a line comes in pieces, one behind the other: nothing before the last."""
+        """Join the pieces of a record that is too long for a line; nothing before the last piece."""
         if body.get("n") == 0:
             self._pieces = []
         self._pieces.append(str(body["piece"]))
@@ -242,103 +227,80 @@ class Surveyor:
         except (KeyError, ValueError):
             return {}
 
-    def _has(self, user: str, nodes: Iterable[str]) -> bool:
-        return all((user, node) in self._known[NODES] for node in nodes)
-
-    def _join(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
-        node, into = _key(body, "node"), _key(body, "into")
-        self._joined[node] = (into[1], spot)
-        for each in (node, into):
-            self._speak(ORPHAN, NODES, each, event.op, spot)
-
-    def _part(self, _: Event, body: dict[str, Any], __: Spot) -> None:
-        self._joined.pop(_key(body, "node"), None)
-
-    def _erase(self, _: Event, body: dict[str, Any], __: Spot) -> None:
-        self._known[MEMORY].update(("", each) for each in _texts(body.get("ids")))
-
-    def _restore(self, _: Event, body: dict[str, Any], __: Spot) -> None:
-        """What was erased after a copy was made is erased from it again: its lines are told, and no names."""
-        self._empty[MEMORY] += len(self._hollow.intersection(_texts(body.get("lines"))))
-
-    def _settle(self, _: Event, body: dict[str, Any], __: Spot) -> None:
-        """A repair put on record that these lead to nothing."""
-        settled = body.get("settled")
-        for code, names in settled.items() if isinstance(settled, dict) else ():
-            for each in names if isinstance(names, list) else ():
-                self._settled.add((code, *_texts(each)))
-
-    # -- telling -----------------------------------------------------------------------------------------------------
+    # -- reporting ---------------------------------------------------------------------------------------------------
 
     def loose(self, state: Beliefs) -> Iterator[Loose]:
-        """What leads to nothing. `state` is what is held after the last event."""
-        still = [each for each in self._open.values() if not self._is_there(each)]
-        for held, below in _resting(state):
+        """The names that lead to nothing. `state` is that after the last event."""
+        still = [
+            each for each in self._open.values()
+            if each.key not in self._known[each.kind] and (each.code, each.kind, *each.key) not in self._settled
+        ]  # fmt: skip
+        for belief, below in _resting(state):
             still += [
-                Loose(RESTS, MEMORY, ("", name), held.ref, self._spot_of(state, held))
+                Loose(RESTS, MEMORY, ("", name), belief.ref, self._spot_of(state, belief))
                 for name in below if ("", name) not in self._known[MEMORY]
             ]  # fmt: skip
         unknown = Counter(kind for kind, _ in {(each.kind, each.key) for each in still})
         for each in still:
             explained = unknown[each.kind] <= self._empty[each.kind]
-            if not explained and (each.code != EVIDENCE or _is_held(state, each.by)):
+            if not explained and (each.code != EVIDENCE or _is_current(state, each.by)):
                 yield each
-        yield from self._loose_edges()
-
-    def _is_there(self, each: Loose) -> bool:
-        return each.key in self._known[each.kind] or (each.code, each.kind, *each.key) in self._settled
-
-    def _loose_edges(self) -> Iterator[Loose]:
-        """Nodes that are not there, each with the first edge that leads to it."""
-        missing: dict[Key, Loose] = {}
+        missing: dict[Key, Loose] = {}  # nodes, each with the first edge that leads to it
         for (user, edge), (source, target, spot) in self._edges.items():
-            for node in (source, target):
-                if not self._has(user, (node,)):
-                    missing.setdefault((user, node), Loose(EDGE, NODES, (user, node), edge, spot))
+            for key in ((user, source), (user, target)):
+                if key not in self._known[NODES]:
+                    missing.setdefault(key, Loose(EDGE, NODES, key, edge, spot))
         yield from missing.values()
 
-    def rounds(self, state: Beliefs) -> Iterator[Round]:
-        """What leads in a ring."""
-        for ring in rings(_by_identity(state)):
-            yield Round(REST_RING, "", ring, self._spot_of(state, state.held[ring.last]))
+    def rings(self, state: Beliefs) -> Iterator[Ring]:
+        """The rings of references."""
+        below = {belief.ref: names for belief, names in _resting(state)}
+        wanted = {name for names in below.values() for name in names}
+        refs = {name: each.ref for each in state.held.values() for name in state.ids_of(each) if name in wanted}
+        for ring in rings({ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}):
+            yield Ring(REST_RING, "", ring, self._spot_of(state, state.held[ring[-1]]))
         for ring in rings(self._replaced):
-            if (REPLACE_RING, MEMORY, "", ring.last) not in self._settled:
-                yield Round(REPLACE_RING, "", ring, self._spots[ring.last])
-        yield from _rounds(PATH_RING, self._parents)
-        yield from _rounds(NODE_RING, self._joined)
+            if (REPLACE_RING, MEMORY, "", ring[-1]) not in self._settled:
+                yield Ring(REPLACE_RING, "", ring, self._spots[ring[-1]])
+        for code, links in ((PATH_RING, self._parents), (NODE_RING, self._joined)):
+            for user in dict.fromkeys(user for user, _ in links):
+                own = {name: (to,) for (whose, name), (to, _) in links.items() if whose == user}
+                for ring in rings(own):
+                    yield Ring(code, user, ring, links[user, ring[-1]][1])
 
-    def _spot_of(self, state: Beliefs, held: CurrentVersion) -> Spot:
-        """Where what a belief rests on was said last."""
-        return next(self._spots[name] for name in reversed(state.ids_of(held)) if name in self._spots)
+    def _spot_of(self, state: Beliefs, belief: CurrentVersion) -> Spot:
+        """The place of the last version of a belief with dependencies."""
+        return next(self._spots[name] for name in reversed(state.ids_of(belief)) if name in self._spots)
 
 
-def _is_held(state: Beliefs, version: str) -> bool:
-    """Whether that is how a belief is held now."""
-    held = state.find(version, user=state.owner(version) or OWNER, short=False)
-    return held is not None and held.status in HELD and held.body().get("id") == version
+def _is_current(state: Beliefs, version: str) -> bool:
+    """True if that is the current version of an active belief."""
+    belief = state.find(version, user=state.owner(version) or OWNER, short=False)
+    return belief is not None and belief.status in _ACTIVE and belief.body().get("id") == version
 
 
 def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
-    """What is held and rests on something."""
-    for held in state.held.values():
-        if held.status in HELD and _RESTING in held.line and (below := _texts(held.body().get("rests_on"))):
-            yield held, below
+    """The active beliefs with dependencies."""
+    for belief in state.held.values():
+        if belief.status in _ACTIVE and _RESTING in belief.line and (below := _texts(belief.body().get("rests_on"))):
+            yield belief, below
 
 
-def _by_identity(state: Beliefs) -> dict[str, list[str]]:
-    """What rests on what. A belief that leads to another by now is that other one."""
-    below = {held.ref: names for held, names in _resting(state)}
-    wanted = {name for names in below.values() for name in names}
-    refs = {name: held.ref for held in state.held.values() for name in state.ids_of(held) if name in wanted}
-    return {ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}
-
-
-def _rounds(code: str, links: Mapping[Key, tuple[str, Spot]]) -> Iterator[Round]:
-    """The rings of things that lead to one other thing of the same user each."""
-    for user in dict.fromkeys(user for user, _ in links):
-        own = {name: (to,) for (whose, name), (to, _) in links.items() if whose == user}
-        for ring in rings(own):
-            yield Round(code, user, ring, links[user, ring.last][1])
+def rings(links: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
+    """The rings among `links`. Without the links that close them, no ring is left. Each name is visited once."""
+    done = set[str]()  # the names whose paths were all followed
+    for start in links:
+        path: dict[str, Iterator[str]] = {} if start in done else {start: iter(links[start])}
+        while path:
+            name, open_links = next(reversed(path.items()))
+            step = next(open_links, None)
+            if step is None:
+                done.add(name)
+                del path[name]
+            elif step in path:
+                yield tuple(path)[list(path).index(step) :]
+            elif step not in done:
+                path[step] = iter(links.get(step, ()))
 
 
 def _texts(value: object) -> list[str]:
@@ -353,17 +315,118 @@ def _key(body: dict[str, Any], name: str) -> Key:
     return str(body.get("user", OWNER)), str(body.get(name, ""))
 
 
-_BRINGS = {REVIEW_ASK: REVIEW, EPISODE_PUT: EPISODES}
-_ACTS = {
-    BELIEF_PUT: Surveyor._state, BELIEF_SUPERSEDE: Surveyor._state, BELIEF_TOMBSTONE: Surveyor._of_one,
-    BELIEF_INVALIDATE: Surveyor._of_one,
-    EPISODE_PUT: Surveyor._observe, EPISODE_RETRACT: Surveyor._of_several, EPISODE_FADE: Surveyor._of_several,
-    OUTCOME_PUT: Surveyor._of_several, RELATION_PUT: Surveyor._of_several, RULE_FOUND: Surveyor._of_several,
-    REVIEW_ASK: Surveyor._ask,
-    REVIEW_ANSWER: Surveyor._answer,
-    REVIEW_GRANT: Surveyor._answer, RULE_PUT: Surveyor._rule, RULE_DROP: Surveyor._no_rule,
-    PATH_BRANCH: Surveyor._branch,
-    **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
-    GRAPH_UNMERGE: Surveyor._part,
-    fmt.ERASE: Surveyor._erase, fmt.RESTORE: Surveyor._restore, fmt.REPAIR: Surveyor._settle,
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+_LONGEST = 64  # characters of a name
+_KINDS = {
+    MEMORY: "", EPISODES: "the episode ", REVIEW: "the review ", RULES: "the rule ", PATHS: "the path ",
+    NODES: "the node ",
 }  # fmt: skip
+_LOOSE = {
+    RESTS: "{by} rests on {what}, which no event created",
+    REPLACES: "{by} replaces {what}, which no event created",
+    EVIDENCE: "{by} refers to {what}, which is not in this memory",
+    ORPHAN: "{by} refers to {what}, which no event created",
+    PATH: "{by} refers to {what}, which no event created",
+    EDGE: "the edge {by} leads to {what}, which does not exist",
+}
+_RINGS = {
+    REST_RING: "beliefs that rest on one another",
+    REPLACE_RING: "versions that replace one another",
+    PATH_RING: "paths that descend from one another",
+    NODE_RING: "nodes that were merged into one another",
+}
+
+
+def findings(links: Surveyor, state: Beliefs) -> Iterator[Finding]:
+    """The names that lead to nothing, and the rings. Only of a whole ledger: damage would look like these."""
+    for each in links.loose(state):
+        text = _LOOSE[each.code].format(by=_short(each.by), what=_KINDS[each.kind] + _short(each.key[1]))
+        yield found(each.code, str(each.spot), f"event {each.spot.seq}: {text}")
+    for ring in links.rings(state):
+        yield found(ring.code, str(ring.spot), f"event {ring.spot.seq}: {_RINGS[ring.code]}: {ring}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+# -- fixes -------------------------------------------------------------------------------------------------------------
+
+_PER_EVENT = 1_000  # names that fit in one event with room to spare
+_AS_IT_IS = (ORPHAN, EVIDENCE, REPLACES)
+_MISSING = "what it rested on does not exist"
+_ROUND = "it rested on itself, through others"
+
+NewId = Callable[[], str]
+
+
+def drafts(links: Surveyor, state: Beliefs, codes: Collection[str], new_id: NewId) -> list[Draft]:
+    """The events that fix what was found of these kinds. Refused, if one of them cannot be written."""
+    loose = [each for each in links.loose(state) if each.code in codes]
+    rings = [each for each in links.rings(state) if each.code in codes]
+    paths = dict.fromkeys(each.key for each in loose if each.code == PATH)
+    merges = [(ring.user, ring.names[-1]) for ring in rings if ring.code == NODE_RING]
+    return [
+        *_revisions(state, loose, rings, new_id),
+        *(Draft(op.PATH_BRANCH, {"user": user, "path": name, "parent": ""}) for user, name in paths),
+        *_nodes([each.key for each in loose if each.code == EDGE]),
+        *(Draft(op.GRAPH_UNMERGE, {"user": user, "node": node}) for user, node in merges),
+        *_settled(loose, rings),
+    ]
+
+
+def fresh_ids(state: Beliefs, now: str) -> NewId:
+    """A source of unused ids for beliefs."""
+    used = set[str]()
+
+    def new_id() -> str:
+        name = ids.belief_id(now, lambda name: name in used or state.taken(name))
+        used.add(name)
+        return name
+
+    return new_id
+
+
+def _revisions(state: Beliefs, loose: Iterable[Loose], rings: Iterable[Ring], new_id: NewId) -> Iterator[Draft]:
+    """Beliefs, each recorded again without the links that lead nowhere. A second repair finds nothing to do."""
+    cut: dict[str, tuple[set[str], str]] = {}
+    for each in loose:
+        if each.code == RESTS:
+            cut.setdefault(each.by, (set(), _MISSING))[0].add(each.key[1])
+    for ring in rings:
+        if ring.code == REST_RING:
+            first = state.held[ring.names[0]]
+            cut.setdefault(ring.names[-1], (set(), _ROUND))[0].update(state.ids_of(first))
+    for ref, (names, reason) in cut.items():
+        before = state.held[ref].body()
+        belief: dict[str, Any] = {**before, "id": new_id(), "reason": reason}
+        belief["rests_on"] = [name for name in before["rests_on"] if name not in names]
+        if "views" in belief:
+            belief["views"] = trimmed(belief["views"], [before["views"]])
+        fields = {name: value for name, value in belief.items() if value or name not in ("rests_on", "views")}
+        yield Draft(op.BELIEF_SUPERSEDE, {"belief": fields, "replaces": [before["id"]]})
+
+
+def _nodes(keys: list[Key]) -> Iterator[Draft]:
+    """The missing nodes at the ends of edges. Their kind is unknown."""
+    for user in dict.fromkeys(user for user, _ in keys):
+        for some in _portions([name for whose, name in keys if whose == user]):
+            nodes = [MemoryNode(id=name, kind="thing").to_dict() for name in some]
+            yield Draft(op.GRAPH_PUT, {"user": user, "profiles": [], "nodes": nodes, "edges": []})
+
+
+def _settled(loose: Iterable[Loose], rings: Iterable[Ring]) -> Iterator[Draft]:
+    """Names that are known to lead nowhere, by code: each a kind, a user, a name."""
+    known = [(each.code, [each.kind, *each.key]) for each in loose if each.code in _AS_IT_IS]
+    known += [(ring.code, [MEMORY, "", ring.names[-1]]) for ring in rings if ring.code == REPLACE_RING]
+    for some in _portions(known):
+        settled: dict[str, list[list[str]]] = {}
+        for code, name in some:
+            settled.setdefault(code, []).append(name)
+        yield Draft(fmt.REPAIR, {"settled": settled})
+
+
+def _portions(every: list[T]) -> Iterator[list[T]]:
+    for start in range(0, len(every), _PER_EVENT):
+        yield every[start : start + _PER_EVENT]

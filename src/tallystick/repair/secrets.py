@@ -1,27 +1,28 @@
-"""Secrets that stand in the ledger: from before they were masked, through another door, or kept on purpose.
+"""Secrets in the ledger: recorded before they were masked, through another surface, or kept on purpose.
 
-A finding says where one stands and of what kind it is, never what it is.
+A finding names the place and the kind of a secret, never the secret.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
+from tallystick.ledger.load import lift
 from tallystick.ledger.settings_file import read_toml
-from tallystick.ledger.upgrade import lift
+from tallystick.records.display import counted
 from tallystick.records.event import Event
-from tallystick.records.secret_count import told
 from tallystick.repair.findings import Finding, found
-from tallystick.text.secrets.nested import kind_under, kinds_in
+from tallystick.text.secrets.detect import kind_under, kinds_in
 
 _OWN = ("ledger.", "snapshot", "erase")
 
 
 class SecretFound(NamedTuple):
-    """One secret: in which event, under which id it can be erased, in which field, and what kind it is."""
+    """One secret: its event, the id by which it can be erased, the field and the kind."""
 
     seq: int
     id: str
@@ -30,7 +31,7 @@ class SecretFound(NamedTuple):
 
 
 def secrets_in(events: Iterable[Event]) -> Iterator[SecretFound]:
-    """Every secret in what is recorded."""
+    """Every secret in the bodies of events."""
     for event in events:
         if event.body is not None and not event.op.startswith(_OWN):
             for field, kind in _in(event.body, ""):
@@ -38,25 +39,24 @@ def secrets_in(events: Iterable[Event]) -> Iterator[SecretFound]:
 
 
 def findings(folder: Folder) -> Iterator[Finding]:
-    """The same, as findings: one for each event, however many it holds. What `tallystick.toml` keeps is none."""
-    chain, kept = Chain(folder), _kept(folder)
-    at: dict[int, list[SecretFound]] = {}
-    for each in secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound):
-        if kept is not True and each.kind not in kept:
-            at.setdefault(each.seq, []).append(each)
-    for seq, some in at.items():
+    """The same, as findings: one for each event. Kinds that `tallystick.toml` keeps are none."""
+    chain, kept = Chain(folder), _kept_kinds(folder)
+    every = secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound)
+    unwanted = (each for each in every if kept is not True and each.kind not in kept)
+    for seq, group in groupby(unwanted, key=lambda each: each.seq):
+        some = list(group)
         fields = ", ".join(dict.fromkeys(each.field for each in some))
         remedy = f"tallystick erase {some[0].id}" if some[0].id else ""
-        yield found("secret-found", f"event {seq}", f"{told(each.kind for each in some)} in {fields}", remedy)
+        yield found("secret-found", f"event {seq}", f"{counted(each.kind for each in some)} in {fields}", remedy)
 
 
-def _kept(folder: Folder) -> Literal[True] | list[str]:
-    """The kinds that are meant to stay. Settings that cannot be read keep none; they are a finding of their own."""
+def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
+    """The kinds to keep; True for all. Settings that cannot be read keep none; they are a finding of their own."""
     try:
-        said = (read_toml(folder.settings) or {}).get("policy", {}).get("keep_secrets", [])
+        kept = (read_toml(folder.settings) or {}).get("policy", {}).get("keep_secrets", [])
     except (ValueError, AttributeError):
         return []
-    return True if said is True else said if isinstance(said, list) else []
+    return True if kept is True else kept if isinstance(kept, list) else []
 
 
 def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
@@ -71,7 +71,7 @@ def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _name(event: Event, body: Mapping[str, Any]) -> str:
-    """By which id what an event speaks of is erased; nothing, if it speaks of nothing that can be."""
+    """The id by which the record of an event is erased; empty if it has none."""
     for part in ("belief", "episode"):
         if isinstance(body.get(part), Mapping):
             return str(body[part].get("id") or event.id)

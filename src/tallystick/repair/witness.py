@@ -1,14 +1,21 @@
 """Derived files as witnesses: none can have seen an event that the ledger never had.
 
-Each keeps with its rows how far it has read: the seq and the hash of the last event. `_READERS` says how that is found
-in each of them. One that is not there, or cannot be read, tells nothing; it is made anew when it is needed.
+Each stores how far it has read: the seq and the hash of the last event. One that is missing, or cannot be read, is no
+witness; it is rebuilt when it is needed.
+
+Reading a database this way changes nothing, not even SQLite's own files for it. One without a journal is complete, and
+is read as it is. To read one with a journal, SQLite would write; so the two are copied, and the copy, which has no name
+any more, is read.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import orjson
 
@@ -16,68 +23,109 @@ from tallystick.ledger.chain import last_line
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
 
-Seen = tuple[int, str] | None
+if TYPE_CHECKING:
+    import sqlite3
+
+Bookmark = tuple[int, str] | None
 
 _BOOKMARK = "SELECT seq, hash FROM bookmark"
+_TIMEOUT = 5.0
 
 
 def seen_by_the_index(folder: Path) -> list[Witness]:
-    """How far the index of a folder had read; nothing if there is none, or it cannot be read."""
+    """The position of the index of a folder; empty if it is missing, or cannot be read."""
     path = Folder(folder).index
     if not path.exists():
         return []
-    from tallystick.projections.index.read_bookmark import peek  # sqlite3: not for whoever has no index
+    from tallystick.projections.index.read_bookmark import peek  # sqlite3: only if there is an index
 
-    seen = peek(path)
-    return [Witness(seen[0], seen[1], name="the index")] if seen else []
+    mark = peek(path)
+    return [Witness(mark[0], mark[1], name="the index")] if mark else []
 
 
 def index_in(folder: Path) -> Witness | None:
     """The same, without leaving a trace."""
     path = Folder(folder).index
-    seen = _in_database(path) if path.is_file() else None
-    return Witness(*seen, name="the index") if seen else None
+    mark = _in_database(path) if path.is_file() else None
+    return Witness(*mark, name="the index") if mark else None
 
 
 def seen_by_others(folder: Path) -> list[Witness]:
-    """How far the other derived files of a folder had read. A witness is named as its file is."""
+    """The positions of the other derived files of a folder, named as the files are."""
     marks = [(name, read(folder / name)) for name, read in _READERS.items() if (folder / name).is_file()]
     return [Witness(*mark, name=name) for name, mark in marks if mark is not None and mark[0] >= 0]
 
 
-def _in_database(path: Path) -> Seen:
-    import sqlite3
-
-    from tallystick.repair.readonly_copy import looking_at
+def _in_database(path: Path) -> Bookmark:
+    import sqlite3  # only where it is needed: every opening loads this module
 
     try:
-        with looking_at(path) as connection:
-            return _mark(*(connection.execute(_BOOKMARK).fetchone() or (None, None)))
+        with readonly(path) as connection:
+            return _bookmark(*(connection.execute(_BOOKMARK).fetchone() or (None, None)))
     except (OSError, sqlite3.Error, ValueError):
         return None
 
 
-def _in_last_line(path: Path) -> Seen:
-    """In a file of lines: what the last whole one says of itself."""
+@contextmanager
+def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the content of the database at `path`. Raises sqlite3.Error or OSError."""
+    journal = 0
+    with suppress(FileNotFoundError):
+        journal = os.stat(f"{path}-wal").st_size
+    as_it_is = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+    with closing(_copied(path) if journal else _connect(as_it_is)) as connection:
+        yield connection
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    import shutil
+    import sqlite3
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="tallystick-") as home:
+        copy = os.path.join(home, "copy")
+        try:
+            shutil.copyfile(path, copy)
+        except FileNotFoundError as gone:  # since its journal was seen
+            raise sqlite3.OperationalError("unable to open database file") from gone
+        with suppress(FileNotFoundError):  # its writer may just have closed the file
+            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        connection = _connect(f"file:{quote(copy)}")
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all its files open
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    import sqlite3
+
+    return sqlite3.connect(name, uri=True, timeout=_TIMEOUT, isolation_level=None)
+
+
+def _in_last_line(path: Path) -> Bookmark:
+    """The bookmark of a file of lines: in its last whole line."""
     try:
         with open(path, "rb") as file:
             end = os.fstat(file.fileno()).st_size
             line = last_line(file.fileno(), end)
             if not line.endswith(b"\n"):
                 line = last_line(file.fileno(), end - len(line))
-        said = orjson.loads(line)
-        return _mark(said.get("seq"), said.get("hash")) if isinstance(said, dict) else None
+        act = orjson.loads(line)
+        return _bookmark(act.get("seq"), act.get("hash")) if isinstance(act, dict) else None
     except (OSError, ValueError):
         return None
 
 
-def _mark(seq: object, hashed: object) -> Seen:
+def _bookmark(seq: object, hashed: object) -> Bookmark:
     from tallystick.projections.index.read_bookmark import is_hash
 
     return (seq, hashed) if type(seq) is int and isinstance(hashed, str) and is_hash(hashed) else None
 
 
-_READERS: dict[str, Callable[[Path], Seen]] = {
+_READERS: dict[str, Callable[[Path], Bookmark]] = {
     "pages.db": _in_database, "graph.db": _in_database, "audit.jsonl": _in_last_line,
 }  # fmt: skip
 DERIVED = tuple(_READERS)

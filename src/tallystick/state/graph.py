@@ -1,4 +1,4 @@
-"""What decisions about the graph need to know of it, folded from events. The graph itself stands in `graph.db`.
+"""The progress of each user's graph, and the stated relations between memories, folded from events.
 
     graph.put/1      {"user": …, "profiles": […], "nodes": […], "edges": […], "paths": […], "events": […],
                       "head": {"metadata": {…}, "extra": {…}, "head": …}}, and "trust" if it is less than a person's;
@@ -9,43 +9,51 @@
     graph.propose/1  {"user": …, "node": …, "into": …, "score": …, "reasons": […]}: is it the same?
     graph.dismiss/1  {"user": …, "node": …, "into": …}: it is not
 
-No words are kept here, so that none are left when they are erased: only which event of a graph is the last. Whoever
-decided on rows that lag behind it decides again.
+No text is kept here, so that none is left after an erasure: only the last event of a graph. Whoever decided on rows
+that lag behind it decides again. The graph itself is in `graph.db`.
+
+    relation.put/1   {"user": …, "ids": [one, other], "relation"?: …, "path"?: …}
+
+"One, relation, other": the words are read in that order. An id is that of a belief's first version or an episode's
+event, so that a relation outlives a revision. Two memories have one relation on a path: stating it again replaces it,
+in either order, and an empty one removes it. It is erased with either of the two. A relation by a quarantined program
+is on record, and has no effect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from tallystick.records.event import Event
-from tallystick.records.operations import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
-from tallystick.state.transaction import Transactional
+from tallystick.records.operations import (
+    ERASE,
+    GRAPH_DISMISS,
+    GRAPH_MERGE,
+    GRAPH_PROPOSE,
+    GRAPH_PUT,
+    GRAPH_UNMERGE,
+    RELATION_PUT,
+)
+from tallystick.records.policy import DEFAULT
+from tallystick.records.relation import Related
+from tallystick.records.schema import WRITER_TRUST
+from tallystick.state.part import Part, follows
 
-_OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
 
-
-class GraphBook(Transactional):
-    """By user: how far the graph has come."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class GraphBook(Part):
+    """The first and the last event of each user's graph."""
 
     def clear(self) -> None:
-        self._first: dict[str, int] = {}  # user → the first event of the graph
+        self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
 
-    def knows(self, op: str) -> bool:
-        return op in _OPS
-
-    def apply(self, event: Event) -> None:
-        if event.op in _OPS and event.body is not None:
-            user = event.body["user"]
-            if user not in self._first:
-                self._set(self._first, user, event.seq)
-            self._set(self._last, user, event.seq)
-
-    # -- asking ------------------------------------------------------------------------------------------------------
+    @follows(GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
+    def _follow(self, event: Event, body: dict[str, Any]) -> None:
+        if body["user"] not in self._first:
+            self._set(self._first, body["user"], event.seq)
+        self._set(self._last, body["user"], event.seq)
 
     def first(self) -> int:
         """The first event that any graph needs; -1 if there is none."""
@@ -55,12 +63,72 @@ class GraphBook(Transactional):
         """The last event of that user's graph; -1 if there is none."""
         return self._last.get(user, -1)
 
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
     def dump(self) -> dict[str, Any]:
         return {"first": self._first, "last": self._last}
 
     def load(self, dumped: dict[str, Any]) -> None:
+        self._first, self._last = dict(dumped.get("first", {})), dict(dumped.get("last", {}))
+
+
+_Key = tuple[str, str, str, str]  # user, path, and the two ids, the smaller first
+
+
+class Relations(Part):
+    """The relations between two memories."""
+
+    def clear(self) -> None:
+        self._related: dict[_Key, Related] = {}
+
+    @follows(RELATION_PUT)
+    def _relate(self, event: Event, body: dict[str, Any]) -> None:
+        trust = body.get(WRITER_TRUST, "human")
+        if trust in DEFAULT.quarantined:
+            return
+        one, other = body["ids"]
+        user, path, relation = body["user"], body.get("path", ""), body.get("relation", "")
+        key = _key(user, path, one, other)
+        if relation:
+            by = trust, event.by, event.seq, event.ts, event.id
+            self._set(self._related, key, Related(user, path, (one, other), relation, *by))
+        else:
+            self._drop(self._related, key)
+
+    @follows(ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        gone = set(body.get("ids", ()))
+        for key, each in list(self._related.items()):
+            if not gone.isdisjoint((*each.ids, each.event)):
+                self._drop(self._related, key)
+
+    def find(self, user: str, path: str, one: str, other: str) -> Related | None:
+        """The relation of two memories on a path."""
+        return self._related.get(_key(user, path, one, other))
+
+    def of(self, name: str, user: str, paths: Iterable[str]) -> list[Related]:
+        """The relations of one memory on these paths; of the same two memories, that of the first path."""
+        found: dict[tuple[str, str], Related] = {}
+        for path in paths:
+            for each in self.on(user, path):
+                if name in each.ids:
+                    found.setdefault((min(each.ids), max(each.ids)), each)
+        return list(found.values())
+
+    def on(self, user: str, path: str) -> list[Related]:
+        """Every relation on a path, in order."""
+        return [each for each in self.all() if (each.user, each.path) == (user, path)]
+
+    def all(self) -> list[Related]:
+        return sorted(self._related.values(), key=lambda each: each.seq)
+
+    def dump(self) -> dict[str, Any]:
+        return {"related": [asdict(each) for each in self._related.values()]}
+
+    def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
-        self._first.update(dumped.get("first", {}))
-        self._last.update(dumped.get("last", {}))
+        for each in dumped.get("related", ()):
+            found = Related(**{**each, "ids": tuple(each["ids"])})
+            self._related[_key(found.user, found.path, *found.ids)] = found
+
+
+def _key(user: str, path: str, one: str, other: str) -> _Key:
+    return user, path, min(one, other), max(one, other)

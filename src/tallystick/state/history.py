@@ -1,65 +1,54 @@
-"""What was held when: the same fold, stopped earlier.
+"""Beliefs at an earlier moment, the history of one, the difference of two moments, and the reasons for a belief.
 
-A moment is a place in the ledger: the seq of an event, or a time (see `Shelf.seq_at` for its place). When a thing was
-true in the world is another question (`valid_from`, `valid_to`) and never answered by this one.
+A moment is a place in the ledger: the seq of an event, or a time. When a thing was true in the world is another
+question (`valid_from`, `valid_to`) and never answered by this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
-from tallystick.records.history import Change, Moment, Version
+from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.state.beliefs import Beliefs
-from tallystick.state.paths import Paths
 from tallystick.state.version import CurrentVersion
 
 _FEW = 32  # names that are looked for in the bytes of a line
 _ESCAPED = frozenset('"\\/')
-class Then(Beliefs):
-    """What was held, and how the paths stood."""
-
-    def __init__(self) -> None:
-        self.paths = Paths()
-        super().__init__()
-
-    def apply(self, event: Event) -> None:
-        super().apply(event)
-        self.paths.apply(event)
-
-    def sight(self, user: str, path: str) -> tuple[str, ...]:
-        return self.paths.lineage(user, path)
+_DEEPEST = 100  # levels of reasons; nobody reads further down
+_STATUS = {"tombstone": "forgotten", "invalidated": "no longer believed", "superseded": "replaced"}
 
 
 def as_written(moment: Moment) -> int | str:
     """An event's number, or a time as the ledger writes it. Refused, if it is neither."""
     if isinstance(moment, bool):
-        raise Refused("a moment is an event's number or a time", "time")
+        raise Refused("a moment must be an event's number or a time", "time")
     if isinstance(moment, int):
         return moment
     return stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)
 
 
 def beliefs_at(events: Iterable[Event], last: int) -> Beliefs:
-    """What was held after event `last`. Groups are whole or absent in any ledger, so an event's number may cut one."""
-    known = Then()
+    """The beliefs after event `last`, which may be within a group."""
+    known = Beliefs()
     for event in events:
         if event.seq > last:
             break
         known.apply(event)
+        known.paths.apply(event)
     return known
 
 
 def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
-    """The versions of the belief that has those version ids, oldest first. Erased ones leave nothing to show."""
+    """The versions of the belief that has those version ids, oldest first, without erased ones."""
     wanted, known = set(names), Beliefs()
     for event in events:
-        if event.body is None or not _speaks_of(event.body, wanted):
+        body = event.body or {}
+        if wanted.isdisjoint((body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))):
             continue
         known.apply(event)
         for held in known.held.values():
@@ -68,41 +57,68 @@ def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
 
 
 def naming(names: Sequence[str]) -> list[bytes]:
-    """Bytes of which every line that speaks of one of these versions holds at least one, so that the others need not be
-    read. Empty, if looking for them would not pay, or one of them may be written in more ways than one."""
+    """Bytes of which every line about one of these versions has at least one, so that others need not be read. Empty,
+    if they are too many, or one of them may be written in more ways than one."""
     is_plain = all(name.isascii() and name.isprintable() and not _ESCAPED.intersection(name) for name in names)
     return [f'"{name}"'.encode() for name in names] if is_plain and len(names) <= _FEW else []
 
 
-def _speaks_of(body: dict[str, Any], wanted: set[str]) -> bool:
-    named = (body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))
-    return any(name in wanted for name in named)
-
-
 def begun(known: Beliefs, held: CurrentVersion) -> tuple[int, list[str]]:
-    """Where a belief's history begins, and its versions there: a branch's own begins with the ancestor's."""
+    """The first event of a belief's history, and its versions there: a branch's own begins with the ancestor's."""
     names, seen = list[str](), {held.ref}
-    while (base := known.version(next(iter(known.over(held.ref)), ""))) and base.ref not in seen:
-        ids, name = known.ids_of(base), known.over(held.ref)[0]
+    while (over := known.over(held.ref)) and (base := known.version(over[0])) and base.ref not in seen:
+        ids, name = known.ids_of(base), over[0]
         names, held = [*ids[: ids.index(name) + 1], *names], base
         seen.add(base.ref)
     return held.first, names
 
 
 def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER, path: str = "") -> list[Change]:
-    """What came to be held, ceased to be held, or changed, between two states of one ledger, as a path sees it."""
-    old, new = _held_by(before, user, path), _held_by(after, user, path)
-    changes = []
+    """The beliefs that were added, withdrawn or changed between two states of one ledger, as a path sees them."""
+    states = ({state.origin(held).ref: held for held in state.query(user=user, path=path)} for state in (before, after))
+    (old, new), changes = states, list[Change]()
     for ref in dict.fromkeys([*old, *new]):
         left, right = old.get(ref), new.get(ref)
         if left is None or right is None or left.line != right.line:
-            belief = [held.belief() if held else None for held in (left, right)]
-            changes.append(Change((right or left or _NEVER).key, belief[0], belief[1]))
+            was, will = (held.belief() if held else None for held in (left, right))
+            changes.append(Change(next(held.key for held in (right, left) if held), was, will))
     return changes
 
 
-def _held_by(known: Beliefs, user: str, path: str) -> dict[str, CurrentVersion]:
-    return {known.origin(held).ref: held for held in known.query(user=user, path=path)}
+def why(known: Beliefs, held: CurrentVersion, *, path: str = "") -> Why:
+    """The reasons for a belief, as they are seen from a path. Each belief is named once, so that a cycle ends."""
+    return _why(known, held, {held.ref}, 1, path)
 
 
-_NEVER = CurrentVersion("", b"", "", "", "", "", "", 0.0, 0, 0, "", 0)
+def _why(known: Beliefs, held: CurrentVersion, seen: set[str], depth: int, path: str) -> Why:
+    belief, below = held.belief(), list[CurrentVersion]()
+    for ref in belief.rests_on if depth < _DEEPEST else ():
+        found = known.find(ref, user=held.user, path=path)
+        if found and found.ref not in seen:
+            seen.add(found.ref)
+            below.append(found)
+    because = [_weakened(known, held.user, path, cause, via) for cause, via in belief.weakened]
+    if belief.reason:
+        because.insert(0, f"{_STATUS.get(belief.status, 'revised')}: {belief.reason}")
+    return Why(belief, tuple(because), tuple(_why(known, found, seen, depth + 1, path) for found in below))
+
+
+def _weakened(known: Beliefs, user: str, path: str, cause: str, via: str) -> str:
+    fallen, between = (known.find(name, user=user, path=path) for name in (cause, via))
+    if fallen is None:
+        return "weakened: something it depends on was invalidated and has been erased since"
+    through = f", through {between.key}" if between and between.ref != fallen.ref else ""
+    reason = fallen.belief().reason
+    return f"weakened: {fallen.key} is no longer believed{f' ({reason})' if reason else ''}{through}"
+
+
+def dependents(known: Beliefs, held: CurrentVersion, *, path: str = "") -> list[CurrentVersion]:
+    """Everything that depends on a belief, directly or through others, nearest first, as far as a path sees it."""
+    seen, queue, found = {held.ref}, [held], []
+    while queue:
+        for above in known.resting_on(queue.pop(0)):
+            if above.ref not in seen and known.sees(above, path):
+                seen.add(above.ref)
+                queue.append(above)
+                found.append(above)
+    return found

@@ -1,12 +1,12 @@
-"""What was taken in from another memory, folded from events.
+"""Imports of other memories, folded from events.
 
-    import.take/1  {"user", "ledger": the memory it was recorded in, "begun": when that began, "made": when it was
-                    written down, "whole": whether this memory goes on from that one}
-    import.done/1  {"user", "events": how many were taken in}
+    import.take/1  {"user", "ledger": the id of that memory's ledger, "begun": when that began, "made": when it was
+                    exported, "whole": whether this memory continues that one}
+    import.done/1  {"user", "events": how many were imported}
 
-What stands between the two, in one group, was recorded there, and keeps the times that it had. Where this memory goes
-on from that one, a time names a place among them as it did there. What is taken in beside other memories was held here
-from that moment on, and not before; so was what the memory that this one goes on from had taken in itself.
+The events between the two, in one group, were recorded there, and keep their times. Where this memory continues that
+one, a time names a place among them as it did there. What is merged from other memories is believed here from the
+import on, and not before; so is what the memory that this one continues had merged itself.
 """
 
 from __future__ import annotations
@@ -17,38 +17,34 @@ from typing import Any, NamedTuple
 from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import IMPORT
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part
 
 
 def source_of(memory: str) -> str:
-    """The source that another memory is here, by its ledger's name: the same for every file that it wrote."""
+    """The name of another memory as a source, by its ledger's id: the same for every file that it wrote."""
     return IMPORT + sha256(memory.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 class Zone(NamedTuple):
-    """The events of the memory that this one goes on from: after `began`, up to and with `ended`."""
+    """The events of the memory that this one continues: after `began`, up to and including `ended`."""
 
     began: int = -1
     ended: int = -1
     begun: str = ""  # when that memory began
-    ledger: str = ""  # its name
+    ledger: str = ""  # its id
 
     def holds(self, seq: int) -> bool:
         return self.began < seq <= self.ended
 
 
-class Taken(Transactional):
-    """Where this memory goes on from another, which it can do once, at its beginning; and how much of which it has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Taken(Part):
+    """The memory that this one continues, which it can do once, at its beginning; and the newest import of each."""
 
     def clear(self) -> None:
         self._zone: dict[str, Zone] = {"": Zone()}
         self._dated: dict[str, tuple[str, tuple[int, ...]]] = {"": ("", ())}  # of the zone: the last time, and `steps`
-        self._made: dict[tuple[str, str], str] = {}  # user, ledger → when the newest file of it was written
-        self._joined: dict[int, tuple[int, str]] = {}  # of the zone: the first event joined there → the last, and when
+        self._made: dict[tuple[str, str], str] = {}  # user, ledger → the time of the newest export
+        self._joined: dict[int, tuple[int, str]] = {}  # of the zone: the first event merged there → the last, and when
 
     @property
     def zone(self) -> Zone:
@@ -56,7 +52,7 @@ class Taken(Transactional):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The events of the zone that are dated before the one above."""
+        """The events of the zone that are dated before their predecessor."""
         return self._dated[""][1]
 
     def knows(self, op: str) -> bool:
@@ -77,7 +73,7 @@ class Taken(Transactional):
             self._set(self._made, key, max(body["made"], self._made.get(key, "")))
         if event.op == IMPORT_TAKE and body["whole"] and zone.began < 0:
             self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
-        elif zone.ended == zone.began >= 0:  # it is being taken in
+        elif zone.ended == zone.began >= 0:  # the import is under way
             self._apply_inside(event, zone)
 
     def _apply_inside(self, event: Event, zone: Zone) -> None:
@@ -90,7 +86,7 @@ class Taken(Transactional):
             self._set(self._zone, "", zone._replace(ended=event.seq))
 
     def joined_at(self, seq: int) -> str:
-        """When the memory that this one goes on from took in that event from another; nothing, if it did not."""
+        """The time at which the memory that this one continues imported that event; empty, if it did not."""
         if not self._joined:
             return ""
         first = max((each for each in self._joined if each <= seq), default=-1)
@@ -98,7 +94,7 @@ class Taken(Transactional):
         return at if seq <= last else ""
 
     def through(self, user: str, ledger: str) -> str:
-        """Up to when all that was recorded of a user in that memory has been looked at here; nothing, if never."""
+        """The time up to which a user's events of that memory were imported here; empty, if never."""
         return self._made.get((user, ledger), "")
 
     def dump(self) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""Which paths a conversation has, folded from events: who branched from whom, what was merged, abandoned or compacted.
+"""The paths of a conversation, folded from events: branched, merged, abandoned, compacted, reopened.
 
     path.branch/1   {"user": …, "path": …, "parent": …}
     path.merge/1    {"user": …, "path": …, "into": …, "brought": [[a version there, its version here], …], "rule": …}
     path.abandon/1  {"user": …, "path": …, "reason": …}
-    path.compact/1  {"user": …, "path": …, "summary": the version that says what it came to, if there is one}
-    path.reopen/1   {"user": …, "path": …, "reason": …}: the last of these two is undone
+    path.compact/1  {"user": …, "path": …, "summary": the version with its summary, if there is one}
+    path.reopen/1   {"user": …, "path": …, "reason": …}: undoes the last abandon or compact
 
 The path without a name is the root, "main" in print. A label that is used without having been branched is an open child
-of the root. A path that has ended stays so until it is reopened, and a merge is never undone: anything else said of it
-changes nothing. Everything is known with the event that said it, so that what was seen from where can be told for any
-moment before.
+of the root. A path that has ended stays so until it is reopened, and a merge is never undone: any other event about it
+changes nothing. Every change is kept with its event, so that the view from a path is known for any earlier moment.
 """
 
 from __future__ import annotations
@@ -23,60 +22,49 @@ from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_MERGE, PATH_REOPEN
 from tallystick.records.path import ABANDONED, CLOSED, MAIN, MERGED, OPEN, ROOT, MemoryPath, shown
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 
 _Place = tuple[str, str]  # user, path
-_OLDER = {"older": "human"}  # of what an older program kept it did not say whose it was: it counts as a person's
+_OLDER = {"older": "human"}  # an older program did not record the trust: it counts as a person's
 
 
 class End(NamedTuple):
-    """How a path ended: merged or abandoned, by which event, and into which path or why."""
+    """The end of a path: merged or abandoned, the event, and into which path or why."""
 
     state: str
     seq: int
     said: str
 
 
-class Paths(Transactional):
+class Paths(Part):
     """The paths of every user."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
-
     def clear(self) -> None:
-        self._events: dict[_Place, dict[str, tuple[int, str]]] = {}  # what stands on a path: event → its seq and time
+        self._events: dict[_Place, dict[str, tuple[int, str]]] = {}  # the events on a path: id → seq and time
         self._named: dict[str, tuple[str, str, tuple[str, ...]]] = {}  # a version or an episode → user, path, events
-        self._parents: dict[_Place, tuple[int, str]] = {}  # of those that were branched: by which event, from where
+        self._parents: dict[_Place, tuple[int, str]] = {}  # of branched paths: the event, and the parent
         self._ends: dict[_Place, End] = {}
         self._closed: dict[_Place, int] = {}  # the event that closed it
-        self._merged: dict[_Place, tuple[tuple[int, str], ...]] = {}  # what was merged into a path, and by which event
-        self._older: dict[_Place, tuple[int, str]] = {}  # labels of which only a snapshot told: first seen, and when
-        self._past: dict[_Place, tuple[tuple[str, int, int], ...]] = {}  # what was undone: the state, from when to when
+        self._merged: dict[_Place, tuple[tuple[int, str], ...]] = {}  # the paths merged into one, each with its event
+        self._older: dict[_Place, tuple[int, str]] = {}  # labels from a snapshot alone: first event, and when
+        self._past: dict[_Place, tuple[tuple[str, int, int], ...]] = {}  # undone states: from which event to which
         self._makers: dict[_Place, str] = {}  # the trust of whoever branched it, unless that is a person's
-        self._told: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
+        self._episodes: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    def knows(self, op: str) -> bool:
-        return op in _ACTS
-
     def apply(self, event: Event) -> None:
-        body = event.body
-        if body is None:
-            return
-        act = _ACTS.get(event.op)
-        if act is not None:
-            act(self, event, body)
-        elif event.op == ERASE:
-            self._erase(body)
+        body = event.body or {}
+        if event.op in self._acts:
+            super().apply(event)
         elif "belief" in body:
             self._stand(event, body["belief"], body["belief"].get("id", ""))
         elif "episode" in body:
             self._stand(event, body["episode"], event.id)
         elif body.get("id") in self._named:
-            self._stand_beside(event, body["id"])
+            self._stand_with(event, body["id"])
 
+    @follows(PATH_BRANCH)
     def _branch(self, event: Event, body: dict[str, Any]) -> None:
         place = (body["user"], body["path"])
         if place not in self._parents and body["path"] not in (ROOT, body["parent"]):
@@ -85,20 +73,24 @@ class Paths(Transactional):
                 self._set(self._makers, place, trust)
             self._note(place, event)
 
+    @follows(PATH_MERGE)
     def _merge(self, event: Event, body: dict[str, Any]) -> None:
         place, into = (body["user"], body["path"]), (body["user"], body["into"])
         if place != into and self._end(place, event, MERGED, body["into"]):
             self._set(self._merged, into, (*self._merged.get(into, ()), (event.seq, body["path"])))
 
+    @follows(PATH_ABANDON)
     def _abandon(self, event: Event, body: dict[str, Any]) -> None:
         self._end((body["user"], body["path"]), event, ABANDONED, body.get("reason", ""))
 
+    @follows(PATH_COMPACT)
     def _compact(self, event: Event, body: dict[str, Any]) -> None:
         place = (body["user"], body["path"])
         if place not in self._closed and place not in self._ends and body["path"]:
             self._set(self._closed, place, event.seq)
             self._note(place, event)
 
+    @follows(PATH_REOPEN)
     def _reopen(self, event: Event, body: dict[str, Any]) -> None:
         place, end = (body["user"], body["path"]), self._ends.get((body["user"], body["path"]))
         if end is not None and end.state == ABANDONED:
@@ -123,27 +115,28 @@ class Paths(Transactional):
         self._set(self._events.setdefault(place, {}), event.id, (event.seq, event.ts))
 
     def _stand(self, event: Event, said: dict[str, Any], name: str) -> None:
-        """Let a belief or an episode stand on its path. What is on the root is not gathered: nobody asks for it."""
+        """Put a belief or an episode on its path. The root is left out: nobody asks for it."""
         path = said.get("path", ROOT)
         if path:
             place = (said.get("user", OWNER), path)
             self._note(place, event)
             self._set(self._named, name, (*place, (event.id,)))
             if name == event.id:
-                self._set(self._told.setdefault(place, {}), name, said.get("trust", "human"))
+                self._set(self._episodes.setdefault(place, {}), name, said.get("trust", "human"))
 
-    def _stand_beside(self, event: Event, name: str) -> None:
-        """What was done to a version stands where the version does."""
+    def _stand_with(self, event: Event, name: str) -> None:
+        """An event about a version is on the path of the version."""
         user, path, events = self._named[name]
         self._note((user, path), event)
         self._set(self._named, name, (user, path, (*events, event.id)))
 
     def events_on(self, user: str, path: str) -> list[str]:
-        """The events that speak of a path: how it began and ended, and what stands on it."""
+        """The events about a path: its beginning and end, and what is on it."""
         return list(self._events.get((user, path), ()))
 
-    def _erase(self, body: dict[str, Any]) -> None:
-        """As if the ledger were read again: what is erased stands nowhere, and a path without a beginning is none."""
+    @follows(ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        """As if the ledger were read again: what is erased is on no path, and a path without a beginning is none."""
         for place, stands in list(self._events.items()):
             for name in [name for name in body.get("ids", ()) if name in stands and name not in self._named]:
                 self._unsay(place, stands[name][0])
@@ -153,14 +146,14 @@ class Paths(Transactional):
                 user, path, events = self._named[name]
                 for event in events:
                     self._drop(self._events[user, path], event)
-                self._drop(self._told.get((user, path), {}), name)
+                self._drop(self._episodes.get((user, path), {}), name)
                 self._drop(self._named, name)
         for place in [place for place, stands in self._events.items() if not stands]:
             self._drop(self._makers, place)
             self._drop(self._past, place)
 
     def _unsay(self, place: _Place, seq: int) -> None:
-        """What one event said of a path was erased."""
+        """Take back what one erased event said of a path."""
         if self._parents.get(place, (-1,))[0] == seq:
             self._drop(self._parents, place)
         if place in self._closed and self._closed[place] == seq:
@@ -171,13 +164,12 @@ class Paths(Transactional):
             rest = tuple(each for each in merged if each[0] != seq)
             self._set(self._merged, into, rest) if rest else self._drop(self._merged, into)
 
-    # -- what is seen from where -------------------------------------------------------------------------------------
+    # -- what a path sees --------------------------------------------------------------------------------------------
 
     def lineage(self, user: str, path: str, at: int | None = None) -> tuple[str, ...]:
         """The path, its parent, and so on up to the root. With `at`, as it was after that event.
 
-        An abandoned path has nothing to show, nor has one below it: those are left out, so what is seen from there is
-        what the nearest living ancestor sees.
+        Abandoned paths and those below are left out: from there one sees what the nearest living ancestor sees.
         """
         if not path:
             return (ROOT,)
@@ -188,10 +180,10 @@ class Paths(Transactional):
         return tuple(line)
 
     def _line(self, user: str, path: str, at: int | None) -> list[str]:
-        """The path and all above it, whatever became of them. A ring, which only a forged ledger has, is cut."""
+        """The path and all above it, in whatever state. A cycle, which only a forged ledger has, is cut."""
         given: object = path
         if not isinstance(given, str):
-            raise Refused(f"a path is named by a text, not {type(given).__name__}")
+            raise Refused(f"a path's name must be a string, not {type(given).__name__}")
         line: dict[str, None] = {}
         while path and path not in line:
             line[path] = None
@@ -200,8 +192,8 @@ class Paths(Transactional):
         return [*line, ROOT]
 
     def joined(self, user: str, path: str, at: int | None = None) -> tuple[str, ...]:
-        """The paths that were merged, directly or through others, into one of the lineage: their episodes are seen
-        there. Those of the lineage itself are not named again; nor are those that were closed before."""
+        """The paths that were merged, directly or through others, into one of the lineage, without those of the lineage
+        itself and those that were closed: their episodes are seen there."""
         line = self.lineage(user, path, at)
         seen, found, waiting = set(line), list[str](), list(line)
         while waiting:
@@ -213,12 +205,12 @@ class Paths(Transactional):
         return tuple(name for name in found if not self.is_closed(user, name, at))
 
     def heard(self, user: str, path: str, at: int | None = None) -> tuple[str, ...]:
-        """Every path whose episodes are seen from there: the lineage and what joined it, without what was closed."""
+        """Every path whose episodes are seen from there: the lineage and the merged ones, without closed ones."""
         own = (name for name in self.lineage(user, path, at) if not self.is_closed(user, name, at))
         return (*own, *self.joined(user, path, at))
 
     def is_closed(self, user: str, path: str, at: int | None = None) -> bool:
-        """Whether it was compacted: what happened on it is no longer recalled; what is held stays."""
+        """True if it was compacted: its episodes are no longer recalled; its beliefs are."""
         closed = self._closed.get((user, path))
         return (closed is not None and _is_by(closed, at)) or self._was(CLOSED, (user, path), at)
 
@@ -228,14 +220,14 @@ class Paths(Transactional):
         return is_so or self._was(ABANDONED, place, at)
 
     def _was(self, state: str, place: _Place, at: int | None) -> bool:
-        """Whether it was so after that event, and was undone since."""
+        """True if it was in that state after that event, and this was undone since."""
         past = self._past.get(place, ()) if at is not None else ()
         return any(each == state and since <= (at or 0) < until for each, since, until in past)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def is_known(self, user: str, path: str) -> bool:
-        """Whether it was branched, or something was said on it. The root always is."""
+        """True if it was branched, or written to. The root always is."""
         return not path or bool(self._events.get((user, path))) or (user, path) in self._older
 
     def state(self, user: str, path: str) -> str:
@@ -255,20 +247,20 @@ class Paths(Transactional):
         return made[0] if made else min((seq for seq, _ in self._moments((user, path))), default=-1)
 
     def trusts(self, user: str, path: str) -> tuple[str, ...]:
-        """The trusts of whoever branched it, and of what happened on it. Of one that nobody branched, the latter."""
+        """The trusts of whoever branched it, if anybody did, and of its episodes."""
         place = (user, path)
         maker = (self._makers.get(place, "human"),) if place in self._parents else ()
-        return (*maker, *self._told.get(place, {}).values())
+        return (*maker, *self._episodes.get(place, {}).values())
 
     def seen(self, user: str, path: str) -> list[list[str]]:
-        """What stands on a path and on those below it, by its events: another list once anything was said there."""
+        """The events on a path and on those below it: a different list after any write there."""
         names = [path, *self.all_below(user, path)]
         return [[name, self.state(user, name), *self._events.get((user, name), {})] for name in names]
 
     def all_below(self, user: str, path: str) -> list[str]:
         """The paths that branched from it, and from these, and so on."""
         found = self.below(user, path)
-        for name in found:  # which grows meanwhile
+        for name in found:  # `found` grows meanwhile
             found += (more for more in self.below(user, name) if more not in found)
         return found
 
@@ -278,13 +270,13 @@ class Paths(Transactional):
         return end.seq if end else -1
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
-        """When something was said on a path."""
+        """The events and times on a path."""
         older = [self._older[place]] if place in self._older else []
         return [*older, *self._events.get(place, {}).values()]
 
     def home(self, user: str, path: str) -> str | None:
-        """Where what was told on a path belongs now: there, or where it was merged into; None, if it was given up or
-        closed."""
+        """The path to which a path's episodes belong now: itself, or the one it was merged into; None, if it was
+        abandoned or closed."""
         seen = set[str]()
         while path and path not in seen:
             seen.add(path)
@@ -307,16 +299,16 @@ class Paths(Transactional):
         return sorted(known, key=lambda path: (self.branched(user, path), path))
 
     def writable(self, user: str, path: str) -> None:
-        """Refused, with the way out, if nothing more may be said there."""
+        """Refused, with the way out, if a path can no longer be written to."""
         if path:
             for name in self._line(user, path, None)[:-1]:
                 end = self._ends.get((user, name))
                 if end and (name == path or end.state == ABANDONED):
-                    raise Refused(
-                        f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one", "state"
-                    )
+                    where = "" if name == path else f" below {name!r:.80}, which is"
+                    how = f"merged into {shown(end.said)!r:.80}" if end.state == MERGED else end.state
+                    raise Refused(f"path {path!r:.80} is{where} {how}; use another path, or branch a new one", "state")
             if (user, path) in self._closed:
-                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on, or reopen it", "state")
+                raise Refused(f"path {path!r:.80} is closed; branch a new one from it, or reopen it", "state")
 
     def all(self, user: str) -> list[MemoryPath]:
         """Every path but the root, as records, oldest first."""
@@ -337,7 +329,7 @@ class Paths(Transactional):
             is_active=self.state(user, path) == OPEN,
             merged_into=(shown(end.said) if path != MAIN else "the root") if end and end.state == MERGED else "",
             merged_from=from_others,
-            abandoned_reason=end.said or "no reason was given" if end and end.state == ABANDONED else "",
+            abandoned_reason=end.said or "no reason given" if end and end.state == ABANDONED else "",
             compaction_status="compacted" if (user, path) in self._closed else "none",
             created_at=min(own)[1],
             updated_at=max(own)[1],
@@ -370,7 +362,7 @@ class Paths(Transactional):
             "older": [[*place, *first] for place, first in self._older.items()],
             "past": [[*place, undone] for place, undone in self._past.items()],
             "makers": [[*place, trust] for place, trust in self._makers.items()],
-            "told": [[*place, told] for place, told in self._told.items() if told],
+            "told": [[*place, trusts] for place, trusts in self._episodes.items() if trusts],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -386,31 +378,19 @@ class Paths(Transactional):
         self._older.update({(user, path): (seq, ts) for user, path, seq, ts in dumped.get("older", ())})
         self._past.update({(user, path): tuple(map(tuple, past)) for user, path, past in dumped.get("past", ())})
         self._makers.update({(user, path): trust for user, path, trust in dumped.get("makers", ())})
-        self._told.update({(user, path): told for user, path, told in dumped.get("told", ())})
+        self._episodes.update({(user, path): trusts for user, path, trusts in dumped.get("told", ())})
         if "told" not in dumped:
-            self._told.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
+            self._episodes.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
 
     def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
-        """Labels in use (user, path, event, time) that a snapshot of an older program holds: it knew of no paths."""
+        """Add labels (user, path, event, time) from a snapshot of an older program, which had no paths."""
         for user, path, seq, ts in labels:
             if path:
                 self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
-                self._told[user, path] = dict(_OLDER)
+                self._episodes[user, path] = dict(_OLDER)
 
 
 def _is_by(seq: int, at: int | None) -> bool:
     return at is None or seq <= at
 
 
-def _where(ended: str, path: str) -> str:
-    return f"path {path!r:.80} is" if ended == path else f"path {path!r:.80} is below {ended!r:.80}, which is"
-
-
-def _how(end: End) -> str:
-    return f"merged into {shown(end.said)!r:.80}" if end.state == MERGED else end.state
-
-
-_ACTS = {
-    PATH_BRANCH: Paths._branch, PATH_MERGE: Paths._merge, PATH_ABANDON: Paths._abandon, PATH_COMPACT: Paths._compact,
-    PATH_REOPEN: Paths._reopen,
-}  # fmt: skip

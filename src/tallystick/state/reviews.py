@@ -1,14 +1,13 @@
-"""What was asked of a person, and what was answered, folded from events.
+"""Reviews and their answers, folded from events.
 
-A review is answered once. One about a belief that has changed since, or is no longer held, is stale. When words are
-erased, every review that names one of their versions goes with them, as it would if the ledger were read anew.
+A review is answered once. One about a belief that has changed since, or is no longer active, is stale. When words are
+erased, every review that names one of their versions is erased too, as it would be if the ledger were read again.
 
-A version is approved when a person said yes to it, and stays so through whatever replaces it: the gate lets nobody
-replace an approved version but a person, or with a person's yes. Where a person's policy says that a source is to be
-heard, that is such a yes.
+A version is approved when a person approved it, and so are the versions that replace it: the gate lets nobody but a
+person replace an approved version without approval. A rule of the policy that allows a source is such an approval.
 
-A yes that is still to be carried out (a grant) stands with its review. The newest one counts, until it ends; then the
-review waits again.
+An approval that is still to be applied (a grant) is kept with its review. The newest one counts, until it expires; then
+the review is pending again.
 """
 
 from __future__ import annotations
@@ -20,27 +19,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.records import ids
+from tallystick.records import ids, operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.fact_view import sources_in
+from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    ERASE,
-    REVIEW_ANSWER,
-    REVIEW_ASK,
-    REVIEW_GRANT,
-    REVIEW_REFUSE,
-)
 from tallystick.records.review import OUTCOMES, Action, Review
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 
-BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
+BY_POLICY = "policy"  # in place of a review's id: a rule of the policy approved it
 
 Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
 
@@ -55,7 +43,7 @@ class _Kept(NamedTuple):
     digest: str
     target: tuple[str, ...]
     seq: int
-    sources: frozenset[str]  # whose words it has: episodes, by their events, and versions of another path
+    sources: frozenset[str]  # the sources of its words: events of episodes, and versions of another path
 
     @classmethod
     def of(cls, review: Review) -> _Kept:
@@ -67,37 +55,27 @@ class _Kept(NamedTuple):
         return Review.from_body(orjson.loads(self.line))
 
 
-class Reviews(Transactional):
-    """The questions, and which versions of beliefs a person said yes to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Reviews(Part):
+    """The reviews, and the approved versions of beliefs."""
 
     def clear(self) -> None:
         self._kept: dict[str, _Kept] = {}  # by id
-        self._waiting: dict[str, str] = {}  # digest of an action → the review in which it waits
-        self._in_question: dict[str, str] = {}  # version → the waiting review that asks whether to trust it
-        self._approved: dict[str, str] = {}  # version → the review that said yes to it
-        self._refused: dict[Refusal, str] = {}  # what was refused lately, and when that was last recorded
-        self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that were asked because of it
+        self._waiting: dict[str, str] = {}  # digest of an action → its pending review
+        self._in_question: dict[str, str] = {}  # version → its pending review of the kind `trust`
+        self._approved: dict[str, str] = {}  # version → the review that approved it
+        self._refused: dict[Refusal, str] = {}  # recent refusals, and when each was last recorded
+        self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that it caused
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    def knows(self, op: str) -> bool:
-        return op in (REVIEW_ASK, REVIEW_ANSWER, REVIEW_GRANT, REVIEW_REFUSE)
-
-    def apply(self, event: Event) -> None:
-        """Take in one event. An answer to what is not known, or is answered already, changes nothing."""
-        act = _ACTS.get(event.op)
-        if act is not None and event.body is not None:
-            act(self, event, event.body)
-
+    @follows(ops.REVIEW_ASK)
     def _ask(self, event: Event, body: dict[str, Any]) -> None:
         action = Action.from_body(body["action"])
         self._keep(Review(id=body["review"], action=action, why=body["why"], asked_at=event.ts, seq=event.seq))
 
+    @follows(ops.REVIEW_ANSWER)
     def _answer(self, event: Event, body: dict[str, Any]) -> None:
+        """An answer to an unknown review, or to one that is answered already, changes nothing."""
         kept = self._kept.get(body["review"])
         if kept is None or not kept.review().is_open:
             return
@@ -106,19 +84,19 @@ class Reviews(Transactional):
             for version in kept.target:
                 self._set(self._approved, version, body["review"])
 
+    @follows(ops.REVIEW_GRANT)
     def _grant(self, event: Event, body: dict[str, Any]) -> None:
         kept = self._kept.get(body["review"])
         if kept is not None and kept.status == "waiting":
-            end, marker = body["expires"], body["marker"]
-            self._keep(
-                replace(kept.review(), granted_by=event.by, granted_at=event.ts, expires=end, marker=marker)
-            )  # fmt: skip
+            until = {"expires": body["expires"], "marker": body["marker"]}
+            self._keep(replace(kept.review(), granted_by=event.by, granted_at=event.ts, **until))
 
+    @follows(ops.REVIEW_REFUSE)
     def _refuse(self, event: Event, body: dict[str, Any]) -> None:
-        """An attempt that failed. One that shows that a review is stale closes it."""
+        """An attempt that was refused. One because of a stale review closes that."""
         kept = self._kept.get(body["review"])
         if kept is not None and kept.status == "waiting" and body["why"] == "stale":
-            self._close(body["review"], "stale", event, "it has changed since it was asked")
+            self._close(body["review"], "stale", event, "it has changed since the request")
         for refusal, at in list(self._refused.items()):
             if is_recent(at, event.ts):
                 break
@@ -127,10 +105,11 @@ class Reviews(Transactional):
         self._drop(self._refused, refusal)
         self._set(self._refused, refusal, event.ts)  # the newest last
 
+    @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
-        """A version is stated. What a merge brings over has the yes of the branch's version, and no other."""
+        """A new version. One that a merge adds has the approval of the branch's version, and no other."""
         if len(body) == 1:
-            return  # a belief that was made from nothing
+            return  # a new belief
         replaced, merged = body.get("replaces", ()), body.get("merged", ())
         approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
         if "approved" in body or (approved and all(approved)):
@@ -138,18 +117,20 @@ class Reviews(Transactional):
         self._leave_behind(replaced, event, "it was revised")
         self._leave_behind(merged, event, "its path was merged")
 
+    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE)
     def _retract(self, event: Event, body: dict[str, Any]) -> None:
-        self._leave_behind((body["id"],), event, "it is no longer held")
+        self._leave_behind((body["id"],), event, "it is no longer active")
 
     def _leave_behind(self, versions: Iterable[str], event: Event, why: str) -> None:
-        """Nobody need say any more whether to trust those versions."""
+        """Those versions need no approval any more."""
         for version in versions:
             if version in self._in_question:
                 self._close(self._in_question[version], "stale", event, why)
 
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
-        gone |= {self._approved[name] for name in gone & self._approved.keys()}  # what allowed a version has its words
+        gone |= {self._approved[name] for name in gone & self._approved.keys()}  # the review of a version has its words
         for name, kept in list(self._kept.items()):
             if gone.isdisjoint((name, *kept.target, *kept.sources)):
                 continue
@@ -160,7 +141,7 @@ class Reviews(Transactional):
             self._drop(self._because, name)
 
     def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
-        """With a marker, the answer is of whoever gave it, and not of the program that used it."""
+        """With a marker, the answer is by whoever gave it, not by the program that used it."""
         kept = self._kept[name]
         self._let_go(kept)
         review = kept.review()
@@ -200,20 +181,20 @@ class Reviews(Transactional):
         for by, user, kind, versions, review, why, at in dumped.get("refused", ()):
             self._refused[by, user, kind, tuple(versions), review, why] = at
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def __contains__(self, name: str) -> bool:
         return name in self._kept
 
     def find(self, name: str) -> Review | None:
-        """The review with exactly that id, whosever it is."""
+        """The review with exactly that id, of any user."""
         kept = self._kept.get(name)
         return kept.review() if kept else None
 
     def waiting(self, user: str = OWNER, now: str = "") -> list[Review]:
-        """What a person has to answer, oldest first; also an approved erasure that was cut short.
+        """The pending reviews, oldest first; also an approved erasure that was interrupted.
 
-        With `now`, without what has a yes by then that is still to be carried out.
+        With `now`, without those that have an approval by then that is still to be applied.
         """
         found = (review for review in self._of(user, ("waiting", "approved")) if review.is_open)
         return [review for review in found if not (now and review.is_granted(now))]
@@ -237,39 +218,39 @@ class Reviews(Transactional):
         if len(found) > 1:
             raise Refused(f"{name} names {len(found)} reviews; write more of the id", "ambiguous")
         if not found or self._kept[found[0]].user != user:
-            raise NotFound(f"there is no review {name!r}; `tallystick review` lists what waits")
+            raise NotFound(f"no review named {name!r}; run `tallystick review` to list pending reviews")
         return self._kept[found[0]].review()
 
     def asked(self, action: Action) -> Review | None:
-        """The review in which exactly this action waits, if it does."""
+        """The pending review of exactly this action, if there is one."""
         name = self._waiting.get(action.digest)
         return self._kept[name].review() if name else None
 
     def because_of(self, sources: Iterable[str]) -> list[Review]:
-        """What was asked because of all those episodes, oldest first."""
+        """The reviews that all those episodes caused, oldest first."""
         wanted = set(sources)
         asked = (self._kept.get(name) for source in list(wanted)[:1] for name in self._because.get(source, ()))
         return [kept.review() for kept in asked if kept is not None and kept.sources >= wanted]
 
     def is_approved(self, version: str) -> bool:
-        """Whether a person said yes to this version of a belief."""
+        """True if this version of a belief is approved."""
         return version in self._approved
 
-    def yes_to(self, version: str) -> str:
-        """The review whose yes a version has, or `policy`; nothing if it has none."""
+    def approval_of(self, version: str) -> str:
+        """The review that approved a version, or `policy`; empty if none did."""
         return self._approved.get(version, "")
 
     def was_refused(self, refusal: Refusal, now: str) -> bool:
-        """Whether exactly that was refused, and recorded, within the last hour."""
+        """True if exactly that was refused, and recorded, within the last hour."""
         at = self._refused.get(refusal)
         return at is not None and is_recent(at, now)
 
     def refusals(self, by: str, now: str) -> int:
-        """How many refusals of that source were recorded within the last hour."""
+        """The number of refusals of that source that were recorded within the last hour."""
         return sum(refusal[0] == by and is_recent(at, now) for refusal, at in self._refused.items())
 
     def is_of_words_alone(self, name: str, user: str) -> bool:
-        """Whether it is a review of that user about words that no belief has: they are erased by the review's id."""
+        """True for a review of that user about words that no belief has: they are erased by the review's id."""
         kept = self._kept.get(name)
         return kept is not None and kept.user == user and not kept.target
 
@@ -277,30 +258,20 @@ class Reviews(Transactional):
         """The reviews of actions on a path."""
         return [name for name, kept in self._kept.items() if kept.user == user and kept.review().action.path == path]
 
-    def is_in_question(self, version: str) -> bool:
-        """Whether a person is being asked to trust this version of a belief."""
-        return version in self._in_question
-
     def in_question(self, version: str) -> str:
-        """The waiting review that asks whether to trust that version; nothing if none does."""
+        """The pending review of that version; empty if there is none."""
         return self._in_question.get(version, "")
 
 
 def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:
-    """Which refusal an event records: equal for equal attempts of one source."""
+    """The refusal that an event records: equal for equal attempts of one source."""
     kind = f"{body['noun']}.{body['kind']}" if "noun" in body else body["kind"]
     return by, body.get("user", OWNER), kind, tuple(body["target"]), body["review"], body["why"]
 
 
 def is_recent(at: str, now: str) -> bool:
-    """Whether a moment lies within the hour before `now`."""
+    """True if a time is within an hour of `now`."""
     return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < _AN_HOUR
 
 
 _AN_HOUR = timedelta(hours=1)
-_ACTS = {
-    REVIEW_ASK: Reviews._ask, REVIEW_ANSWER: Reviews._answer, REVIEW_GRANT: Reviews._grant,
-    REVIEW_REFUSE: Reviews._refuse, BELIEF_PUT: Reviews._state,
-    BELIEF_SUPERSEDE: Reviews._state, BELIEF_TOMBSTONE: Reviews._retract, BELIEF_INVALIDATE: Reviews._retract,
-    ERASE: Reviews._erase,
-}  # fmt: skip

@@ -1,13 +1,13 @@
-"""Which rules there are, and how far each has read, folded from events.
+"""The consolidation rules and their progress, folded from events.
 
     rule.put/1    {"user": …, "rule": {"id": …, "cadence": …, "when_filter": …, "then_emits": …}}
-    rule.drop/1   {"user": …, "id": …}; with "again": true, what it noted goes too: its words are about to be erased
+    rule.drop/1   {"user": …, "id": …}; with "again": true, its progress too: it is about to be erased
     rule.ran/1    {"user": …, "id": …, "through": the last event it has read, "considered": …, "made": {kind: count}}
-    rule.found/1  {"user": …, "id": …, "ids": [the event of an episode], "reason": why nothing could be made of it}
+    rule.found/1  {"user": …, "id": …, "ids": [the event of an episode], "reason": why it could not be used}
     delta.noop/1  {"user": …, "agent": …, "path": …, "step": what was promoted, "corroborates": [ids], "why": …}
 
-The mark of a rule is written in the same group as what it made, so that each episode is considered once, whatever
-happens in between. A rule that runs without having been put has a mark too.
+The progress of a rule is recorded in the same group as its results, so that each episode is considered once, whatever
+happens in between. A rule that runs without having been put has progress too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.records.rule import ConsolidationRule, Finding
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 
-_FINDINGS = 1_000  # of a user that are kept at hand; the ledger has them all
+_FINDINGS = 1_000  # kept for each user; the ledger has them all
 
 
 class Kept(NamedTuple):
-    """A rule that runs by itself."""
+    """A saved rule, which runs by itself."""
 
     body: dict[str, Any]
     at: str  # when it was put
-    seq: int = -1  # the event that says so
+    seq: int = -1  # the event that saved it
 
     @property
     def rule(self) -> ConsolidationRule:
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """How far a rule has read."""
+    """The progress of a rule."""
 
     through: int = -1
     at: str = ""  # when it last ran
@@ -44,44 +44,34 @@ class Mark(NamedTuple):
     seq: int = -1  # the event of its last run
 
 
-class Rules(Transactional):
-    """By user and the rule's id."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Rules(Part):
+    """The rules, by user and id."""
 
     def clear(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}
         self._marks: dict[tuple[str, str], Mark] = {}
         self._found: dict[str, tuple[Finding, ...]] = {}  # by user, oldest first
-        self._noted: dict[str, tuple[str, ...]] = {}  # an episode's event → the facts that it was weighed with in vain
+        self._noted: dict[str, tuple[str, ...]] = {}  # an episode's event → the facts that it did not change
 
-    def knows(self, op: str) -> bool:
-        return op in (RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP)
+    @follows(RULE_PUT)
+    def _put(self, event: Event, body: dict[str, Any]) -> None:
+        self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
 
-    def apply(self, event: Event) -> None:
-        body = event.body
-        if body is None:
-            return
-        if event.op == RULE_PUT:
-            self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
-        elif event.op == RULE_DROP:
-            self._drop(self._kept, (body["user"], body["id"]))
-            if body.get("again"):
-                self._drop(self._marks, (body["user"], body["id"]))
-                rest = tuple(each for each in self._found.get(body["user"], ()) if each.rule != body["id"])
-                self._set(self._found, body["user"], rest) if rest else self._drop(self._found, body["user"])
-        elif event.op == RULE_RAN:
-            self._ran(event, body)
-        elif event.op == RULE_FOUND:
-            found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
-            self._set(self._found, body["user"], (*self._found.get(body["user"], ()), found)[-_FINDINGS:])
-        elif event.op == DELTA_NOOP:
-            self._note(body)
-        elif event.op == ERASE:
-            self._erase(set(body.get("ids", ())))
+    @follows(RULE_DROP)
+    def _remove(self, _: Event, body: dict[str, Any]) -> None:
+        user, name = body["user"], body["id"]
+        self._drop(self._kept, (user, name))
+        if body.get("again"):
+            self._drop(self._marks, (user, name))
+            rest = tuple(each for each in self._found.get(user, ()) if each.rule != name)
+            self._set(self._found, user, rest) if rest else self._drop(self._found, user)
 
+    @follows(RULE_FOUND)
+    def _find(self, event: Event, body: dict[str, Any]) -> None:
+        found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
+        self._set(self._found, body["user"], (*self._found.get(body["user"], ()), found)[-_FINDINGS:])
+
+    @follows(RULE_RAN)
     def _ran(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["id"])
         before = self._marks.get(key, Mark())
@@ -90,29 +80,32 @@ class Rules(Transactional):
             event.seq,
         ))  # fmt: skip
 
-    def _note(self, body: dict[str, Any]) -> None:
+    @follows(DELTA_NOOP)
+    def _note(self, _: Event, body: dict[str, Any]) -> None:
         facts = body.get("corroborates", ())
         for source in body["step"].get("sources", ()) if facts else ():
             self._set(self._noted, source, tuple(dict.fromkeys((*self._noted.get(source, ()), *facts))))
 
-    def _erase(self, gone: set[str]) -> None:
+    @follows(ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        gone = set(body.get("ids", ()))
         for source in gone:
             self._drop(self._noted, source)
         for user, found in list(self._found.items()):
             if any(each.source in gone for each in found):
                 self._set(self._found, user, tuple(each for each in found if each.source not in gone))
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def kept(self, user: str | None = None) -> list[tuple[str, Kept]]:
-        """The rules of that user, or of all, each with whose it is, in the order of their ids."""
+        """The rules of that user, or of all, each with its user, in the order of their ids."""
         return [(whose, kept) for (whose, _), kept in sorted(self._kept.items()) if user in (None, whose)]
 
     def find(self, user: str, name: str) -> Kept | None:
         return self._kept.get((user, name))
 
     def is_known(self, user: str, name: str) -> bool:
-        """Whether it is kept, or has run, or made nothing of something."""
+        """True if it is saved, has run, or has findings."""
         found = any(each.rule == name for each in self.findings(user))
         return (user, name) in self._kept or (user, name) in self._marks or found
 
@@ -120,15 +113,15 @@ class Rules(Transactional):
         return self._marks.get((user, name), Mark())
 
     def marks(self, user: str) -> list[tuple[str, Mark]]:
-        """Every rule of that user that has run, kept or not."""
+        """The progress of every rule of that user, saved or not."""
         return [(name, mark) for (whose, name), mark in sorted(self._marks.items()) if whose == user]
 
     def findings(self, user: str) -> tuple[Finding, ...]:
-        """What rules of that user could make nothing of, oldest first; of very many, the newest."""
+        """The findings of that user's rules, oldest first; of very many, the newest."""
         return self._found.get(user, ())
 
     def is_noted(self, source: str, fact: str) -> bool:
-        """Whether an episode was weighed with a fact, by its first version, and changed nothing."""
+        """True if an episode was compared with a fact, by its first version, and changed nothing."""
         return fact in self._noted.get(source, ())
 
     # -- snapshots ---------------------------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
-"""Which sources nobody relies on any more, what is in doubt, and what was borne out, folded from events.
+"""Distrusted sources, quarantined statements, and their corroboration, folded from events.
 
     trust.set/1          {"user", "source", "trust": "none" or "usual", "since", "first", "reason"}
-    trust.corroborate/1  {"user", "ids"}: others, who are trusted, said what these said; with "source", a person
-                         approved all that this source had told by then
+    trust.corroborate/1  {"user", "ids"}: trusted others stated the same as these; with "source", a person approved all
+                         that this source had stated by then
 
-A source is named by its door and id as the ledger has them ("mcp:3f9a"), by its door alone ("mcp:*"), or by what was
-said of it: `agent:NAME`, `session:NAME`, `trust:CLASS`. It is a person's word on a source, not on a memory, so an
-erasure of memories does not reach its reason.
+A source is named by its surface and id as in the ledger ("mcp:3f9a"), by its surface alone ("mcp:*"), or by a field of
+its statements: `agent:NAME`, `session:NAME`, `trust:CLASS`. The reason is about a source, not about a memory, so an
+erasure of memories does not reach it.
 
-Doubt is what tools and web pages state and nobody said yes to. If enough others say exactly the same later, letter for
-letter, it was borne out. Whoever spoke before cannot have confirmed it.
+A statement of a tool or a web page is in doubt until a person approves it. If enough others state exactly the same
+later, character for character, it is corroborated. Statements from before do not count.
 """
 
 from __future__ import annotations
@@ -18,60 +18,41 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    ERASE,
-    TRUST_CORROBORATE,
-    TRUST_SET,
-)
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
-from tallystick.state.transaction import Transactional
+from tallystick.state.part import Part, follows
 from tallystick.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
 LATEST = 1 << 62  # later than any event
+
+
 class _Doubt(NamedTuple):
-    """A statement that is in doubt: whose, by what it is known again, who made it."""
+    """A statement in doubt: its user, the mark of its text, and its source."""
 
     user: str
     mark: str
     by: str
 
 
-class Distrusts(Transactional):
-    """Who is not trusted, and what is in doubt."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clear()
+class Distrusts(Part):
+    """The distrusted sources, and the statements in doubt."""
 
     def clear(self) -> None:
         self._none: dict[tuple[str, str], Distrust] = {}  # by user and source
         self._doubts: dict[str, _Doubt] = {}  # by the version's or episode's id
         self._marked: dict[tuple[str, str], dict[str, None]] = {}  # (user, mark) → ids
-        self._voices: dict[str, dict[str, str]] = {}  # id of what is in doubt → who said the same since, by its id
-        self._repeated: dict[str, tuple[str, str]] = {}  # id of what said the same → (user, mark)
+        self._voices: dict[str, dict[str, str]] = {}  # id in doubt → who stated the same since, by id
+        self._repeated: dict[str, tuple[str, str]] = {}  # id of the same statement → (user, mark)
         self._borne_out: dict[str, None] = {}  # ids
-        self._echoes: dict[str, tuple[str, ...]] = {}  # a version's or episode's id → what it repeats
+        self._echoes: dict[str, tuple[str, ...]] = {}  # a version's or episode's id → the ids that it repeats
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    def knows(self, op: str) -> bool:
-        return op in (TRUST_SET, TRUST_CORROBORATE)
-
-    def apply(self, event: Event) -> None:
-        act = _ACTS.get(event.op)
-        if act is not None and event.body is not None:
-            act(self, event, event.body)
-
+    @follows(ops.TRUST_SET)
     def _trust(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["source"])
         if body["trust"] == NONE:
@@ -79,18 +60,19 @@ class Distrusts(Transactional):
         else:
             self._drop(self._none, key)
 
+    @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
         for name in body.get("replaces", ()):
             self._settle(name)
         if text := belief.get("text"):
-            self._hear(event, body, belief["id"], belief, text)
+            self._note(event, body, belief["id"], belief, text)
 
+    @follows(ops.EPISODE_PUT)
     def _observe(self, event: Event, body: dict[str, Any]) -> None:
-        episode = body["episode"]
-        self._hear(event, body, event.id, episode, episode["content"])
+        self._note(event, body, event.id, body["episode"], body["episode"]["content"])
 
-    def _hear(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
+    def _note(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
         user, trust = said.get("user", OWNER), said.get("trust", "human")
         if echoed := body.get("echo"):
             self._set(self._echoes, name, tuple(echoed))
@@ -106,15 +88,18 @@ class Distrusts(Transactional):
             for doubted in marked:
                 self._set(self._voices.setdefault(doubted, {}), name, voice(event.by, trust))
 
-    def _bear_out(self, _: Event, body: dict[str, Any]) -> None:
+    @follows(ops.TRUST_CORROBORATE)
+    def _corroborate(self, _: Event, body: dict[str, Any]) -> None:
         for name in body["ids"]:
             self._settle(name)
             self._set(self._borne_out, name, None)
 
+    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE, ops.EPISODE_RETRACT)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
         for name in (body["id"],) if "id" in body else body["ids"]:
             self._settle(name)
 
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             self._settle(name)
@@ -124,7 +109,7 @@ class Distrusts(Transactional):
                 self._drop(table, name)
 
     def _settle(self, name: str) -> None:
-        """It is in doubt no more, or there no more."""
+        """It is no longer in doubt, or no longer there."""
         doubt = self._doubts.get(name)
         if doubt is None:
             return
@@ -133,14 +118,14 @@ class Distrusts(Transactional):
         self._drop(self._marked[key], name)
         self._drop(self._voices, name)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def of(self, user: str) -> list[Distrust]:
-        """The sources that this user does not rely on, in the order in which that was said."""
+        """The sources that this user distrusts, oldest first."""
         return sorted((each for (whose, _), each in self._none.items() if whose == user), key=lambda each: each.seq)
 
     def all(self) -> list[Distrust]:
-        """The same of everyone."""
+        """The distrusted sources of everyone, oldest first."""
         return sorted(self._none.values(), key=lambda each: each.seq)
 
     def find(self, user: str, source: str) -> Distrust | None:
@@ -149,34 +134,34 @@ class Distrusts(Transactional):
     def against(
         self, user: str, *, by: str, seq: int, agent: str = "", session: str = "", trust: str = ""
     ) -> Distrust | None:
-        """Why something that was said so is withheld; None if it is not."""
+        """The distrust that withholds such a statement; None if none does."""
         if not self._none:
             return None
         said = {"by": by, "agent": agent, "session": session, "trust": trust}
         return next((each for each in self.of(user) if each.covers(seq=seq, **said)), None)
 
     def is_borne_out(self, name: str) -> bool:
-        """Whether others, who are trusted, said what this version or episode said."""
+        """True if trusted others stated the same as this version or episode."""
         return name in self._borne_out
 
     @property
     def has_doubts(self) -> bool:
-        """Whether anything of anyone's is in doubt."""
+        """True if anything of any user is in doubt."""
         return bool(self._doubts)
 
     def borne_out(self) -> list[str]:
         return list(self._borne_out)
 
     def is_echo(self, name: str) -> bool:
-        """Whether a version or episode repeats what recall had served."""
+        """True if a version or episode repeats what recall had served."""
         return name in self._echoes
 
     def doubted(self, user: str, source: str) -> list[str]:
-        """What that source said and nobody has approved or confirmed, by id: versions and episodes, oldest first."""
+        """The ids of a source's versions and episodes that are in doubt, oldest first."""
         return [name for name, doubt in self._doubts.items() if (doubt.user, doubt.by) == (user, source)]
 
     def doubts(self, user: str, text: str) -> Iterator[tuple[str, str, set[str]]]:
-        """What is in doubt and says the same: its id, who said it, and who said so since."""
+        """The statements in doubt with that text: id, source, and the sources that stated it since."""
         if not self._doubts:
             return
         key = (user, exactly(text))
@@ -209,7 +194,7 @@ class Distrusts(Transactional):
 
 
 def distrust_of(event: Event) -> Distrust:
-    """What an event says of a source."""
+    """The distrust that an event records."""
     body = event.body or {}
     return Distrust(
         source=body["source"], user=body["user"], since=body.get("since", ""), first=body.get("first", 0),
@@ -218,18 +203,10 @@ def distrust_of(event: Event) -> Distrust:
 
 
 def voice(by: str, trust: str) -> str:
-    """Who spoke. A person is another than the program that they speak through."""
+    """The author of a statement. A person is another than the program that they use."""
     return AS_A_PERSON + by if trust == "human" else by
 
 
-_ACTS = {
-    TRUST_SET: Distrusts._trust, TRUST_CORROBORATE: Distrusts._bear_out, BELIEF_PUT: Distrusts._state,
-    BELIEF_SUPERSEDE: Distrusts._state,
-    EPISODE_PUT: Distrusts._observe, BELIEF_TOMBSTONE: Distrusts._retract, BELIEF_INVALIDATE: Distrusts._retract,
-    EPISODE_RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
-}  # fmt: skip
-
-
 def speaks_for_all(said: Mapping[str, Any]) -> bool:
-    """Whether a statement can bear others out: what is said on a branch changes nothing of what is seen elsewhere."""
+    """True if a statement can corroborate others: one on a branch has no effect elsewhere."""
     return not said.get("path")

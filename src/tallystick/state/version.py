@@ -1,4 +1,4 @@
-"""A belief as it is held: its current version, as the JSON that it was recorded as, and where to find it."""
+"""The current version of a belief: the JSON that it was recorded as, and the sets to find it in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.records.belief import OWNER, Belief
-from tallystick.records.fact_view import sources_in, view_of
+from tallystick.records.fact import sources_in, view_of
 from tallystick.records.json import to_keep
 
 
@@ -26,8 +26,8 @@ class CurrentVersion(NamedTuple):
     first: int  # the event that recorded its first version
     seq: int
     at: str
-    words: int  # how often its words have changed
-    by: str = ""  # who recorded it, or withdrew it; empty where an older program's snapshot did not say
+    words: int  # the number of changes of its words
+    by: str = ""  # who recorded or withdrew it; empty in an older program's snapshot
 
     def belief(self) -> Belief:
         return Belief.from_body(self.body(), self.seq, self.at)
@@ -45,7 +45,7 @@ class CurrentVersion(NamedTuple):
 
     @classmethod
     def read(cls, line: bytes) -> tuple[CurrentVersion, dict[str, Any]]:
-        """A belief from its line in a snapshot, and what was recorded of it."""
+        """A belief from its line in a snapshot, and its body."""
         body, ref, first, seq, at, words, *by = orjson.loads(line)
         return cls._of(line, ref, body, first, seq, at, words, *by), body
 

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
         InMemoryAuditSink as InMemoryAuditSink,
         JsonlAuditSink as JsonlAuditSink,
     )
-    from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog as InMemoryMemoryEventLog
     from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
-    from tallystick.stores.phase.event_log.protocol import MemoryEventLog as MemoryEventLog
-    from tallystick.stores.phase.graph.diagnostics import Diagnostic as Diagnostic
+    from tallystick.stores.phase.event_log.protocol import (
+        InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        MemoryEventLog as MemoryEventLog,
+    )
+    from tallystick.stores.phase.findings import Diagnostic as Diagnostic
+    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
     from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
     from tallystick.stores.protocols import FactStore as FactStore, MemoryStore as MemoryStore
@@ -30,12 +32,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.memorystore.fact_store": "SQLiteFactStore",
         "stores.memorystore.memory_store": "SQLiteMemoryStore",
         "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.in_memory": "InMemoryMemoryEventLog",
         "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "MemoryEventLog",
-        "stores.phase.graph.diagnostics": "Diagnostic",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog MemoryEventLog",
+        "stores.phase.findings": "Diagnostic",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.in_memory": "InMemoryMemoryGraphStore",
+        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
         "stores.phase.graph.protocol": "MemoryGraphStore",
         "stores.phase.runtime": "PhaseMemoryRuntime",
         "stores.protocols": "FactStore MemoryStore",

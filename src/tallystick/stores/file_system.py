@@ -1,4 +1,4 @@
-"""What kind of file system a path is on, where the system tells. On a network, locks and syncs mean little."""
+"""The kind of file system of a path, where the system reports it. On a network, locks and syncs mean little."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOUNTS = Path("/proc/mounts")
 
 
 def kind_of(place: Path) -> str:
-    """Like `ext4` or `nfs4`; empty where nobody knows. `place` need not exist yet."""
+    """The kind, like `ext4` or `nfs4`; empty if unknown. `place` need not exist yet."""
     place = place.expanduser().absolute()
     try:
         mounts = [line.split()[1:3] for line in MOUNTS.read_text(errors="surrogateescape").splitlines()]

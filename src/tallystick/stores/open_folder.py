@@ -1,7 +1,7 @@
-"""A memory folder, open: its ledger, what is held, and what was held at any moment before.
+"""An open memory folder: its ledger, the current beliefs, and those of any moment before.
 
-`Memory` and `ChronoStore` are two ways of speaking to the same folder. Every read first takes in what other processes
-wrote; what is handed out is a copy.
+`Memory` and `ChronoStore` are two interfaces to the same folder. Every read first reads what other processes wrote;
+results are copies.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
 from tallystick.state.beliefs import Beliefs
+from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
-from tallystick.state.reasons import dependents, why
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
@@ -42,18 +42,18 @@ _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.
 class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
-    def __init__(self, folder: Path, **options: Any) -> None:
-        self.state = State()
-        self.zone: Callable[[], tzinfo] | None = None
-        self.outlet: Any = None  # through which a program gets what it may read; none: a person's gets everything
+    def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
+        self.state, self._zone = State(), zone
+        self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
         self.ledger = Ledger(folder, self.state, reach=_reach, **options)
 
     def close(self) -> None:
         self.ledger.close()
 
     def draw(self) -> Callable[[], str]:
-        """A source of fresh belief ids for one decision, none of which is taken."""
-        minute, drawn = self._on_the_clock(self.ledger.now()), set[str]()
+        """A source of new belief ids for one decision. An id has the minute of the user's clock, as on a page."""
+        now, zone, drawn = self.ledger.now(), self._zone() if self._zone else UTC, set[str]()
+        minute = now if zone is UTC else datetime.fromisoformat(now).astimezone(zone).isoformat()
 
         def fresh() -> str:
             name = ids.belief_id(minute, lambda name: name in drawn or self.state.taken(name))
@@ -62,14 +62,9 @@ class OpenFolder:
 
         return fresh
 
-    def _on_the_clock(self, ts: str) -> str:
-        """A time of the ledger as this user's clock shows it: an id has the minute that stands on its page."""
-        zone = self.zone() if self.zone else UTC
-        return ts if zone is UTC else datetime.fromisoformat(ts).astimezone(zone).isoformat()
-
     @contextmanager
     def known(self, believed_at: Moment | None = None) -> Iterator[Beliefs]:
-        """What is held, or was at that moment."""
+        """The current beliefs, or those of that moment."""
         with self.ledger.reading():
             if believed_at is None:
                 yield self.state
@@ -78,10 +73,10 @@ class OpenFolder:
         yield timeline.beliefs_at(self.ledger.events(), place)
 
     def seq_at(self, moment: Moment) -> int:
-        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving.
+        """The last event that had been recorded by then; -1 if there was none. A time is looked up by bisection.
 
-        Doubted times name no place. What was recorded in the memory that this one goes on from has the times it had
-        there; what was taken in beside others, the time of that.
+        A doubtful time refers to no place. Events of the memory that this one continues have the times they had there;
+        events that were imported into an existing memory, the time of the import.
         """
         then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.state.taken_in.zone
         if isinstance(then, int):
@@ -95,7 +90,7 @@ class OpenFolder:
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:
-        """What is recorded in several writes. If the disk refuses one of them, Unfinished: those before it stand."""
+        """Several writes. If the disk refuses one of them, Unfinished: those before it stay."""
         began = self.ledger.end.seq
         try:
             yield
@@ -104,26 +99,20 @@ class OpenFolder:
                 raise
             why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else error
             raise Unfinished(
-                f"not finished: a part is recorded and stays, and the disk refused the rest ({why});"
-                " make room, then do it again: what is recorded is passed over"
+                f"not finished: a part is recorded and stays; the disk refused the rest ({why});"
+                " free some space, then do it again: what is recorded is skipped"
             ) from error
 
     def events(self, start: int = 0) -> Iterator[Event]:
-        """The events that are still here, from `start` on."""
+        """The events in the folder, from `start` on."""
         return self.ledger.events(max(start, self.ledger.chain().first))
 
     def events_of(self, user: str, start: int = 0) -> Iterator[Event]:
-        """The same, without what was said by or about another user: no read crosses that wall.
-
-        What the ledger records about itself names nobody, and is for everyone.
-        """
-        for event in self.events(start):
-            owner = self.owner(event)
-            if owner in (None, user):
-                yield event
+        """The events of one user, and the ledger's own, which belong to nobody: no read crosses users."""
+        return (event for event in self.events(start) if self.owner(event) in (None, user))
 
     def owner(self, event: Event) -> str | None:
-        """Whose event it is; None if it is the ledger's own, or its words are gone."""
+        """The user of an event; None if it is the ledger's own, or was erased."""
         if event.body is None or not event.op.startswith(_SOMEONES):
             return None
         if "receipts" in event.body:
@@ -140,16 +129,16 @@ class OpenFolder:
             return known.owner(str(event.body.get("id", "")))
 
     def history(self, name: str, *, user: str = OWNER, path: str = "") -> list[Version]:
-        """Every version of a belief, oldest first. A branch's own begins with those it was made from."""
+        """Every version of a belief, oldest first; on a branch, beginning with those it branched from."""
         with self.known() as known:
-            held = known.get(name, user=user, path=path)
-            first, before = timeline.begun(known, held)
-            names = [*before, *known.ids_of(held)]
+            current = known.get(name, user=user, path=path)
+            first, before = timeline.begun(known, current)
+            names = [*before, *known.ids_of(current)]
         found = timeline.history(self.ledger.events(first, naming=timeline.naming(names)), names)
-        return [each for each in found if each.seq < held.first or each.belief.path == held.path]
+        return [each for each in found if each.seq < current.first or each.belief.path == current.path]
 
     def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER, path: str = "") -> list[Change]:
-        """What came, went or changed between two moments, as a path sees it."""
+        """The changes between two moments, as a path sees them."""
         with self.known(before) as old, self.known(after) as new:
             return timeline.diff(old, new, user=user, path=path)
 
@@ -163,24 +152,24 @@ class OpenFolder:
 
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
-    """What is erased is cut out of the pages too."""
+    """Erase words from the pages too."""
     from tallystick.stores.page_erasure import cut_out  # only where something is erased
 
     cut_out(disk, folder, ids)
 
 
 def _recorded(chain: Chain, seq: int, taken_in: Taken) -> str:
-    """When an event of another memory was recorded there. One whose words are gone goes by the one before it."""
+    """The time at which an imported event was recorded; of an erased one, that of the event before it."""
     while taken_in.zone.began < seq:
         if joined := taken_in.joined_at(seq):
             return joined
-        told = chain.line(seq).event()
-        if told.body is not None and told.op != IMPORT_DONE:  # that was written here, with them
-            return told.ts
+        event = chain.line(seq).event()
+        if event.body is not None and event.op != IMPORT_DONE:  # that one was written here
+            return event.ts
         seq -= 1
     return ""
 
 
 def is_memory(folder: Path) -> bool:
-    """Whether a ledger lives at `folder`."""
+    """True if there is a ledger at `folder`."""
     return os.path.exists(folder / "events.wal")

@@ -1,4 +1,4 @@
-"""Erasing words from pages: the entries of what was erased are cut out of every page, here and in copies.
+"""Erasure on pages: the entries of erased beliefs are cut out of every page, here and in copies.
 
 It is done under the ledger's lock, before the erasure counts as done, and doing it twice is doing it once.
 """
@@ -21,7 +21,7 @@ _TRIES = 5
 
 
 def cut_out(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
-    """Take the entries of these ids off the pages of a folder and of its copies."""
+    """Remove the entries of these ids from the pages of a folder and of its copies."""
     gone = frozenset(name.encode() for name in ids)
     for each in (folder, *folder.copies()):
         pages = PageFolder(each.pages, disk)
@@ -33,13 +33,13 @@ def cut_out(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
                 except Raced:
                     continue
             else:
-                raise NotWritten(f"{each.pages / path} keeps changing; close what writes to it")
+                raise NotWritten(f"{each.pages / path} keeps changing; close the program that writes to it")
 
 
 def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
     try:
         read = pages.read(path)
-    except NoPage:  # a link, or no file: no page of ours
+    except NoPage:  # a symlink, or not a regular file: no page of ours
         return
     if read is None or gone.isdisjoint(_ID.findall(read.data)):
         return
@@ -48,5 +48,5 @@ def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
         return
     if page.entries or page.preamble:
         pages.write(path, page.data, read)
-    else:  # its name may tell what was erased; if the ledger still knows the page, it grows back
+    else:  # its name may reveal what was erased; if the ledger still has the page, it is rewritten
         pages.remove(path)

@@ -1,9 +1,9 @@
-"""The files of the pages: looked at, read, and written whole or not at all.
+"""The files of the pages: listed, read, and written whole or not at all.
 
-A page is written beside itself, synced, and renamed over the old one; a crash leaves the old page, or the new, and
-perhaps a hidden file ending in `.new`, which the next one removes. Nothing is read or written through a link. A file
-that changed since it was read is not written over; if somebody wrote into it at the very moment, what they wrote is
-put back, and comes in with the next look.
+A page is written to a new file, synced, and renamed over the old one; a crash leaves the old page, or the new, and
+perhaps a hidden file ending in `.new`, which the next listing removes. Nothing is read or written through a symlink. A
+file that changed since it was read is not overwritten; if somebody wrote into it at the very moment, that is restored,
+and read with the next look.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, write_all
-from tallystick.projections.pages.schema import digest_of
+from tallystick.projections.pages.base import digest_of
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
-_MOST = 64 << 20  # bytes of a page that is read
-_LINKED = "its folder is a link, and links are not followed"
+_LARGEST = 64 << 20  # bytes of a page
+_LINKED = "its folder is a symlink; use a real folder"
 
 
 class Stamp(NamedTuple):
-    """By what a file is known to be as it was. A time that is too fresh to be trusted is -1."""
+    """The marks by which an unchanged file is recognised. A time too recent to be trusted is -1."""
 
     size: int
     mtime: int
@@ -55,7 +55,7 @@ class Raced(Exception):
 
 
 class NoPage(Exception):
-    """What stands there cannot be a page: the message says why."""
+    """The file cannot be a page; the message says why."""
 
 
 class PageFolder:
@@ -64,10 +64,10 @@ class PageFolder:
     def __init__(self, root: Path, disk: Disk) -> None:
         self.root, self._disk = root, disk
 
-    # -- looking -----------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Every `.md` in it, with one look at each. What a crash left half written is removed on the way."""
+        """Every `.md` in it, with its status. Half-written files of a crash are removed on the way."""
         for prefix, entries in self._listed():
             for entry in entries:
                 try:
@@ -75,11 +75,11 @@ class PageFolder:
                         yield prefix + entry.name, entry.stat(follow_symlinks=False)
                     elif entry.name.startswith(".") and entry.name.endswith(".md.new"):
                         self._disk.remove(Path(entry.path))
-                except FileNotFoundError:  # somebody took it away meanwhile
+                except FileNotFoundError:  # somebody removed it meanwhile
                     continue
 
     def _listed(self) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-        """What is in the folder, and in those of other users, with how the paths in them begin."""
+        """The entries of the folder, and of those of other users, each with the prefix of its paths."""
         if not self.is_there():
             return
         own = _entries(self.root)
@@ -100,7 +100,7 @@ class PageFolder:
             return None
 
     def _is_linked(self, path: str) -> bool:
-        """Whether the folder of a page is elsewhere."""
+        """True if the folder of a page is a symlink."""
         return self.root.is_symlink() or (self.root / path).parent.is_symlink()
 
     def read(self, path: str) -> Read | None:
@@ -116,28 +116,28 @@ class PageFolder:
         try:
             return _read(fd)
         except OSError as error:
-            raise NoPage(f"it cannot be read: {error.strerror}") from None
+            raise NoPage(f"cannot be read: {error.strerror}") from None
         finally:
             os.close(fd)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes, before: Read | None) -> Stamp:
-        """Put `data` in the place of what was read. Raced, if that is no longer what stands there."""
+        """Replace what was read with `data`. Raced, if the file has changed since."""
         target = self.root / path
         if self._is_linked(path):
             raise NoPage(_LINKED)
         ensure_folder(self._disk, target.parent)
-        held = self._open(target) if before else None
+        opened = self._open(target) if before else None
         try:
-            mode = stat.S_IMODE(os.fstat(held).st_mode) if held is not None else 0o600
+            mode = stat.S_IMODE(os.fstat(opened).st_mode) if opened is not None else 0o600
             self._replace(target, data, mode, lambda: self._must_be(path, before))
-            if held is not None and before and Stamp.of(os.fstat(held))[:2] != before.stamp[:2]:
-                self._replace(target, _all_of(held), mode)  # somebody wrote into it while we did
+            if opened is not None and before and Stamp.of(os.fstat(opened))[:2] != before.stamp[:2]:
+                self._replace(target, _all_of(opened), mode)  # somebody wrote into it while we did
                 raise Raced
         finally:
-            if held is not None:
-                os.close(held)
+            if opened is not None:
+                os.close(opened)
         seen = self.stamp(path)
         if seen is None:
             raise Raced
@@ -155,8 +155,8 @@ class PageFolder:
         except OSError as error:
             raise NoPage(_why_not(target, error)) from None
 
-    def _replace(self, target: Path, data: bytes, mode: int, look: Callable[[], None] | None = None) -> None:
-        """`look` is taken last of all, when only the name is left to be changed."""
+    def _replace(self, target: Path, data: bytes, mode: int, check: Callable[[], None] | None = None) -> None:
+        """`check` runs last, when only the rename is left."""
         fresh = target.with_name(f".{target.name}.new")
         self._unlink(fresh)
         try:
@@ -168,8 +168,8 @@ class PageFolder:
                 os.fchmod(fd, mode)
             write_all(self._disk, fd, data)
             self._disk.sync(fd)
-            if look is not None:
-                look()
+            if check is not None:
+                check()
         except BaseException:
             self._disk.close(fd)
             self._unlink(fresh)
@@ -182,7 +182,7 @@ class PageFolder:
         self._disk.sync_folder(target.parent)
 
     def remove(self, path: str) -> bool:
-        """Take a page away; False if there was none. A folder of another user that is empty goes with its last page."""
+        """Remove a page; False if there was none. Another user's folder goes with its last page."""
         target = self.root / path
         if self._is_linked(path):
             raise NoPage(_LINKED)
@@ -202,7 +202,7 @@ class PageFolder:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing, if it cannot be looked into: whoever writes there hears why."""
+    """The entries of a folder; none, if it cannot be read: whoever writes there gets the error."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -213,9 +213,9 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def _read(fd: int) -> Read:
     seen = os.fstat(fd)
     if not stat.S_ISREG(seen.st_mode):
-        raise NoPage("it is no file; keep it elsewhere")
-    if seen.st_size > _MOST:
-        raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
+        raise NoPage("not a regular file; move it elsewhere")
+    if seen.st_size > _LARGEST:
+        raise NoPage(f"it has {seen.st_size:,} bytes; the limit is {_LARGEST:,}; split it")
     return Read(_all_of(fd), Stamp.of(seen))  # what is written while we read makes the stamp an old one
 
 
@@ -226,4 +226,4 @@ def _all_of(fd: int) -> bytes:
 
 
 def _why_not(path: Path, error: OSError) -> str:
-    return "it is a link, and links are not followed" if path.is_symlink() else f"it cannot be read: {error.strerror}"
+    return "a symlink; use a regular file" if path.is_symlink() else f"cannot be read: {error.strerror}"

@@ -1,4 +1,4 @@
-"""What a store of episodes and a store of facts can do, whoever provides it. `isinstance` looks for the names only."""
+"""Protocols of a store of episodes and a store of facts. `isinstance` checks the method names only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tallystick.records.rule import ConsolidationRule
 
 @runtime_checkable
 class MemoryStore(Protocol):
-    """Episodes in scopes, and what they come to."""
+    """Episodes in scopes, and their consolidation."""
 
     async def bootstrap(self) -> None: ...
 
@@ -32,7 +32,7 @@ class MemoryStore(Protocol):
 
 @runtime_checkable
 class FactStore(Protocol):
-    """What is held true, and from which episodes. Deltas come in; nothing goes back to the episodes."""
+    """Current facts, and the episodes they come from. Deltas come in; nothing goes back to the episodes."""
 
     async def bootstrap(self) -> None: ...
 

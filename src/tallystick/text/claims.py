@@ -1,40 +1,23 @@
-"""What a short statement claims, and whether two of them contradict or repeat each other. No model is asked.
+"""Claims of short statements, and whether two of them contradict or repeat each other. No model is asked.
 
 Two claims are about the same thing when they share their `key`: subject and predicate. Then they contradict each other
 when one denies what the other says, when they say opposites, or when they give two values where only one can hold:
 "the port is 5432" and "the port is 6543". Where several may hold ("Ana likes tea", "Ana likes coffee") they do not.
 
-What is past is not contradicted by what is: "was" and "is" are two predicates. What is guessed, asked, quoted or said
-under a condition claims nothing, nor does a text of several sentences or lines, or of more than 60 words. English is
-read; of other languages nothing is claimed. What cannot be known here: that Berlin lies in Germany.
+The past is not contradicted by the present: "was" and "is" are two predicates. A guess, a question, a quotation or a
+condition claims nothing, nor does a text of several sentences or lines, or of more than 60 words. Only English is
+read. What cannot be known here: that Berlin lies in Germany.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from hashlib import blake2s
 from typing import NamedTuple
 
-from tallystick.text.antonyms import are_opposite, implies, pole
-from tallystick.text.grammar import ARTICLES, FILLERS, OPENERS, OWNERS, STATES, WHEN, singular
-from tallystick.text.sentences import Reading, read, read_triple
-from tallystick.text.words import (
-    CODE,
-    COLON,
-    COMMA,
-    DATE,
-    END,
-    LINK,
-    MONTH,
-    NAME,
-    NUMBER,
-    OWNER,
-    PLAIN,
-    TIME,
-    WEEKDAY,
-    Word,
-    shown,
-    words_of,
-)
+from tallystick.text import grammar, words as kinds
+from tallystick.text.words import NUMBER, Word, set_of, shown, words_of
 
 SURE = 0.9  # from this score on, the later of two claims replaces the earlier without asking
 
@@ -48,23 +31,23 @@ _NAMES = 0.5
 
 
 class Claim(NamedTuple):
-    """What is said of whom. Words are in small letters, without articles and fillers."""
+    """A subject, a predicate and a value, in lowercase, without articles and fillers."""
 
     subject: str
     predicate: str  # a verb in its bare form, with its preposition: "is", "was", "live in", "did live in", "will be"
     value: str
     is_denied: bool
-    shape: str = ""  # what each word of the value is, a letter for each
+    shape: str = ""  # the kind of each word of the value, a letter for each
     is_definite: bool = False  # the subject is "the …", "my …", "Ana's …", and not a bare name
 
     @property
     def key(self) -> str:
-        """What two claims must share to be about the same thing; that of a claim and of its opposite are the same."""
+        """The key that two claims about the same thing share; a claim and its opposite have the same."""
         return f"{self.subject}|{' '.join(map(pole, self.predicate.split()))}"
 
 
 class Conflict(NamedTuple):
-    """Why two claims cannot both hold."""
+    """The reason why two claims cannot both hold."""
 
     kind: str  # number, date (and time), negation, antonym, value
     score: float  # 0 to 1
@@ -72,21 +55,29 @@ class Conflict(NamedTuple):
 
 
 def claim_of(text: str, triple: tuple[str, ...] = ()) -> Claim | None:
-    """What is claimed, if anything. A triple of subject, predicate and object, where given, decides."""
+    """The claim of a text, if it makes one. A triple of subject, predicate and object, where given, decides."""
     if len(triple) == 3:
         if sum(map(len, triple)) > _LONGEST:
             return None
         subject, predicate, value = triple
-        reading = read_triple(words_of(subject), words_of(_spaced(predicate)), words_of(value))
+        predicate = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", predicate).lower()  # "livesIn" as "lives in"
+        reading = grammar.read_triple(words_of(subject), words_of(predicate), words_of(value))
     elif len(text) > _LONGEST or "\n" in text.strip():
         return None
     else:
-        reading = read(words_of(text))
+        reading = grammar.read(words_of(text))
     return None if reading is None else _claim(reading)
 
 
+@lru_cache(maxsize=64)  # the writer asks for it, and so does the index a moment later
+def claim_key(text: str, triple: tuple[str, ...] = ()) -> str | None:
+    """A short name for the topic of a belief; None if it claims nothing that another could deny."""
+    claim = claim_of(text, triple)
+    return blake2s(claim.key.encode("utf-8", "replace"), digest_size=8).hexdigest() if claim else None
+
+
 def conflict(one: Claim, other: Claim) -> Conflict | None:
-    """Why both cannot hold, or None. The order of the two changes nothing but the order in `why`."""
+    """The conflict of two claims, or None. Their order changes nothing but the order in `why`."""
     if one.subject != other.subject:
         return None
     if one.predicate != other.predicate:
@@ -101,12 +92,10 @@ def conflict(one: Claim, other: Claim) -> Conflict | None:
     return _two_values(one, other)
 
 
-def corrects(
-    new_text: str, old_text: str, new_triple: tuple[str, ...] = (), old_triple: tuple[str, ...] = ()
-) -> bool:
-    """Whether the new says the same as the old with another number, date, time, link or code, or denies just that.
+def corrects(new_text: str, old_text: str, new_triple: tuple[str, ...] = (), old_triple: tuple[str, ...] = ()) -> bool:
+    """Whether the new text states the old one with another number, date, time, link or code, or denies just that.
 
-    Only then may the old be replaced without asking. Other words in the place of words are never enough.
+    Only then may the old one be replaced without asking. Other words in the place of words are never enough.
     """
     new, old = claim_of(new_text, new_triple), claim_of(old_text, old_triple)
     found = conflict(new, old) if new and old else None
@@ -114,42 +103,44 @@ def corrects(
 
 
 def is_repeat(one: str, other: str) -> bool:
-    """Whether the two say the same in nearly the same words: their gist is one.
+    """Whether two texts have the same gist: the same in nearly the same words.
 
-    Never when a number, a date, a name, a denial or any other word that says something differs or stands elsewhere.
+    Never when a number, a date, a name, a denial or any other word that counts differs or is in another place.
     """
     return one == other or gist(one) == gist(other)
 
 
 def gist(text: str) -> str:
-    """A text without capitals, articles, fillers and signs, its dates, times and numbers written in one way.
+    """A text without capitals, articles, fillers and punctuation, its dates, times and numbers written in one way.
 
-    Repeats share it and others do not, so it may serve as the key of an index. A text that speaks of a password or a
-    key keeps its capitals; a very long one is kept as it is.
+    Repeats share it and others do not, so it may serve as the key of an index. A text about a password or a key keeps
+    its capitals; a very long one is kept as it is.
     """
-    if len(text) > _TOO_LONG:
-        return " ".join(text.split())
-    kept = _telling(words_of(text))
-    while kept and kept[0] in OPENERS:
+    kept = _content_words(words_of(text)) if len(text) <= _TOO_LONG else []
+    while kept and kept[0] in grammar.OPENERS:
         del kept[0]
     if not kept:
         return " ".join(text.split())
     found = " ".join(kept)
-    return found if _SECRETS.isdisjoint(kept) else f"{found}\n{_capitals(text)}"
+    if _SECRETS.isdisjoint(kept):
+        return found
+    capitals = (each.strip(".,;:!?\"'") for each in text.split()[1:] if not each.islower())
+    return f"{found}\n{' '.join(capitals)}"
 
 
-_SILENT = frozenset((COMMA, COLON))
+_SILENT = frozenset((kinds.COMMA, kinds.COLON))
 _ARTICLES = frozenset(("a", "an", "the"))
 _NOT = frozenset(("not", "no", "never"))
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "st"))  # after which a point ends no sentence
+_SECRETS = set_of("password passwd passphrase passcode secret token key code login username pin")
 
 
-def _telling(words: list[Word]) -> list[str]:
-    """The words that say something. "Not just tea" is not "not tea"; where a sentence ends, another begins."""
+def _content_words(words: list[Word]) -> list[str]:
+    """The words that count. "Not just tea" is not "not tea"; where a sentence ends, another begins."""
     kept: list[str] = []
     for word, kind in words:
-        is_filler = word in FILLERS and not (kept and kept[-1] in _NOT)
-        if kind == END:
+        is_filler = word in grammar.FILLERS and not (kept and kept[-1] in _NOT)
+        if kind == kinds.END:
             if kept and kept[-1] not in _TITLES:
                 kept.append(".")
         elif kind not in _SILENT and word not in _ARTICLES and not is_filler:
@@ -159,33 +150,26 @@ def _telling(words: list[Word]) -> list[str]:
     return kept
 
 
-_SECRETS = frozenset("password passwd passphrase passcode secret token key code login username pin".split())  # noqa: SIM905
-
-
-def _capitals(text: str) -> str:
-    return " ".join(each.strip(".,;:!?\"'") for each in text.split()[1:] if not each.islower())
-
-
 # --- from a reading to a claim
 
 
-def _claim(reading: Reading) -> Claim | None:
+def _claim(reading: grammar.Reading) -> Claim | None:
     subject = " ".join(_in_order(reading.subject))
     if not subject:
         return None
-    words = [(singular(word), kind) if kind == PLAIN else (word, kind) for word, kind in reading.value]
+    words = [(grammar.singular(word), kind) if kind == kinds.PLAIN else (word, kind) for word, kind in reading.value]
     if len(words) > 1 and words[0][0] == "one":
         words[0] = ("1", NUMBER)
     first, kind = reading.subject[0]
-    is_pointed = first in ARTICLES or first in OWNERS or _OWNED in reading.subject or _OF in reading.subject
-    is_definite = kind != NAME or is_pointed
+    is_pointed = first in grammar.ARTICLES | grammar.OWNERS or _OWNED in reading.subject or _OF in reading.subject
+    is_definite = kind != kinds.NAME or is_pointed
     return Claim(
         subject, reading.predicate, " ".join(word for word, _ in words), reading.is_denied,
         "".join(kind * (1 + word.count(" ")) for word, kind in words), is_definite and first not in _PERSONS,
     )  # fmt: skip
 
 
-_OWNED, _OF = ("'s", OWNER), ("of", PLAIN)
+_OWNED, _OF = ("'s", kinds.OWNER), ("of", kinds.PLAIN)
 _PERSONS = frozenset(("i", "you", "we"))
 
 
@@ -197,17 +181,12 @@ def _in_order(words: list[Word]) -> list[str]:
         if word == "of":
             kept = []
             parts.append(kept)
-        elif word not in ARTICLES and kind not in (OWNER, COMMA):
+        elif word not in grammar.ARTICLES and kind not in (kinds.OWNER, kinds.COMMA):
             kept.append(word.replace("_", " "))
     return [word for part in reversed(parts) for word in part]
 
 
-def _spaced(predicate: str) -> str:
-    """ "livesIn" and "lives_in" as "lives in"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", predicate).lower()
-
-
-# --- what contradicts what
+# --- conflicts
 
 
 def _is_past(predicate: str) -> bool:
@@ -227,39 +206,40 @@ def _opposed_verbs(one: Claim, other: Claim) -> Conflict | None:
     if one.is_denied == other.is_denied:
         is_opposed = not one.is_denied and pole(verb) == pole(other_verb) and are_opposite(verb, other_verb)
         return Conflict("antonym", score, f"{verb} against {other_verb}") if is_opposed else None
-    said, denied = (other_verb, verb) if one.is_denied else (verb, other_verb)
-    return Conflict("negation", score, f"{said} against not {denied}") if implies(said, denied) else None
+    stated, denied = (other_verb, verb) if one.is_denied else (verb, other_verb)
+    return Conflict("negation", score, f"{stated} against not {denied}") if implies(stated, denied) else None
 
 
 # Which predicates hold one value at a time, and of which sort: letters as in a shape, "v" for any words, "#" for a
 # count before a noun ("has 2 cats"), "." for a version after a name ("uses Python 3.11").
-_MOMENT = DATE + TIME + MONTH
-_ANY = NUMBER + _MOMENT + WEEKDAY + LINK + CODE
+_MOMENT = kinds.DATE + kinds.TIME + kinds.MONTH
+_PORT = NUMBER + kinds.LINK + kinds.CODE
+_ANY = _MOMENT + kinds.WEEKDAY + _PORT
 _HOLDS_ONE = {
     "is": _ANY + ".", "is at": _ANY + "v", "is in": _ANY + "v", "is near": "v", "is from": "v",
-    "is on": NUMBER + LINK + CODE,
-    "live in": LINK + "v", "live at": _ANY + "v", "reside in": "v", "work at": "v", "work for": "v", "work as": "v",
+    "is on": _PORT, "run on": _PORT + ".", "listen on": _PORT, "live in": kinds.LINK + "v", "live at": _ANY + "v",
+    "reside in": "v", "work at": "v", "work for": "v", "work as": "v",
     "belong to": "v", "report to": "v", "point to": _ANY + "v", "resolve to": _ANY + "v", "default to": _ANY + "v",
     "cost": NUMBER, "weigh": NUMBER, "measure": NUMBER, "total": NUMBER, "equal": NUMBER, "last": NUMBER,
     "take": NUMBER + "#", "earn": NUMBER, "charge": NUMBER,
     "start": NUMBER + _MOMENT, "begin": NUMBER + _MOMENT, "open": NUMBER + _MOMENT, "close": NUMBER + _MOMENT,
     **dict.fromkeys(("expire", "end", "finish", "arrive", "depart", "leave", "launch", "ship"),
-                    NUMBER + _MOMENT + WEEKDAY),
-    "run on": NUMBER + LINK + CODE + ".", "listen on": NUMBER + LINK + CODE, "run": ".", "use": "#.", "require": "#.",
+                    NUMBER + _MOMENT + kinds.WEEKDAY),
+    "run": ".", "use": "#.", "require": "#.",
     **dict.fromkeys(("have", "contain", "need", "hold", "support", "store", "allow", "offer", "own"), "#"),
 }  # fmt: skip
 _RANKING, _BEFORE = frozenset(("prefer", "like", "choose", "favour", "favor", "pick")), ("over", "to", "than")
 _MORE = ("rather", "more", "better")
 _OPPOSABLE = frozenset(("prefer", "can", "must", "should", "go", "work", "look", "stay", "keep", "want"))
-_NUMBERED = frozenset("port room number page line chapter no nr # gate table channel bus train team ip host".split())  # noqa: SIM905
+_NUMBERED = set_of("port room number page line chapter no nr # gate table channel bus train team ip host")
 _FORERUNNERS = _NUMBERED | {"version", "about", "around", "approximately", "until"}
-_ONE_OF_ITS_KIND = frozenset(
+_ONE_OF_ITS_KIND = set_of(
     """
     address answer author birthplace boss breed capital ceo chief city colour country currency cto default destination
     employer father format gender hometown husband job language leader level location maiden maintainer manager mode
     mother name nationality nickname occupation owner password phase priority profession religion size spouse stage
     state status theme timezone title type username venue wife winner
-    """.split()  # noqa: SIM905
+    """
 )
 _FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "official"))
 
@@ -267,7 +247,9 @@ _FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "
 def _two_values(one: Claim, other: Claim) -> Conflict | None:
     """Whether two values of the same predicate exclude each other."""
     tense, base = _base(one.predicate)
-    sorts = _HOLDS_ONE.get(base) or _sorts_of_state(base)
+    sorts = _HOLDS_ONE.get(base, "")
+    if not sorts and base.startswith("is ") and base.split()[1] in grammar.STATES:
+        sorts = _ANY + "v"  # "is called", "is located in", "is due": all of them hold one value
     words, other_words = one.value.split(), other.value.split()
     if base in _RANKING and (pair := _ranked(words)) and _ranked(other_words) == pair[::-1]:
         return Conflict("antonym", _PAST if tense == "was" else _OPPOSED, f"{one.value} against {other.value}")
@@ -298,11 +280,6 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
     return ()
 
 
-def _sorts_of_state(base: str) -> str:
-    """ "is called", "is located in", "is due": all of them hold one value."""
-    return _ANY + "v" if base.startswith("is ") and base.split()[1] in STATES else ""
-
-
 def _base(predicate: str) -> tuple[str, str]:
     """A predicate without its time: "was" for what is past, "will" for what is to come, "" for what is."""
     if predicate.startswith("did "):
@@ -314,38 +291,37 @@ def _base(predicate: str) -> tuple[str, str]:
     return "", predicate
 
 
-def _two_exact(
-    shape: str, words: list[str], other_words: list[str], differ: list[int], tense: str
-) -> Conflict | None:
+def _two_exact(shape: str, words: list[str], other_words: list[str], differ: list[int], tense: str) -> Conflict | None:
     """Two numbers, dates, links or codes in the same place of otherwise the same words."""
     if all(_may_be_same(words[each], other_words[each], shape[each]) for each in differ):
         return None
     score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
-    said = " ".join([shown(words[each]) for each in differ])
-    why = f"{said} against {' '.join([shown(other_words[each]) for each in differ])}"
+    ours, theirs = (" ".join(shown(each[at]) for at in differ) for each in (words, other_words))
+    why = f"{ours} against {theirs}"
     return Conflict(_KINDS.get(shape[differ[0]], "value"), score, why)
 
 
-_KINDS = {NUMBER: "number", DATE: "date", TIME: "date", WEEKDAY: "date", MONTH: "date"}
+_KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}
 
 
 def _is_place_for_one(words: list[str], shape: str, at: int, sorts: str) -> bool:
-    """Whether what stands at this place is the one value, and not one of several: "open on Monday", "bug 17"."""
+    """Whether the word at this place is the one value, and not one of several: "open on Monday", "bug 17"."""
     kind, before = shape[at], words[:at]
     if "and" in words:
         return False
     if "." in sorts and kind == NUMBER and at == 1 and words[0] not in _NUMBERED:
-        return shape[0] == NAME or "." in words[1]
+        return shape[0] == kinds.NAME or "." in words[1]
     if "#" in sorts and kind == NUMBER and at == 0 and len(words) > 1:
         return True
     if kind not in sorts:
         return False
     if kind in _MOMENT and shape[0] in _DAY:  # "on Monday at 5 pm"
-        before = [word for word, sort in zip(before, shape, strict=False) if sort not in _DAY and word not in WHEN]
+        pairs = zip(before, shape, strict=False)
+        before = [word for word, sort in pairs if sort not in _DAY and word not in grammar.WHEN]
     return not before or _FORERUNNERS.issuperset(before)
 
 
-_DAY = DATE + WEEKDAY
+_DAY = kinds.DATE + kinds.WEEKDAY
 
 
 def _may_be_same(word: str, other: str, kind: str) -> bool:
@@ -355,9 +331,9 @@ def _may_be_same(word: str, other: str, kind: str) -> bool:
             return word.lstrip("0") == other.lstrip("0")
         short, long = sorted((word.lstrip("0"), other.lstrip("0")), key=len)
         return short == long or long.startswith(short + ".") or ("." in short and long.rstrip("0") == short.rstrip("0"))
-    if kind == MONTH and "--" in (word[:2], other[:2]):
+    if kind == kinds.MONTH and "--" in (word[:2], other[:2]):
         return word[-2:] == other[-2:]
-    return kind == DATE and _may_be_same_day(word, other)
+    return kind == kinds.DATE and _may_be_same_day(word, other)
 
 
 def _may_be_same_day(word: str, other: str) -> bool:
@@ -377,7 +353,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def _two_wordings(one: Claim, other: Claim, words: set[str], other_words: set[str], sorts: str) -> Conflict | None:
-    """Words against other words, where one value is expected. A part of the other is no contradiction."""
+    """Words against other words, where one value is expected. A part of the other is no conflict."""
     if words <= other_words or other_words <= words or one.shape[:1] in _ANY or other.shape[:1] in _ANY:
         return None
     why = f"{one.value} against {other.value}"
@@ -388,5 +364,59 @@ def _two_wordings(one: Claim, other: Claim, words: set[str], other_words: set[st
     subject = one.subject.split()
     if subject[-1] in _ONE_OF_ITS_KIND or not _FAVOURED.isdisjoint(subject):
         return Conflict("value", _WORDS, why)
-    named = one.shape.strip(NAME) == "" == other.shape.strip(NAME)
+    named = one.shape.strip(kinds.NAME) == "" == other.shape.strip(kinds.NAME)
     return Conflict("value", _NAMES, why) if named and one.is_definite and other.is_definite else None
+
+
+# --- opposites: two words of which only one can be true of a thing; in lowercase, verbs in their bare form
+
+
+_PAIRS = """
+enabled/disabled on/off open/closed opened/closed open/shut allowed/forbidden permitted/forbidden allowed/banned
+allowed/prohibited true/false yes/no always/never hot/cold warm/cold married/single married/divorced
+married/unmarried alive/dead before/after with/without full/empty locked/unlocked public/private active/inactive
+online/offline up/down valid/invalid legal/illegal possible/impossible safe/unsafe dangerous/safe visible/hidden
+visible/invisible available/unavailable present/absent connected/disconnected installed/uninstalled
+encrypted/unencrypted required/optional mandatory/optional stable/unstable complete/incomplete finished/unfinished
+known/unknown happy/unhappy happy/sad big/small large/small tall/short long/short fast/slow quick/slow early/late
+old/new old/young easy/hard easy/difficult simple/complicated cheap/expensive good/bad right/wrong
+correct/incorrect correct/wrong clean/dirty dry/wet dark/light dark/bright light/heavy strong/weak rich/poor thick/thin
+wide/narrow deep/shallow high/low loud/quiet soft/hard sharp/blunt awake/asleep healthy/sick healthy/ill
+empty/occupied free/occupied free/busy free/taken male/female inside/outside internal/external
+local/remote automatic/manual synchronous/asynchronous sync/async mutable/immutable read-only/writable
+accepted/rejected approved/rejected passing/failing passed/failed
+working/broken success/failure successful/failed guilty/innocent paid/unpaid
+increasing/decreasing rising/falling supported/unsupported used/unused tab/space uppercase/lowercase
+sweet/sour raw/cooked permanent/temporary odd/even positive/negative
+
+like/dislike like/hate love/hate love/dislike enjoy/hate enjoy/dislike allow/forbid allow/prohibit permit/forbid
+allow/ban enable/disable accept/reject accept/refuse approve/reject increase/decrease
+grow/shrink pass/fail include/exclude trust/distrust agree/disagree
+support/oppose succeed/fail
+"""
+
+_OPPOSITES = {frozenset(pair.split("/")) for pair in _PAIRS.split()}
+
+
+def are_opposite(one: str, other: str) -> bool:
+    """Whether two words exclude each other. The order does not matter; no word is opposed to itself."""
+    return {one, other} in _OPPOSITES
+
+
+def pole(verb: str) -> str:
+    """The verb that stands for a verb and its opposites: "like" for like, love, hate and dislike."""
+    return _POLES.get(verb, verb)
+
+
+def implies(verb: str, weaker: str) -> bool:
+    """Whether one verb includes a weaker one: to love is to like."""
+    return _WEAKER.get(verb) == weaker
+
+
+_POLES = {
+    "dislike": "like", "hate": "like", "love": "like", "enjoy": "like", "forbid": "allow", "prohibit": "allow",
+    "ban": "allow", "permit": "allow", "disable": "enable", "reject": "accept", "refuse": "accept",
+    "approve": "accept", "decrease": "increase", "shrink": "grow", "fail": "pass", "succeed": "pass",
+    "exclude": "include", "distrust": "trust", "disagree": "agree", "oppose": "support",
+}  # fmt: skip
+_WEAKER = {"love": "like", "enjoy": "like", "hate": "dislike"}

@@ -1,10 +1,10 @@
-"""By what a text is known again: its words, without capitals, signs, spaces, bullets and labels.
+"""Fingerprints of texts: short digests of their words, without capitals, punctuation, spaces, bullets and labels.
 
 Two texts share a mark if a reader would say that one repeats the other. A text has a mark for the whole of it and one
-for each of its lines and sentences, so that a sentence out of a pasted page is known as well. What is too short to be
-anybody's ("yes", "done") has none. The same thing in other words is not known: that is the limit.
+for each of its lines and sentences, so that a sentence out of a pasted page is recognised as well. A text too short to
+be anybody's ("yes", "done") has none. The same thing in other words is not recognised.
 
-A mark is a short digest. It is kept only where an erasure reaches: in what is rebuilt from the ledger.
+A mark is kept only where an erasure reaches: in what is rebuilt from the ledger.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import blake2s
 
-MOST = 2_000  # pieces of a text that are looked at
-KEPT = 64  # pieces of a text that was served by which it is known again
+MOST = 2_000  # pieces of a text that are read
+KEPT = 64  # pieces of a served text by which it is recognised
+WORD = re.compile(r"[^\W_]+")
 
 _DIGITS = 8
 _LETTERS = 12  # in a piece that is long enough
 _WORDS = 3
 _DENSE = 6  # letters, in a script that puts no space between words
 
-_WORD = re.compile(r"[^\W_]+")
 _BREAK = re.compile(r"(?<=[.!?;。！？；…])[\"'”’)\]]*\s+|[\r\n\v\f\x85\u2028\u2029]+")
 _LINE_END = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
 _BULLET = re.compile(r"\s*(?:[-*+•·–>|#]+|\d{1,3}[.)])\s+|\s*[>|]+")
@@ -31,28 +31,30 @@ _ASIDE = re.compile(r"\s*(?:; against that: [^\n]{0,200}|\([^()\n]{0,80}\)|\[[^\
 
 
 def words_of(text: str) -> str:
-    """The words of a text, in small letters, one space between them; nothing that is not seen counts."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", "".join(c for c in text if _is_seen(c)))
-    return " ".join(_WORD.findall(plain.casefold()))
+    """The words of a text, in lowercase, one space between them; invisible characters do not count."""
+    if not text.isascii():
+        visible = (c for c in text if c in "\n\t\r" or unicodedata.category(c) not in ("Cf", "Cc", "Cs"))
+        text = unicodedata.normalize("NFKC", "".join(visible))
+    return " ".join(WORD.findall(text.casefold()))
 
 
 def mark_of(text: str) -> str:
-    """By what two texts are known to say the same in the same words, however short."""
+    """The mark that two texts with the same words share, however short."""
     return blake2s(words_of(text).encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
 
 
 def exactly(text: str) -> str:
-    """By what two texts are known to be the same, letter for letter; only the space around them does not count."""
+    """The mark that two equal texts share; only the space around them does not count."""
     return blake2s(text.strip().encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
 
 
 def marks_of(text: str, limit: int = MOST) -> list[str]:
-    """By what a text, or a piece of it, is known again; the whole first. None for what is too short."""
+    """The marks of a text and of its pieces, the whole first. None for what is too short."""
     return list(dict.fromkeys(mark_of(piece) for piece in _pieces(text, limit) if _is_long(words_of(piece))))
 
 
 def whole_marks(text: str) -> list[str]:
-    """The same for the whole text alone, with and without what stands before and after it."""
+    """The marks of the whole text alone, with and without what is before and after it."""
     return list(dict.fromkeys(mark_of(each) for each in _bare(text) if _is_long(words_of(each))))
 
 
@@ -76,7 +78,7 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
 
 
 def _bare(text: str) -> Iterator[str]:
-    """A piece as it stands, then without a bullet, without labels before it, without an aside behind it."""
+    """A piece as it is, then without a bullet, without labels before it, without an aside behind it."""
     yield text
     bare = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
     for _ in range(2):
@@ -93,7 +95,3 @@ def _is_long(words: str) -> bool:
     if letters >= _LETTERS or words.count(" ") + 1 >= _WORDS:
         return True
     return letters >= _DENSE and not words.isascii() and " " not in words
-
-
-def _is_seen(char: str) -> bool:
-    return unicodedata.category(char) not in ("Cf", "Cc", "Cs") or char in "\n\t\r"

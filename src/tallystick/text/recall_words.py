@@ -1,17 +1,17 @@
-"""Words as recall reads them: taken apart, shortened to a light stem, and the ones that say nothing left out.
+"""Words for recall: split, reduced to a light stem, without stop words.
 
-What is read off a text depends on the text alone, so it can be kept for as long as anyone likes.
+The result depends on the text alone, so it can be cached.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 CHUNK_WORDS = 80  # about this many words make a part of a long text
 MOST_PARTS = 64  # of a very long text; what comes after them is found by its words
-SHORT_WORDS = 100  # texts up to this length lend their words to the turns beside them, and borrow theirs
+SHORT_WORDS = 100  # texts up to this length lend their words to the turns next to them, and borrow theirs
 
 STOP = frozenset(
     """
@@ -27,29 +27,29 @@ STOP = frozenset(
     """.split()  # noqa: SIM905
 )
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SIGNS = {ord(each): " " for each in map(chr, range(128)) if not each.isalnum() and each != "'"}
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 _NO_ENDING = frozenset({"news", "series", "species", "thing", "bring", "during", "morning", "evening"})
-_LONGEST = 40  # letters of a word that has endings
+_LONGEST = 40  # characters of a word that has endings
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
 
 def words(text: str) -> list[str]:
-    """The words in small letters, without a possessive ending."""
+    """The words in lowercase, without a possessive ending."""
     found = spelled(text)
     return [without_possessive(word) for word in found] if "'" in text or "’" in text else found
 
 
 def spelled(text: str) -> list[str]:
-    """The words in small letters, as they stand."""
+    """The words in lowercase, as they are."""
     low = text.lower().replace("’", "'")
     if not low.isascii():
-        return _WORD.findall(low)
+        return WORD.findall(low)
     found = low.translate(_SIGNS).split()  # several times as fast
     if "'" not in low:
         return found
-    return [part for word in found for part in ((word,) if "'" not in word else _WORD.findall(word))]
+    return [part for word in found for part in ((word,) if "'" not in word else WORD.findall(word))]
 
 
 def without_possessive(word: str) -> str:
@@ -57,7 +57,7 @@ def without_possessive(word: str) -> str:
 
 
 def telling(text: str) -> list[str]:
-    """The words that say something by themselves."""
+    """The words without stop words."""
     return [word for word in words(text) if word not in STOP]
 
 
@@ -85,7 +85,10 @@ def parts_of(text: str) -> list[str]:
         return [text]
     parts: list[str] = []
     part: list[str] = []
-    for piece in _pieces(text):
+    sentences = (sentence[0].split() for sentence in _SENTENCE.finditer(text))
+    for piece in (
+        words[start : start + CHUNK_WORDS] for words in sentences for start in range(0, len(words), CHUNK_WORDS)
+    ):
         if part and len(part) + len(piece) > CHUNK_WORDS * 1.25:
             parts.append(" ".join(part))
             part = []
@@ -101,16 +104,8 @@ def is_short(text: str) -> bool:
 
 
 def _has_at_most(count: int, text: str) -> bool:
-    """Whether a text has at most so many words. More of them would take two letters each, but for the last."""
+    """Whether a text has at most so many words. More of them would take two characters each, but for the last."""
     return len(text) <= 2 * count or len(text.split(None, count)) <= count
-
-
-def _pieces(text: str) -> Iterator[list[str]]:
-    """The words of each sentence; a sentence without end in pieces."""
-    for sentence in _SENTENCE.finditer(text):
-        said = sentence[0].split()
-        for start in range(0, len(said), CHUNK_WORDS):
-            yield said[start : start + CHUNK_WORDS]
 
 
 def without_names(text: str, names: Iterable[str]) -> str:
@@ -123,7 +118,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def share_asked(text: str) -> float:
-    """How much of a text is questions."""
+    """The share of a text that is questions."""
     if "?" not in text:
         return 0.0
     sentences = _SENTENCE.findall(text)

@@ -1,36 +1,31 @@
-"""What little English the extractor knows by heart. Lists and no rules; small letters, unless said otherwise."""
+"""Word lists of the English extractor, in lowercase. Lists and no rules."""
 
 from __future__ import annotations
 
-from tallystick.text.tokens import Phrases
-
-
-def set_of(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from tallystick.text.words import Phrases, set_of as set_of
 
 # --- sentences that are not read
 
-# It is supposed, wished, dreamt or made up.
+# A supposition, a wish, a dream or fiction.
 UNREAL = set_of(
     "if unless whether wish wishes wished suppose supposing imagine imagining pretend pretending hypothetically"
     " dreamt dreamed assuming otherwise hopefully lest fictional hypothetical joke joking kidding sarcasm"
 )
-# Somebody else says so.
+# The words of another.
 SAID = set_of(
     "said says saying told tells claims claimed mentioned mentions thinks thought believes believed reckons asked"
     " asks replied according quoted insists insisted swears announced admitted wonders wondered wonder reportedly"
     " allegedly supposedly rumour rumor lyrics"
 )
 EXAMPLES = ("for example", "for instance", "e.g.", "an example", "example:", "sample", "such a thing as")
-# A sentence that begins so tells the reader to do something.
+# A sentence with this beginning is an order.
 ORDERS = set_of(
     "write draft compose create generate make tell give show explain translate rewrite summarise summarize act"
     " list describe answer please correct fix complete continue repeat say play let let's find help check add"
     " remove convert design build draw invent consider note remember read look try take use don't do be keep think"
     " compare rephrase"
 )
-# … and of these, one who asks for made-up text: nothing after it is read.
+# … and of these, a request for fiction: nothing after it is read.
 MAKES_UP = set_of(
     "write draft compose generate translate rewrite invent roleplay rephrase proofread summarise summarize"
 )
@@ -40,7 +35,7 @@ ASKS = set_of(
     " hasn't"
 )
 
-# --- what stands before a statement and says nothing, or only how sure it is
+# --- before a statement: what adds nothing, or only how sure it is
 
 OPENERS = set_of(
     "yes yeah yep yup ok okay well so oh hey hi hello btw fyi anyway honestly actually also and but plus wow"

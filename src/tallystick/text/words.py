@@ -1,18 +1,20 @@
-"""The words of a short text, alike however they are written.
+"""The tokenizer: a text as comparable words (`words_of`), or as tokens with their positions (`tokens_of`).
 
-A word is its small letters and what it is: a plain word, a name, a number, a date, a time, a weekday, a link, a code.
-"3 May 2026" and "2026-05-03" are the same date, "5 pm" and "17:00" the same time, "1,000" and "1000" the same number.
-Every digit is kept: two texts that differ in a digit never come out alike. Codes and links keep their capitals.
+A comparable word is in lowercase and has a kind: plain, name, number, date, time, weekday, link, code. "3 May 2026" and
+"2026-05-03" are the same date, "5 pm" and "17:00" the same time, "1,000" and "1000" the same number. Every digit is
+kept: two texts that differ in a digit never come out alike. Codes and links keep their capitals.
 
-The work grows with the length of the text and not faster. Nothing is remembered between two calls.
+In both, short forms are split: "don't" is "do" and "not" as words, "do" and "n't" as tokens. The time grows with the
+length of the text and not faster. Nothing is kept between two calls.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
-Word = tuple[str, str]  # the word as it is compared, and what it is: one of the letters below
+Word = tuple[str, str]  # the word as it is compared, and its kind: one of the letters below
 
 PLAIN, NAME, NUMBER, DATE, TIME, WEEKDAY, MONTH, LINK, CODE = "a", "N", "n", "d", "t", "w", "m", "l", "c"
 END, ASKS, COMMA, COLON, EQUALS, OWNER = ".", "?", ",", ":", "=", "'"  # marks between words; OWNER is the 's of "Ana's"
@@ -41,8 +43,8 @@ _SPELT = {
     "organize": "organise", "organizes": "organises", "license": "licence", "behavior": "behaviour", "gray": "grey",
     "o'clock": "oclock", "&": "and",
 }  # fmt: skip
-_WHOLE = {"can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not")}
-_SHORT = (("n't", "not"), ("'re", "are"), ("'m", "am"), ("'ve", "have"), ("'ll", "will"), ("'d", "would"))
+_ENDINGS = {"n't": "not", "'re": "are", "'m": "am", "'ve": "have", "'ll": "will", "'d": "would", "'s": "is"}
+_FRONTS = {"ca": "can", "wo": "will", "sha": "shall"}  # before n't
 _POINTING = frozenset("it he she that there here what who this where how".split())  # noqa: SIM905
 _UNITS = "ms|s|sec|min|mins|h|hrs|d|kb|mb|gb|tb|kib|mib|gib|mg|g|kg|t|mm|cm|m|km|mi|ft|px|em|w|kw|v|hz|khz|mhz|ghz"
 _LONG_UNITS = {
@@ -61,13 +63,23 @@ _MARK = re.compile(
     r"|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}\.\d{1,2}\.\d{4})"
     r"|(?P<time>\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?|\d{1,2}(?:am|pm))"
     r"|(?P<number>[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?\d+(?:\.\d+)?)"
-    rf"|(?P<measure>(?P<count>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:[.,]\d+)?)(?P<unit>{_UNITS}|%|€|\$|£))"
+    rf"|(?P<measure>(?P<count>[-+]?(?:\d{1, 3}(?:,\d{3})+|\d+)(?:[.,]\d+)?)(?P<unit>{_UNITS}|%|€|\$|£))"
     r"|(?P<amount>[$€£¥](?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?[kmb]?)"
     r"|(?P<version>v?\d+(?:\.\d+)+(?:[-.]?[a-z]+\.?\d*)?|v\d+)"
     r"|(?P<phone>\+?\d[\d()-]*-[\d()-]*\d)"
     r"|(?P<ordinal>\d{1,2}(?:st|nd|rd|th))",
     re.ASCII,
 )
+
+
+def set_of(words: str) -> frozenset[str]:
+    """The words of a list in this package."""
+    return frozenset(words.split())
+
+
+def is_encodable(text: str) -> bool:
+    """False if it has a lone surrogate, which UTF-8 cannot encode: nothing can be recorded under such a name."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def words_of(text: str) -> list[Word]:
@@ -82,34 +94,36 @@ def words_of(text: str) -> list[Word]:
     words: list[Word] = []
     for chunk in text.split():
         if chunk.isalpha():
-            small = chunk.lower()
-            words.append(_known(chunk, small) if small in _KNOWN else (small, PLAIN if small == chunk else NAME))
+            words.append(_of_letters(chunk))
         elif chunk.isdecimal():
             words.append((chunk, NUMBER))
         else:
-            _take_apart(chunk, opens, closes, words)
+            _split(chunk, opens, closes, words)
     return _joined(words)
 
 
-def _known(chunk: str, small: str) -> Word:
-    if small in _DAYS:
-        return _DAYS[small], WEEKDAY
-    if small in _MONTHS and (small not in _ALSO_WORDS or small != chunk):
-        return "--" + _MONTHS[small], MONTH
-    if small in _COUNTS:
-        return _COUNTS[small], NUMBER
+def _of_letters(chunk: str) -> Word:
+    low = chunk.lower()
+    if low not in _LISTED:
+        return low, PLAIN if low == chunk else NAME
+    if low in _DAYS:
+        return _DAYS[low], WEEKDAY
+    if low in _MONTHS and (low not in _ALSO_WORDS or low != chunk):
+        return "--" + _MONTHS[low], MONTH
+    if low in _COUNTS:
+        return _COUNTS[low], NUMBER
     if chunk in ("US", "IT", "WHO"):
         return chunk, NAME
-    return (_SPELT.get(small, small), PLAIN) if small == chunk else (small, NAME)
+    return (_SPELT.get(low, low), PLAIN) if low == chunk else (low, NAME)
 
 
-_ALSO_WORDS = frozenset(("may", "mar", "march", "dec", "sep", "jan"))  # months only with a capital or a day beside them
+_ALSO_WORDS = frozenset(("may", "mar", "march", "dec", "sep", "jan"))  # months only with a capital or next to a day
 _JOINS = _ALSO_WORDS | {"am", "pm"} | {f"--{number}" for number in _MONTHS.values()}
-_KNOWN = _DAYS.keys() | _MONTHS.keys() | _COUNTS.keys() | _SPELT.keys() | {"us", "it", "who"}
+_LISTED = _DAYS.keys() | _MONTHS.keys() | _COUNTS.keys() | _SPELT.keys() | {"us", "it", "who"}
 
 
-def _take_apart(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
-    """A chunk with anything but letters in it: first the signs around it are taken off."""
+def _split(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
+    """A chunk with anything but letters in it: first the punctuation around it is taken off."""
     core = chunk.lstrip(opens)
     if core[:1] == "'":
         core, closes = core[1:], closes + "'"
@@ -121,8 +135,7 @@ def _take_apart(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
         _sign(chunk, words)
         return
     if kept.isalpha():
-        small = kept.lower()
-        words.append(_known(kept, small) if small in _KNOWN else (small, PLAIN if small == kept else NAME))
+        words.append(_of_letters(kept))
     elif kept.isdecimal():
         words.append((kept, NUMBER))
     elif any(map(str.isdigit, kept)):
@@ -134,7 +147,7 @@ def _take_apart(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
 
 
 def _sign(chunk: str, words: list[Word]) -> None:
-    """A chunk of signs alone. Those that say nothing are a pause; all others count, like ":)"."""
+    """A chunk of punctuation alone: a pause, or a word of its own, like ":)"."""
     if chunk in ("=", ":=", "==", "->", "=>", "→"):
         words.append(("is", EQUALS))
     elif not _SIGNS.issuperset(chunk):
@@ -174,26 +187,29 @@ def _odd(kept: str, words: list[Word]) -> None:
     elif kept in ("=", "==", "→"):
         words.append(("is", EQUALS))
     else:
-        small = kept.lower()
-        words.append((_SPELT.get(small, small), PLAIN) if small == kept else (small, NAME))
+        low = kept.lower()
+        words.append((_SPELT.get(low, low), PLAIN) if low == kept else (low, NAME))
 
 
 def _short(kept: str, words: list[Word]) -> None:
     """ "isn't" is "is not"; "it's" is "it is"; "Ana's" is Ana as an owner."""
-    small = kept.lower()
-    kind = PLAIN if small[:1] == kept[:1] else NAME
-    if small in _WHOLE:
-        words += ((part, PLAIN) for part in _WHOLE[small])
-        return
-    for ending, whole in _SHORT:
-        if small.endswith(ending) and len(small) > len(ending):
-            words += ((small[: -len(ending)], kind), (whole, PLAIN))
-            return
-    if small.endswith("'s") and len(small) > 2:
-        rest = small[:-2]
-        words += ((rest, kind), ("is", PLAIN) if rest in _POINTING else ("'s", OWNER))
-    else:
-        words.append((small, kind))
+    low = kept.lower()
+    front, ending = _short_form(low)
+    kind = PLAIN if low[:1] == kept[:1] or low in ("can't", "won't", "shan't") else NAME
+    words.append((front or low, kind))
+    if ending == "'s" and front not in _POINTING:
+        words.append(("'s", OWNER))
+    elif ending:
+        words.append((_ENDINGS[ending], PLAIN))
+
+
+def _short_form(low: str) -> tuple[str, str]:
+    """ "don't" as "do" and "n't", "can't" as "can" and "n't"; two empty texts for what is no short form."""
+    for ending in _ENDINGS:
+        if low.endswith(ending) and len(low) > len(ending):
+            front = low[: -len(ending)]
+            return _FRONTS.get(front, front) if ending == "n't" else front, ending
+    return "", ""
 
 
 def _marked(kept: str, words: list[Word]) -> None:
@@ -207,48 +223,42 @@ def _marked(kept: str, words: list[Word]) -> None:
         _marked(kept[:-2], words)
         words.append(("'s", OWNER))
         return
-    small = kept.lower()
-    match = _MARK.fullmatch(small)
+    low = kept.lower()
+    match = _MARK.fullmatch(low)
     kind = match.lastgroup if match else None
     if match is None or kind is None:
         is_link = "://" in kept or "@" in kept or "/" in kept or "." in kept
         words.append((kept, LINK if is_link else CODE))
     elif kind == "date":
-        words.append((small, DATE))
+        words.append((low, DATE))
     elif kind == "time":
-        words.append((_clock(small), TIME))
-    elif kind == "measure":
-        words += ((_count(match["count"]), NUMBER), (_LONG_UNITS.get(match["unit"], match["unit"]), PLAIN))
+        words.append((_clock(low), TIME))
+    elif kind == "measure":  # "3,500" is three thousand and five hundred, "3,5" three and a half
+        count = match["count"].replace(",", "" if _THOUSANDS.match(match["count"]) else ".")
+        words += ((count, NUMBER), (_LONG_UNITS.get(match["unit"], match["unit"]), PLAIN))
     elif kind == "version":
-        words.append((small.removeprefix("v"), NUMBER))
-    elif kind == "ordinal":
-        words.append((small, CODE))
-    elif kind == "phone":
-        words.append((small, NUMBER))
+        words.append((low.removeprefix("v"), NUMBER))
+    elif kind in ("ordinal", "phone"):
+        words.append((low, CODE if kind == "ordinal" else NUMBER))
     else:
-        words.append((small.replace(",", "").removeprefix("+"), NUMBER))
-
-
-def _count(said: str) -> str:
-    """ "3,500" is three thousand and five hundred, "3,5" three and a half."""
-    return said.replace(",", "") if _THOUSANDS.match(said) else said.replace(",", ".")
+        words.append((low.replace(",", "").removeprefix("+"), NUMBER))
 
 
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z", re.ASCII)
 
 
-def _clock(small: str) -> str:
+def _clock(low: str) -> str:
     """ "5pm" and "5:00pm" as "17:00"; what no clock shows stays as it is."""
-    half = small[-2:] if small[-1] == "m" else ""
-    hour, _, rest = small.removesuffix(half).partition(":")
+    half = low[-2:] if low[-1] == "m" else ""
+    hour, _, rest = low.removesuffix(half).partition(":")
     if half and not 1 <= int(hour) <= 12:
-        return small
+        return low
     hours = int(hour) % 12 + (12 if half == "pm" else 0) if half else int(hour)
     return f"{hours:02}:{rest or '00'}"
 
 
 def _joined(words: list[Word]) -> list[Word]:
-    """The same words, where several say one date or one time made one."""
+    """The same words, those of one date or one time joined."""
     start = next((at for at, (word, _) in enumerate(words) if word in _JOINS), None)
     if start is None:
         return words
@@ -315,3 +325,87 @@ def shown(word: str) -> str:
 
 
 _NAMES = {number: name.capitalize() for name, number in reversed(_MONTHS.items())}
+
+
+# -- tokens with their positions ---------------------------------------------------------------------------------------
+
+
+BLOT = "\ufffc"  # in the place of each character that must not be read
+
+_PIECE = re.compile(r"[^\s—–]+|[—–]")
+_FRONT = "([{*_~\"'“‘"
+_BACK = ".,;:!?)]}*_~\"'”’…"
+_SLOPPY = {"im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("does", "n't"),
+           "cannot": ("can", "n't"), "isnt": ("is", "n't")}  # fmt: skip
+_MARKS = {",": ",", ";": ";", ":": ":", "-": "-", "—": "-", "–": "-", "--": "-"}
+
+
+class Token(NamedTuple):
+    """One word. `mark` separates it from the next: nothing, or "," ";" ":" "-"."""
+
+    text: str
+    low: str
+    start: int  # in the content
+    end: int
+    mark: str = ""
+
+    @property
+    def is_name(self) -> bool:
+        """Written like a name: with a capital letter, or a number and letters."""
+        return self.text[:1].isupper() or (self.text[:1].isdigit() and not self.text.isdigit() and len(self.text) < 5)
+
+
+def tokens_of(text: str, start: int) -> list[Token]:
+    """The words of a sentence that begins at `start` in the content."""
+    tokens: list[Token] = []
+    for piece in _PIECE.finditer(text):
+        raw = piece[0]
+        is_picture = ord(raw[0]) > 0x2000 and BLOT not in raw and not any(map(str.isalnum, raw))  # 😀: a pause
+        if raw in _MARKS or is_picture:
+            _mark(tokens, _MARKS.get(raw, ","))
+            continue
+        bare = raw.lstrip(_FRONT)
+        first = piece.start() + len(raw) - len(bare)
+        word = bare.rstrip(_BACK)
+        tail = bare[len(word) :]
+        if word:
+            _add(tokens, word, start + first)
+        if tail or not word:
+            _mark(tokens, next((_MARKS[sign] for sign in tail or raw if sign in _MARKS), ""))
+    return tokens
+
+
+def _mark(tokens: list[Token], mark: str) -> None:
+    if tokens and mark:
+        tokens[-1] = tokens[-1]._replace(mark=mark)
+
+
+def _add(tokens: list[Token], word: str, at: int) -> None:
+    low = word.lower().replace("’", "'")
+    if len(low) != len(word):
+        low = word  # a character that grows in lowercase: such a word is in no list
+    front, ending = _SLOPPY.get(low) or _short_form(low)
+    cut = len(front) if low in _SLOPPY else len(low) - len(ending)
+    tokens.append(Token(word[:cut], front or low, at, at + cut))
+    if ending:
+        tokens.append(Token(word[cut:], ending, at + cut, at + len(word)))
+
+
+class Phrases:
+    """Fixed phrases of several words, found at the beginning or at the end of other words."""
+
+    def __init__(self, *phrases: str) -> None:
+        rows = [tuple(token.low for token in tokens_of(phrase, 0)) for phrase in phrases]
+        rows.sort(key=len, reverse=True)
+        self._by_first = {row[0]: [each for each in rows if each[0] == row[0]] for row in rows}
+        self._by_last = {row[-1]: [each for each in rows if each[-1] == row[-1]] for row in rows}
+
+    def begin(self, tokens: list[Token]) -> int:
+        """How many words the longest phrase takes that the words begin with; 0 for none."""
+        rows = self._by_first.get(tokens[0].low, ()) if tokens else ()
+        return next((len(row) for row in rows if tuple(token.low for token in tokens[: len(row)]) == row), 0)
+
+    def end(self, tokens: list[Token]) -> int:
+        """The same for their end."""
+        rows = self._by_last.get(tokens[-1].low, ()) if tokens else ()
+        return next((len(row) for row in rows if tuple(token.low for token in tokens[-len(row) :]) == row), 0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, NeedsApproval, Refused
-from tallystick.records.remember_result import RememberResult
+from tallystick.records.belief import RememberResult
 from tests.growth import seconds
 
 
@@ -208,7 +208,7 @@ def test_where_the_policy_asks_for_a_yes_saying_it_again_asks_too(m, home):
 
 def test_where_the_index_is_not_at_hand_everything_is_simply_stated(m, monkeypatch):
     m.remember("the colour is red")
-    monkeypatch.setattr(type(m._index), "glance", lambda *_: None)
+    monkeypatch.setattr(type(m._context.index), "glance", lambda *_: None)
 
     assert m.remember("the colour is red").answer == RememberResult("new", page="topic-notes.md")
 

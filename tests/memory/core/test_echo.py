@@ -113,7 +113,7 @@ def test_an_echo_of_what_waits_for_a_yes_waits_too(doors):
 
     assert (told.trust, held.trust) == ("web", "web")
     assert doors["me"].recall("bank number") == []
-    assert "it repeats what is kept out of recall" in doors["me"].reviews.waiting()[-1].why
+    assert "it repeats a quarantined statement" in doors["me"].reviews.waiting()[-1].why
 
 
 def test_an_echo_of_what_a_person_rejected_waits_too(doors):
@@ -193,9 +193,9 @@ def test_after_an_erasure_nothing_is_known_by_the_words(doors):
     tea = doors["me"].remember(TEA)
     doors["me"].recall("what does Ana like?")
     doors["me"].observe("Something else was said here.", trust="agent")
-    assert doors["me"]._echoes._marks
+    assert doors["me"]._context.echoes._marks
     doors["me"].erase(tea.id)
-    assert not doors["me"]._echoes._marks
+    assert not doors["me"]._context.echoes._marks
     doors["me"].observe(TEA, trust="agent")
     assert "echo" not in last(doors["me"])
 
@@ -211,7 +211,7 @@ HOSTILE = [
 def test_no_text_is_slow_or_too_much(doors, text):
     doors["me"].remember(TEA)
     doors["agent"].recall("Ana")
-    echoes = doors["agent"]._echoes
+    echoes = doors["agent"]._context.echoes
     echoes.of(text, "me")
     if size := len(text) // 10:
         assert_linear(lambda size: seconds(lambda: echoes.of(text[:size], "me")), size, 10 * size)
@@ -231,7 +231,7 @@ def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, aro
 
 def test_what_is_kept_of_what_was_served_is_bounded(doors, monkeypatch):
     monkeypatch.setattr("tallystick.memory.core.echo.MOST", 50)
-    echoes: EchoDetector = doors["agent"]._echoes
+    echoes: EchoDetector = doors["agent"]._context.echoes
     for number in range(120):
         doors["me"].remember(f"Memory number {number} of the long list.")
     doors["agent"].recall("memory number of the long list", k=120)

@@ -142,7 +142,7 @@ class Auditor:
     def answer(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         """A yes that counts gives the action that it is to."""
         name, action = body["review"], self.asked[body["review"]]
-        assert name not in self.over, "an answer is used once"
+        assert name not in self.over, "a review is answered once"
         self.over.add(name)
         if "marker" in body:
             grant = self.granted[name]

@@ -110,7 +110,7 @@ def test_what_loses_its_ground_gives_no_deltas_reason_for_it(memory):
     memory.remember("the ground", key="ground")
     tell(memory, "Ana works_at Acme")
     [fact] = memory.consolidate(ALL).facts
-    memory._gate.revise(fact.version, {"rests_on": ("ground",)}, reason="add by rule all", user="me", path="")
+    memory._context.gate.revise(fact.version, {"rests_on": ("ground",)}, reason="add by rule all", user="me", path="")
     [weaker] = memory.invalidate("ground", "it was not so")
     assert (weaker.reason, weaker.is_hypothesis) == ("", True)
 

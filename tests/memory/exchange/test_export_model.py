@@ -139,7 +139,7 @@ def texts(memory: Memory) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def held(memory: Memory) -> dict[tuple[str, str], object]:
-    """Every belief and whether a person said yes to it, by whose it is and its identity."""
+    """Every belief and whether a person approved it, by whose it is and its identity."""
     state = memory._folder.state
     return {
         (held.user, held.ref): (held.line, state.reviews.is_approved(held.belief().id)) for held in state.held.values()

@@ -4,12 +4,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from tallystick import Action, Memory, NeedsApproval, NotFound, Refused
-from tallystick.memory.exchange.file_parts import LONGEST, MOST, cut, joined
+from tallystick.memory.exchange.files import LONGEST, MOST, cut
 from tests.refusals import refuses
 from tests.strategies import HOSTILE
 
 NOTES = "# Tea\n\n- Ana likes green tea\n- Bob likes\n  black tea\n\nBoth drink it\nin the morning.\n"
 FILE = "/memories/tea.md"
+
+
+def joined(parts, end):
+    return "".join(each for part in parts for each in part) + end
 
 
 def texts(memory):
@@ -222,10 +226,10 @@ def test_a_secret_is_masked_also_where_the_file_is_cut_inside_it(memory):
     assert not [path for path in memory.folder.rglob("*") if path.is_file() and lines[0].encode() in path.read_bytes()]
 
 
-def test_a_file_of_a_tool_waits_for_a_yes(memory):
+def test_a_file_of_a_tool_is_pending_until_it_is_approved(memory):
     with Memory(memory.folder, trust="tool", by="tool:x") as tool:
         tool.files.write(FILE, NOTES)
-        with refuses("state", FILE, "tallystick review"):
+        with refuses("state"):
             tool.files.read(FILE)
     assert (memory.files.sizes(), memory.files.paths()) == ({}, [FILE])
 
@@ -238,7 +242,7 @@ def test_an_agent_asks_before_it_changes_a_persons_line_and_changes_no_half_of_a
     memory.files.write(FILE, NOTES)
     with Memory(memory.folder, trust="agent", by="mcp:x") as agent:
         before = agent.ledger.size
-        with refuses("permission", "paragraph") as refused:
+        with refuses("permission") as refused:
             agent.files.write(FILE, NOTES.replace("likes", "loves"))
         assert not isinstance(refused.value, NeedsApproval)
         assert agent.ledger.size == before

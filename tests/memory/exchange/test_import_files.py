@@ -1,5 +1,6 @@
 """Folders, zips, notes and pages that are brought in: what is in them comes, and nothing else of this machine."""
 
+import io
 import json
 import os
 import zipfile
@@ -92,7 +93,7 @@ def test_what_an_assistant_keeps_in_its_memory_folder_is_its_own_word(memory, tm
     assert set(done.formats) == ({"agent-memory", "markdown"} if not given else {"agent-memory"})
     if given != ".codex":
         assert "user" in held["The user drinks tea at work."].tags
-        assert any("it names the files beside it" in each.reason for each in done.skipped)
+        assert any("it only names the other files" in each.reason for each in done.skipped)
     if not given:
         assert held["drinks tea #taste"].trust == "human"
 
@@ -113,18 +114,6 @@ def test_instructions_to_an_assistant_are_nobodys_own_words_and_its_program_is_n
     assert "How to brew." not in held
     assert [each.place for each in done.skipped] == ["skills/tea/SKILL.md"]
     assert memory.import_from(home / "skills/tea/SKILL.md", format="markdown").beliefs == 1
-
-
-def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
-    (tmp_path / "md/pages").mkdir(parents=True)
-    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by tallystick -->\n# The memory of me\n")
-    (tmp_path / "md/pages/person-ana.md").write_text(
-        "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
-    )
-
-    done = memory.import_from(tmp_path / "md")
-
-    assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
 
 
 @pytest.fixture
@@ -155,7 +144,7 @@ def test_a_zip_that_would_grow_beyond_measure_is_refused_before_it_is_read(memor
     monkeypatch.setattr(sources, "_NO_BOMB", 1 << 20)
     path = zipped(conversations_json=b"[" + b" " * (4 << 20) + b"]")
 
-    with refuses("size", "export.zip", "4 MB"):
+    with refuses("size"):
         memory.import_from(path)
 
 
@@ -182,30 +171,32 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(memory):
     done = memory.import_from(data[:-20].encode())
 
     assert (done.conversations, done.episodes) == (1, 6)
-    assert [str(each) for each in done.skipped] == ["standard input, the rest of it: it was cut off"]
+    assert [str(each) for each in done.skipped] == ["standard input, the rest of it: the file was cut off"]
 
 
 def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_path, monkeypatch):
     path = transcript(
         tmp_path / "x.jsonl", *({"type": "entity", "name": f"Tea {n}", "entityType": "drink"} for n in range(9))
     )
-    real, read = sources._line, iter(range(5))
+    read = iter(range(5))
 
-    def failing(file):
-        if next(read, None) is None:
-            raise sources.CannotRead("the disk failed")
-        return real(file)
+    class Failing(io.BufferedReader):
+        def readline(self, size=-1):
+            if next(read, None) is None:
+                raise OSError(5, "the disk failed")
+            return super().readline(size)
 
-    monkeypatch.setattr(sources, "_line", failing)
+    monkeypatch.setattr(sources.io, "BufferedReader", Failing)
     done = memory.import_from(path, format="mcp-memory")
 
-    assert (done.beliefs, [str(each) for each in done.skipped]) == (5, ["x.jsonl, the rest of it: the disk failed"])
+    assert (done.beliefs, [each.place for each in done.skipped]) == (5, ["x.jsonl, the rest of it"])
+    assert "the disk failed" in done.skipped[0].reason
 
 
 def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):
     with Memory(tmp_path / "other") as other:
         other.remember("Ana likes tea")
-    with refuses("place", str(tmp_path / "other"), "tallystick export"):
+    with refuses("place"):
         memory.import_from(tmp_path / "other")
 
 
@@ -242,7 +233,7 @@ def test_a_file_that_must_be_read_whole_is_told_if_it_is_too_large(memory, tmp_p
     done = memory.import_from(tmp_path / "a.json")
 
     assert done.is_nothing
-    assert "must be read whole" in done.skipped[0].reason
+    assert "0 MB" in done.skipped[0].reason
 
 
 # -- notes -------------------------------------------------------------------------------------------------------------
@@ -330,22 +321,12 @@ def test_a_note_that_looks_like_an_export_is_a_note(memory, tmp_path):
     assert memory.import_from(tmp_path / "x.md").formats == ("markdown",)
 
 
-def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
+def test_notes_in_quarantine_need_approval_each_once(memory):
     for _ in range(2):
         memory.import_from(b"Ana drinks tea.\n\nBob drinks milk.\n", format="markdown", quarantine=True)
 
     assert len(memory.reviews.all()) == 2
     assert not memory.recall("who drinks tea?")
-
-
-def test_what_was_attached_is_kept_verbatim_and_held_true_by_nobody(memory):
-    attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
-    message = {"uuid": "a", "sender": "human", "text": "Look", "attachments": attached}
-    done = memory.import_from(json.dumps([{"uuid": "c", "name": "Tea", "chat_messages": [message]}]).encode())
-
-    assert (done.episodes, done.beliefs) == (2, 0)
-    kept = next(each for each in memory.episodes.recent() if each.content == "Tea is cold.")
-    assert (kept.trust, kept.session, kept.metadata["file"], kept.speaker) == ("import", "Tea", "tea.txt", "")
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What is brought in from folders and files that are not as they should be: nothing is lost without a word."""
 
-import io
 import json
 import zipfile
 
@@ -8,9 +7,6 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.exchange import sources
-from tallystick.memory.exchange.importer import ImportRun
-from tallystick.memory.exchange.sources import Source
-from tallystick.memory.verbs import import_ as brings
 from tallystick.records.errors import NotFound
 from tests.memory.elsewhere import line, transcript, uuid
 
@@ -73,36 +69,39 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
         other.remember("Ana drinks tea")
         lines = b"".join(other.export_lines())
 
-    def opened():
-        file = io.BytesIO(lines)
-        file.readline = lambda size: (_ for _ in ()).throw(zipfile.BadZipFile("Bad CRC-32"))
-        return file
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("all.ndjson", lines)
+    damaged = (tmp_path / "x.zip").read_bytes().replace(b"Ana drinks tea", b"Ana drinks rum", 1)
+    (tmp_path / "x.zip").write_bytes(damaged)
 
-    source = Source("x.zip/all.ndjson", len(lines), opened)
-    bringing = ImportRun(memory, memory.user, quarantine=False, mine=False, dry_run=False, on_progress=None)
-    brings._bring(bringing, source, "tallystick", is_alone=True)
-    assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
+    [skipped] = memory.import_from(tmp_path / "x.zip").skipped
+
+    assert skipped.place == "x.zip/all.ndjson"
+    assert "Bad CRC-32" in skipped.reason
     assert memory.beliefs.all() == []
 
 
-def test_what_was_erased_at_the_end_of_a_conversation_or_all_of_it_does_not_come_back(memory, tmp_path):
+def test_what_was_erased_of_a_conversation_does_not_come_back(memory, tmp_path):
     path = transcript(tmp_path / "s.jsonl", line(1, "one"), line(2, "two"), line(3, "three"))
     memory.import_from(path)
-    memory.erase(uuid(3))
-    assert memory.import_from(path).is_nothing
-    memory.erase(uuid(1), uuid(2))
-    assert memory.import_from(path).is_nothing
+    for names in ([uuid(2)], [uuid(3)], [uuid(1)]):
+        memory.erase(*names)
+        assert memory.import_from(path).is_nothing
     grown = transcript(path, line(1, "one"), line(2, "two"), line(3, "three"), line(4, "four"))
     assert memory.import_from(grown).episodes == 1
     assert [each.content for each in memory.episodes.recent()] == ["four"]
 
 
-def test_what_was_attached_and_erased_does_not_come_back(memory):
+def test_what_was_attached_is_kept_verbatim_and_once_erased_does_not_come_back(memory):
     attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
     message = {"uuid": uuid(1), "sender": "human", "text": "Look", "attachments": attached}
     data = json.dumps([{"uuid": uuid(9), "name": "Tea", "chat_messages": [message]}]).encode()
-    assert (memory.import_from(data).episodes, memory.import_from(data).episodes) == (2, 0)
-    memory.erase(next(each.id for each in memory.episodes.recent() if each.content == "Tea is cold."))
+    done = memory.import_from(data)
+
+    assert (done.episodes, done.beliefs, memory.import_from(data).episodes) == (2, 0, 0)
+    kept = next(each for each in memory.episodes.recent() if each.content == "Tea is cold.")
+    assert (kept.trust, kept.session, kept.metadata["file"], kept.speaker) == ("import", "Tea", "tea.txt", "")
+    memory.erase(kept.id)
     assert memory.import_from(data).is_nothing
 
 
@@ -127,7 +126,7 @@ def test_secrets_in_an_export_are_masked_and_counted_and_nobody_is_told_one_by_o
         other.observe("It is AKIAQX3Z7LM2N4P5R6TV, remember", session="s", keep_secrets=True)
         other.export(tmp_path / "all.ndjson", history=history)
     heard: list[str] = []
-    with Memory(home / "mine", embedder="none", tell=heard.append) as mine:
+    with Memory(home / "mine", embedder="none", notify=heard.append) as mine:
         done = mine.import_from(tmp_path / "all.ndjson")
         assert (done.masked, heard) == ({"AWS access key": 2}, [])
         assert "AKIA" not in str(mine.beliefs.all())

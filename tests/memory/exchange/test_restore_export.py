@@ -14,7 +14,7 @@ from tallystick import Memory
 from tallystick.records.errors import NotFound, NotWritten, Refused, TallystickError
 from tallystick.records.frame import Frame
 from tallystick.repair.check import check
-from tests.refusals import not_approved, refuses
+from tests.refusals import refuses
 
 Told = dict[str, Any]
 
@@ -54,7 +54,7 @@ def file(other: Memory, tmp_path: Path) -> Path:
 
 
 def changed(file: Path, change: Callable[[Told], Told | None]) -> Path:
-    """The same file with other events: numbered anew, and whole."""
+    """The same file with other events: numbered again, and whole."""
     lines, count = [], 0
     for line in map(json.loads, file.read_text().splitlines()):
         if line["type"] == "event":
@@ -278,7 +278,7 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
         there.remember(f"The key is {key}", key="secret", keep_secrets=True)
         there.export(tmp_path / "kept")
     for name, keep in (("one", False), ("two", True)):
-        with Memory(home / name, embedder="none", tell=lambda _: None) as here:
+        with Memory(home / name, embedder="none", notify=lambda _: None) as here:
             here.import_export(tmp_path / "kept", keep_secrets=keep, mine=True)
             assert (key in here.show("secret").text) is keep
 
@@ -289,35 +289,28 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda line: {**line, "op": "policy.set/1", "body": {}}, "an event policy.set/1 is not known"),
-        (lambda line: {**line, "op": "import.take/1", "body": {}}, "not what import.take/1 should be"),
-        (
-            lambda line: {**line, "op": "import.take/1", "body": {**TAKE, "whole": True}},
-            "not what import.take/1 should be",
-        ),
-        (lambda line: {**line, "op": "import.take/1", "body": TAKE}, "begins before the last one ended"),
-        (lambda line: {**line, "op": "import.done/1", "body": {"user": "me", "events": 1}}, "or ends twice"),
-        (lambda line: {**line, "op": "erase/1", "body": {"lines": [], "ids": []}}, "erase/1 is not known"),
-        (
-            lambda line: {**line, "op": "belief.put/1", "body": {"belief": {"id": "x", "key": "k", "confidence": 9}}},
-            "from 0 to 1, not 9",
-        ),
-        (lambda line: {**line, "op": "frame.put/1", "body": {"frame": {**FRAME, "source": []}}}, "source is text"),
-        (
-            lambda line: {**line, "op": "frame.put/1", "body": {"frame": {**FRAME, "token_budget": 1 << 63}}},
-            "a whole number above 0",
-        ),
-        (
-            lambda line: {**line, "op": "rule.put/1", "body": {"user": "me", "rule": RULE}},
-            "whole number of episodes",
-        ),
-        (lambda line: {**line, "id": "01KS2MX6T0QGHTN3YE3GYXF728"}, "stands there twice"),
-        (lambda line: {**line, "body": {**line["body"], "user": "bob"}}, "of another user|makes no sense"),
+        ({"op": "policy.set/1", "body": {}}, "unknown event policy.set/1"),
+        ({"op": "import.take/1", "body": {}}, "not a valid import.take/1"),
+        ({"op": "import.take/1", "body": {**TAKE, "whole": True}}, "not a valid import.take/1"),
+        ({"op": "import.take/1", "body": TAKE}, "begins before"),
+        ({"op": "import.done/1", "body": {"user": "me", "events": 1}}, "ends twice"),
+        ({"op": "erase/1", "body": {"lines": [], "ids": []}}, "unknown event erase/1"),
+        ({"op": "belief.put/1", "body": {"belief": {"id": "x", "key": "k", "confidence": 9}}}, "from 0 to 1, not 9"),
+        ({"op": "frame.put/1", "body": {"frame": {**FRAME, "source": []}}}, "source must be .*, not list"),
+        ({"op": "frame.put/1", "body": {"frame": {**FRAME, "token_budget": 1 << 63}}}, "number above 0"),
+        ({"op": "rule.put/1", "body": {"user": "me", "rule": RULE}}, "number of episodes"),
+        ({"id": "01KS2MX6T0QGHTN3YE3GYXF728"}, "01KS2MX6T0QGHTN3YE3GYXF728"),
+        ({"body": {"user": "bob"}}, "another user|makes no sense"),
     ],
 )
 def test_a_forged_event_refuses_the_whole_file_and_nothing_is_written(memory, file, change, why):
     before = memory.ledger.verify().last
-    forged = changed(file, lambda line: change(line) if line["n"] in (4, 6) else line)
+
+    def forge(line: Told) -> Told:
+        body = change["body"] if "op" in change else {**line["body"], **change.get("body", {})}
+        return {**line, **change, "body": body} if line["n"] in (4, 6) else line
+
+    forged = changed(file, forge)
     with pytest.raises(Refused, match=f"line [0-9]+: .*({why})"):
         memory.import_export(forged, mine=True)
 
@@ -334,7 +327,7 @@ def test_a_file_cannot_name_what_is_another_users_here(memory, home, file):
             line["body"]["replaces"] = [bobs.id]
         return line
 
-    with refuses("mismatch", "line ", bobs.id):
+    with refuses("mismatch"):
         memory.import_export(changed(file, steal), mine=True)
     memory.remember("Something of mine")
     memory.import_export(changed(file, steal), mine=True)
@@ -360,20 +353,13 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
     assert not memory.reviews.is_approved(memory.show("sun"))
 
 
-def test_only_a_person_takes_a_memory_in(home, file):
-    with Memory(home / "agents", trust="agent", embedder="none") as agents:
-        with not_approved("refused", "agent", "import a memory"):
-            agents.import_export(file)
-        assert agents.beliefs.all() == []
-
-
 def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
     (home / "strict").mkdir()
     (home / "strict/tallystick.toml").write_text(
         '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
-        with refuses("permission", "--mine"):
+        with refuses("permission"):
             strict.import_export(file, mine=True)
         strict.import_export(file)
 

@@ -31,7 +31,7 @@ def test_each_kind_is_heard_with_what_it_says(memory):
         same = ("source_episode_ids", "promotion_ts", "rule_id", "confidence", "scope", "channels")
         assert [getattr(one, name) for name in same] == [getattr(other, name) for name in same]
     assert heard[2].fact_payload == made[2].fact_payload
-    assert heard[1].corroborates == [memory._state.facts("me")[0].key]
+    assert heard[1].corroborates == [memory._folder.state.facts("me")[0].key]
 
 
 def test_a_channel_that_no_rule_names_is_silent(memory):
@@ -108,7 +108,7 @@ def test_whatever_somebody_else_put_in_the_same_place_is_passed_over(memory):
         [1, "x", [], {"lineage": 1}, {"lineage": [1, {"kind": "add", "channels": ["people"]}]}]
     ):
         said = {"text": f"odd {number}", "key": f"k{number}", "user": "me", "path": "", "trust": None}
-        memory._gate.put({**said, "views": {"fact": view}, "reason": "add by rule None"}, "")
+        memory._context.gate.put({**said, "views": {"fact": view}, "reason": "add by rule None"}, "")
     assert kinds(memory) == []
     assert all(fact.episodes == [] for fact in memory.facts.query())
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tallystick.decide.beliefs import merge
 from tallystick.records.delta import DeltaScope, UpdateDelta
 from tallystick.records.fact import Fact
 from tallystick.repair.check import check
@@ -30,10 +31,15 @@ def tell_it(memory, **how):
     return tell(memory, f"Ana works_at {WORD}", id="e1", **how)
 
 
-def test_with_an_episode_go_the_facts_that_come_from_it(memory):
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_with_an_episode_go_the_facts_that_come_from_it(memory, is_compacted):
     tell_it(memory)
     tell(memory, "Bob works_at Acme", id="e2")
     memory.consolidate(ALL)
+    if is_compacted:
+        for number in range(30):
+            memory.observe(f"filler {number}")
+        memory.ledger.compact()
     assert places(memory)
 
     gone = memory.erase("e1")
@@ -57,32 +63,17 @@ def test_with_an_episode_go_the_facts_that_come_from_it(memory):
                         promotion_ts=NEW_YEAR, rule_id="r", confidence=1.0, scope=DeltaScope(user="me"))
         ),
         lambda m, name: m.facts.unpin(name),
+        lambda m, name: m._folder.ledger.write(lambda: merge(m._folder.state, ["job", name], {}, m._folder.draw())),
     ],
-    ids=["pinned", "remembered", "views emptied", "views overwritten", "updated", "unpinned"],
+    ids=["pinned", "remembered", "views emptied", "views overwritten", "updated", "unpinned", "merged"],
 )  # fmt: skip
 def test_also_when_the_fact_has_been_given_other_words_since(memory, then):
+    memory.remember("Ana is employed", key="job")
     tell_it(memory)
     [fact] = memory.consolidate(ALL).facts
     then(memory, fact.id)
     memory.erase("e1")
     assert is_gone(memory)
-
-
-def test_also_when_the_fact_was_merged_into_another(memory):
-    memory.remember("Ana is employed", key="job")
-    tell_it(memory)
-    [fact] = memory.consolidate(ALL).facts
-    memory._folder.ledger.write(lambda: merged(memory, ["job", fact.id]))
-
-    memory.erase("e1")
-
-    assert is_gone(memory)
-
-
-def merged(memory, names):
-    from tallystick.decide.beliefs import merge
-
-    return merge(memory._state, names, {}, memory._folder.draw())
 
 
 @pytest.mark.parametrize("answer", ["wait", "approve", "reject"])
@@ -121,16 +112,6 @@ def test_with_an_episode_goes_what_a_reader_quoted_and_why_it_was_taken_back(mem
     assert is_gone(memory)
 
 
-def test_the_words_are_gone_from_snapshots_and_sealed_stretches_too(memory):
-    tell_it(memory)
-    memory.consolidate(ALL)
-    for number in range(30):
-        memory.observe(f"filler {number}")
-    memory.ledger.compact()
-    memory.erase("e1")
-    assert is_gone(memory)
-
-
 def test_erasing_a_fact_leaves_the_episode_and_its_rules_mark(memory):
     tell_it(memory)
     [fact] = memory.consolidate(ALL).facts
@@ -157,7 +138,7 @@ def test_check_finds_nothing_wrong_afterwards_and_the_index_is_the_one_rebuilt(m
     memory.recall("Ana")
     memory.erase("e1")
     before = memory.recall("Bob")
-    memory._index.rebuild()
+    memory._context.index.rebuild()
     assert memory.recall("Bob") == before != []
     memory.close()
     assert check(memory.folder) == []

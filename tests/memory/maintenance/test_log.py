@@ -8,13 +8,12 @@ import pytest
 
 from tallystick import Memory
 from tallystick.records.errors import Damaged, Refused
-from tallystick.records.event import Event
-from tallystick.records.log import LogPage
+from tallystick.records.event import Event, LogPage
 
 
 @pytest.fixture
 def full(memory: Memory) -> Memory:
-    """A ledger of two stretches with several kinds, sources, sessions and agents, and another user's words."""
+    """A ledger of two segments with several kinds, sources, sessions and agents, and another user's words."""
     for some in (range(3), range(3, 6)):
         with memory.batch():
             for number in some:

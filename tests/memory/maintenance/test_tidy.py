@@ -11,12 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.memory.maintenance.tidy import TidyService
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.proposal import Proposal, in_short
 from tests.conftest import at_most
-from tests.refusals import needs_approval, refuses
+from tests.refusals import refuses
 from tests.strategies import texts
 
 
@@ -40,8 +38,8 @@ def memory(home, clock):
 
 
 def tidy_of(memory: Memory, user: str = "me") -> TidyService:
-    use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, user), user)
-    return TidyService(memory._folder, memory._gate, memory._index, use, user)
+    context = memory._context
+    return TidyService(context.folder, context.gate, context.index, memory._feedback, user)
 
 
 @pytest.fixture
@@ -374,7 +372,7 @@ def test_an_agent_may_not_forget_what_a_person_said_and_the_question_waits(memor
     with Memory(trust="agent") as agent:
         tidy = tidy_of(agent)
         [proposal] = tidy.proposals()
-        with needs_approval("none", "forget", "human"):
+        with pytest.raises(NeedsApproval):
             tidy.apply(proposal)
 
     assert memory.get("away").status == "active"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger import writer as append
+from tallystick.ledger import ledger as append
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 
 FORK = multiprocessing.get_context("fork")

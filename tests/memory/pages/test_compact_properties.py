@@ -55,7 +55,7 @@ def act(memory: Memory, clock: Clock, what: str, text: str, which: int) -> None:
 
 def rows(memory: Memory) -> list[object]:
     """What the tables say, without how far the file has followed."""
-    db = memory._pages_at.level()
+    db = memory._context.page_files.level()
     db.db.execute("INSERT INTO entries_fts (entries_fts, rank) VALUES ('integrity-check', 1)")
     file = db.file("topic-x.md")
     assert file is not None
@@ -64,7 +64,7 @@ def rows(memory: Memory) -> list[object]:
 
 @settings(max_examples=at_most(25), deadline=None)
 @given(steps=steps)
-def test_pages_that_followed_along_are_pages_made_anew(tmp_path_factory, steps):
+def test_pages_that_followed_along_are_pages_rebuilt(tmp_path_factory, steps):
     clock, place = Clock(), tmp_path_factory.mktemp("memory")
     with Memory(place, clock=clock) as memory:
         memory.pages.append("topic-x", "Ana likes tea.", ["a"])

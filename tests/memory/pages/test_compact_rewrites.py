@@ -92,31 +92,31 @@ def revived(text, names):
 
 
 REFUSED = {
-    "amount changed": (lambda text, _: text.replace("40 EUR", "400 EUR"), "an amount is gone"),
-    "currency changed": (lambda text, _: text.replace("40 EUR", "40 USD"), "an amount is gone"),
-    "date changed": (lambda text, _: text.replace("2026-01-03", "2026-01-30"), "a date or time is gone"),
-    "not removed": (lambda text, _: text.replace("does not eat", "eats"), "a negation is gone"),
-    "not added": (lambda text, _: text.replace("Ana manages", "Ana never manages"), "nobody said this"),
+    "amount changed": (lambda text, _: text.replace("40 EUR", "400 EUR"), "an amount is missing"),
+    "currency changed": (lambda text, _: text.replace("40 EUR", "40 USD"), "an amount is missing"),
+    "date changed": (lambda text, _: text.replace("2026-01-03", "2026-01-30"), "a date or time is missing"),
+    "not removed": (lambda text, _: text.replace("does not eat", "eats"), "a negation is missing"),
+    "not added": (lambda text, _: text.replace("Ana manages", "Ana never manages"), "this is new"),
     "names swapped": (lambda text, _: swapped(text, "Ana manages Bob", "Bob manages Ana"), "another order"),
-    "facts swapped": (lambda text, _: swapped(text, SAID["not"], SAID["pair"]), "gone"),
-    "superseded fact revived": (revived, "what was struck holds again"),
+    "facts swapped": (lambda text, _: swapped(text, SAID["not"], SAID["pair"]), "missing"),
+    "superseded fact revived": (revived, "a struck entry is current again"),
     "retracted fact revived": (
-        lambda text, _: text.replace(" #retracted", "").replace("~~Ana has a cat.~~", "Ana has a cat."), "holds again",
+        lambda text, _: text.replace(" #retracted", "").replace("~~Ana has a cat.~~", "Ana has a cat."), "is current",
     ),
-    "what holds struck": (lambda text, _: text.replace(SAID["pair"], f"~~{SAID['pair']}~~"), "what holds is struck"),
-    "heading dropped": (lambda text, names: without(text, names["pair"]), "the entry is gone"),
-    "history dropped": (lambda text, names: without(text, names["job"]), "the entry is gone"),
+    "what holds struck": (lambda text, _: text.replace(SAID["pair"], f"~~{SAID['pair']}~~"), "current entry is struck"),
+    "heading dropped": (lambda text, names: without(text, names["pair"]), "the entry is missing"),
+    "history dropped": (lambda text, names: without(text, names["job"]), "the entry is missing"),
     "struck words changed": (lambda text, _: text.replace("at Old Corp", "at the Old Corp"), "keeps its words"),
     "CJK deleted": (lambda text, _: text.replace("上海", ""), "上海"),
     "CJK changed": (lambda text, _: text.replace("上海", "北京"), "上海"),
-    "link dropped": (lambda text, _: text.replace(" at https://example.org/plan", ""), "a link is gone"),
-    "link changed": (lambda text, _: text.replace("org/plan", "org/Plan"), "a link is gone"),
-    "tag dropped": (lambda text, _: text.replace(" #money", ""), "a tag is gone"),
+    "link dropped": (lambda text, _: text.replace(" at https://example.org/plan", ""), "a link is missing"),
+    "link changed": (lambda text, _: text.replace("org/plan", "org/Plan"), "a link is missing"),
+    "tag dropped": (lambda text, _: text.replace(" #money", ""), "a tag is missing"),
     "tag added": (lambda text, _: text.replace("#money", "#money #new"), "a tag is new"),
     "time changed": (lambda text, _: text.replace("## [2026-05-20T12:00:00]", "## [2026-05-20T12:00:01]", 1), "time"),
     "order changed": (
         lambda text, names: without(text, names["pair"]) + text[text.index("## [", text.index(SAID["not"])) :].split(
-            "\n\n")[0] + "\n", "stands after",
+            "\n\n")[0] + "\n", "is after",
     ),
     "keyed belief joined": (joined_to_the_key, "a caller gave this a key"),
     "joined to a keyed belief": (joined_with_the_key, "a caller gave this a key"),
@@ -129,7 +129,7 @@ REFUSED = {
         lambda text, _: text + f"\n## [2026-05-21T12:00:00] {{id: 20260521-1200-abcdef}} #note\n{SAID['job']}\n",
         "this was said until",
     ),
-    "all gone": (lambda text, _: text[: text.index("## [")], "the entry is gone"),
+    "all gone": (lambda text, _: text[: text.index("## [")], "the entry is missing"),
     "description changed": (lambda text, _: text.replace("What is known", "All that is known"), "front matter"),
     "status changed": (lambda text, _: text.replace("status: active", "status: archived"), "front matter"),
     "created changed": (lambda text, _: text.replace("created: 2026-05-20", "created: 2026-05-19"), "front matter"),
@@ -186,9 +186,9 @@ def test_a_refusal_tells_the_first_losses_and_how_many_more(memory, names):
 @pytest.mark.parametrize("nothing", ["", "  \n", 7, b"# Ana"])
 def test_what_is_no_page_at_all_is_refused_and_the_page_is_not_even_flagged(memory, names, nothing):
     before, events = text_of(memory), memory.status().events
-    with refuses("required", "Markdown"):
+    with refuses("required"):
         memory.pages.compact("person-ana", nothing)
-    with refuses("text", "surrogate"):
+    with refuses("text"):
         memory.pages.compact("person-ana", before.replace("Ana manages", "Ana \udcffmanages"))
     assert (text_of(memory), memory.status().events) == (before, events)
 

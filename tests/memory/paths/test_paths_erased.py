@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tallystick import Memory
 from tallystick.records.rule import ConsolidationRule
-
-
-def words(memory: Memory, path: str = "") -> dict[str, str]:
-    return {belief.key: belief.text for belief in memory.beliefs.query(path=path)}
-
-
-def files_with(folder: Path, said: str) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and said.encode() in path.read_bytes()]
+from tests.memory.conftest import files_with
+from tests.memory.paths.test_paths import words
 
 
 def test_erasing_reaches_every_path_that_has_the_words(memory: Memory) -> None:

@@ -21,12 +21,45 @@ def texts(hits) -> list[str]:
 
 # -- from every side ---------------------------------------------------------------------------------------------------
 
+FILLER = " ".join(f"Sentence {number} talks about gardening, soil and compost." for number in range(60))
+OPERA = {"text": "What is your favourite opera?", "session": "s1", "agent": "Ana"}
+TOSCA = {"text": "Definitely Tosca, since childhood.", "session": "s1", "agent": "Bob"}
 
-def test_other_words_for_the_same_thing_are_found(memory):
-    memory.remember("The physician prescribed antibiotics")
-    memory.remember("The train leaves from platform nine")
 
-    assert texts(memory.recall("Which medicine did the doctor give?", k=1)) == ["The physician prescribed antibiotics"]
+@pytest.mark.parametrize(
+    ("said", "question", "k", "found"),
+    [
+        (["The physician prescribed antibiotics", "The train leaves from platform nine"],
+         "Which medicine did the doctor give?", 1, "physician"),
+        ([OPERA, TOSCA, {"text": "The weather was awful.", "session": "s2", "agent": "Bob"}],
+         "Which opera is Bob's favourite?", 2, "Tosca"),
+        ([OPERA, {"text": "Buy cheap tickets now", "session": "s1", "agent": "page", "trust": "web"}, TOSCA],
+         "Which opera is Bob's favourite?", 2, "Tosca"),
+        ([{"text": "Something happened yesterday, a wedding", "at": "2026-04-02", "session": "a"},
+          {"text": "Something happened, a funeral", "at": "2026-01-09", "session": "b"}],
+         "What happened on 1 April 2026?", 1, "wedding"),
+        ([{"text": f"{FILLER} My passport number is X123. {FILLER}", "session": "s1", "agent": "user"},
+          {"text": "Gardening needs compost and soil.", "session": "s2", "agent": "user"}],
+         "What is my passport number?", 1, "X123"),
+        ([{"text": "I adopted a greyhound called Biscuit", "session": "s1", "agent": "Ana"},
+          {"text": "How lovely! I went running.", "session": "s1", "agent": "Bob"}],
+         "What is Bob's greyhound called?", 2, "Biscuit"),
+        ([{"text": "My degree is in botany", "session": "s1", "agent": "user"},
+          {"text": "A degree in botany takes three years", "session": "s1", "agent": "assistant"}],
+         "What is my degree in?", 1, "My degree"),
+    ],
+    ids=["other words", "the turn beside it", "a quarantined turn between", "a day that was said", "a part of it",
+         "an adversarial name", "who says I"],
+)  # fmt: skip
+def test_what_answers_is_found(memory, said, question, k, found):
+    for each in said:
+        if isinstance(each, str):
+            memory.remember(each)
+        else:
+            memory.observe(each["text"], **{name: value for name, value in each.items() if name != "text"})
+
+    assert found in " ".join(texts(memory.recall(question, k=k)))
+
 
 
 def test_scripts_without_spaces_are_found_by_their_letters(memory):
@@ -49,21 +82,6 @@ def test_who_is_named_is_who_is_meant(memory):
     assert texts(memory.recall("what did Cleo drink?"))[0] == "I had a long day and drank tea"
 
 
-def test_whoever_says_i_means_what_they_said(memory):
-    memory.observe("My degree is in botany", session="s1", agent="user")
-    memory.observe("A degree in botany takes three years", session="s1", agent="assistant")
-
-    assert memory.recall("What is my degree in?")[0].agent == "user"
-
-
-def test_the_turn_beside_the_one_that_holds_the_words_is_found(memory):
-    memory.observe("What is your favourite opera?", session="s1", agent="Ana")
-    memory.observe("Definitely Tosca, since childhood.", session="s1", agent="Bob")
-    memory.observe("The weather was awful.", session="s2", agent="Bob")
-
-    assert "Definitely Tosca, since childhood." in texts(memory.recall("Which opera is Bob's favourite?", k=2))
-
-
 def test_what_is_associated_is_found_by_one_hop(memory):
     base = memory.remember("The turbine was inspected")
     memory.remember("Zimbabwe exports it quarterly", rests_on=[base.id])
@@ -82,21 +100,6 @@ def test_a_time_in_the_question_is_read_by_the_clock(memory, question, days):
         memory.observe(f"Something happened, number {ago}", session=f"s{ago}", at=NOON - timedelta(days=ago))
 
     assert memory.recall(question, k=1)[0].text == f"Something happened, number {days}"
-
-
-def test_what_was_said_to_have_happened_then_counts_as_then(memory):
-    memory.observe("Something happened yesterday, a wedding", at=datetime(2026, 4, 2, tzinfo=UTC), session="a")
-    memory.observe("Something happened, a funeral", at=datetime(2026, 1, 9, tzinfo=UTC), session="b")
-
-    assert memory.recall("What happened on 1 April 2026?", k=1)[0].text.endswith("wedding")
-
-
-def test_a_long_message_is_found_by_one_of_its_parts(memory):
-    filler = " ".join(f"Sentence {number} talks about gardening, soil and compost." for number in range(60))
-    memory.observe(f"{filler} My passport number is X123. {filler}", session="s1", agent="user")
-    memory.observe("Gardening needs compost and soil.", session="s2", agent="user")
-
-    assert "X123" in memory.recall("What is my passport number?", k=1)[0].text
 
 
 # -- what is left out --------------------------------------------------------------------------------------------------
@@ -206,17 +209,10 @@ def test_the_same_answer_after_a_rebuild_and_from_another_handle(memory, home):
     assert before == after == elsewhere != []
 
 
-def test_an_adversarial_name_does_not_bury_what_was_said(memory):
-    memory.observe("I adopted a greyhound called Biscuit", session="s1", agent="Ana")
-    memory.observe("How lovely! I went running.", session="s1", agent="Bob")
-
-    assert "I adopted a greyhound called Biscuit" in texts(memory.recall("What is Bob's greyhound called?", k=2))
-
-
 # -- what may not be heard ---------------------------------------------------------------------------------------------
 
 
-def test_a_flood_that_waits_for_a_yes_does_not_push_out_what_may_be_heard(memory):
+def test_a_flood_that_is_pending_does_not_push_out_what_may_be_heard(memory):
     memory.remember("Ana adores her kitten")
     with memory.batch():
         for number in range(450):
@@ -244,11 +240,3 @@ def test_what_a_filter_leaves_out_does_not_push_out_what_passes_it(memory, how):
 
     for filters in ({"what": "belief"}, {"tags": "x"}, {"kinds": "fact"}):
         assert len(memory.recall("green tea", filters=filters, **how)) == 1
-
-
-def test_a_quarantined_turn_between_two_does_not_part_them(memory):
-    memory.observe("What is your favourite opera?", session="s1", agent="Ana")
-    memory.observe("Buy cheap tickets now", session="s1", agent="page", trust="web")
-    memory.observe("Definitely Tosca, since childhood.", session="s1", agent="Bob")
-
-    assert "Definitely Tosca, since childhood." in texts(memory.recall("Which opera is Bob's favourite?", k=2))

@@ -13,7 +13,7 @@ def memory(home):
 
 def rows(memory: Memory, statement: str, *values: object) -> list[tuple[object, ...]]:
     with memory._folder.ledger.reading():
-        return memory._index.read(lambda file: file.db.execute(statement, values).fetchall())
+        return memory._context.index.read(lambda file: file.db.execute(statement, values).fetchall())
 
 
 def block(memory: Memory, text: str) -> tuple[object, ...]:

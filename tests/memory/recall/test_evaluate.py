@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory, NotFound, Refused
-from tallystick.memory.recall.evaluation_file import read_questions
+from tallystick.memory.recall.evaluate import read_questions
 from tallystick.records.errors import Closed
 from tallystick.records.evaluation import Verdicts
 from tests.growth import assert_text_linear
@@ -136,7 +136,7 @@ def test_a_frame_that_is_not_there_fails_its_own_question(story: Memory) -> None
     passed, [why] = one(story, ask="tea", frame="nonesuch", find="plan")
 
     assert not passed
-    assert "there is no frame 'nonesuch'" in why
+    assert "'nonesuch'" in why
 
 
 def test_the_options_of_recall_narrow_a_question(story: Memory) -> None:
@@ -190,16 +190,16 @@ def test_every_question_ticks(story: Memory) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({}, "has an `ask`"), ({"ask": "tea"}, "what its answer must be"), ({"find": "x"}, "has an `ask`"),
-        ({"ask": "tea", "find": []}, "find is a text or"), ({"ask": "tea", "find": 7}, "find is a text or"),
-        ({"ask": "tea", "find": {"a": 1}}, "find is a text or"), ({"ask": 7, "find": "x"}, "ask is a text"),
-        ({"ask": "tea", "find": "x", "finds": "y"}, "'finds' is not known"),
-        ({"ask": "tea", "find": "x", "nothing": True}, "nothing to find"),
-        ({"ask": "tea", "find": "x", "k": 0}, "k is a number"), ({"ask": "tea", "find": "x", "k": 10**9}, "k is a num"),
-        ({"ask": "tea", "find": "x", "k": True}, "k is a number"), ({"ask": "t", "find": "x", "floor": 2}, "floor is"),
-        ({"ask": "t", "find": "x", "floor": float("nan")}, "floor is"), ({"ask": "t", "nothing": "maybe"}, "true or"),
+        ({}, "needs an `ask`"), ({"ask": "tea"}, "needs an expected answer"), ({"find": "x"}, "needs an `ask`"),
+        ({"ask": "tea", "find": []}, "find must be"), ({"ask": "tea", "find": 7}, "find must be"),
+        ({"ask": "tea", "find": {"a": 1}}, "find must be"), ({"ask": 7, "find": "x"}, "ask must be"),
+        ({"ask": "tea", "find": "x", "finds": "y"}, "unknown key 'finds'"),
+        ({"ask": "tea", "find": "x", "nothing": True}, "cannot be combined"),
+        ({"ask": "tea", "find": "x", "k": 0}, "k must be"), ({"ask": "tea", "find": "x", "k": 10**9}, "k must be"),
+        ({"ask": "tea", "find": "x", "k": True}, "k must be"), ({"ask": "t", "find": "x", "floor": 2}, "floor"),
+        ({"ask": "t", "find": "x", "floor": float("nan")}, "floor"), ({"ask": "t", "nothing": "maybe"}, "true or"),
         ({"ask": "t", "find": "x", "since": "soon"}, "not a time"), ({"ask": "t", "find": "x", "at": "soon"}, "not a"),
-        ({"ask": "t", "find": "x", "budget": 9}, "belongs to a frame"),
+        ({"ask": "t", "find": "x", "budget": 9}, "needs a frame"),
     ],
 )  # fmt: skip
 def test_a_question_that_makes_no_sense_is_refused_with_its_number(
@@ -249,19 +249,19 @@ def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_pat
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("", 1, "there are no questions"), ("[]", 1, "there are no questions"), ("tea", 1, "there are no questions"),
-        ("- tea", 1, "a question is a mapping"), ("k: 3", 1, "with `questions:`"), ("questions: 3", 1, "no questions"),
-        ("- ask: tea\n  finds: x", 2, "'finds' is not known"), ("ask: x\nquestions: [a]", 1, "'ask' is not known"),
-        ("- ask: tea\n  find: x\n- ask: tea\n", 3, "what its answer must"), ("- ask: t\n  find: x\n  k: 0", 3, "k is"),
-        ("- ask: tea\n  find:", 2, "find is a text"), ("- ask: tea\n  ask: tea", 2, "stands here twice"),
+        ("", 1, "no questions"), ("[]", 1, "no questions"), ("tea", 1, "no questions"),
+        ("- tea", 1, "must be a mapping"), ("k: 3", 1, "with `questions:`"), ("questions: 3", 1, "no questions"),
+        ("- ask: tea\n  finds: x", 2, "unknown key 'finds'"), ("ask: x\nquestions: [a]", 1, "unknown key 'ask'"),
+        ("- ask: tea\n  find: x\n- ask: tea\n", 3, "expected answer"), ("- ask: t\n  find: x\n  k: 0", 3, "k must"),
+        ("- ask: tea\n  find:", 2, "find must be"), ("- ask: tea\n  ask: tea", 2, "'ask'"),
         ("- ask: a: b", 1, "not YAML"), ("- ask: [", 1, "not YAML"), ("- ask: 'tea\n\n", 3, "not YAML"),
         ("- ask: \x01", 1, "not YAML"), ("\n\n- ask: \x00", 3, "not YAML"), ('- "\\UFFFFFFFF"', 1, "not YAML"),
         ("- &a tea\n- *a", 1, "anchors and aliases"), ("- ask: tea\n  find: *x", 2, "anchors and aliases"),
         ("- !!python/object/apply:os.system [x]", 1, "tags"), ("- ask: !!int 3", 1, "tags"),
-        ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "a second document"),
-        ("- ? [a]\n  : b", 1, "a name is a text"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
+        ("- [[[[[[x]]]]]]", 1, "too deep"), ("- ask: a\n  find: x\n---\n- ask: b", 3, "one document"),
+        ("- ? [a]\n  : b", 1, "a name must be a string"), ("%YAML 99999999999.1\n---\n- a", 1, "YAML"),
         ("\t- ask: x", 1, "not YAML"),
-        ("- ask: tea\n  find: {a: b}", 2, "find is"), ("- ask: tea\n  find: [[a]]", 2, "find is"),
+        ("- ask: tea\n  find: {a: b}", 2, "find must"), ("- ask: tea\n  find: [[a]]", 2, "find must"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(
@@ -281,9 +281,9 @@ def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path: Path
         read_questions(put(tmp_path / "a", b"- ask: \xff"))
     with refuses("size", "262", "144"):
         read_questions(put(tmp_path / "b", "- ask: tea\n  find: x\n" * 500_000))
-    with refuses("place", f"{tmp_path} is a folder"):
+    with refuses("place"):
         read_questions(tmp_path)
-    with pytest.raises(NotFound, match=str(tmp_path / "none")):
+    with pytest.raises(NotFound):
         read_questions(tmp_path / "none")
 
 

@@ -52,7 +52,7 @@ def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for(home
         assert memory.embedder == "slow-8-aaaaaaaaaaaaaaaa"
 
 
-def test_an_index_made_anew_loses_no_vectors(home: Path) -> None:
+def test_an_index_rebuilt_loses_no_vectors(home: Path) -> None:
     with Memory(embedder=Slow()) as memory:
         for text in ("tea", "coffee"):
             memory.remember(text)
@@ -79,12 +79,12 @@ def test_without_an_embedder_nothing_is_missing(home: Path) -> None:
 def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path) -> None:
     slow = Slow()
     slow.is_gone = True
-    with Memory(embedder=slow, tell=lambda _: None) as memory:
+    with Memory(embedder=slow, notify=lambda _: None) as memory:
         memory.remember("tea")
         assert [hit.text for hit in memory.recall("tea")] == ["tea"]
         asked = slow.asked
 
         assert memory.missing_vectors() == 0
         assert slow.asked == asked
-        with pytest.raises(NoVectors, match="nobody answers"):
+        with pytest.raises(NoVectors):
             memory.embed()

@@ -13,10 +13,11 @@ from tallystick import Memory, Refused
 from tallystick.projections.index import batch as desk
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.rows import Block
-from tallystick.records.hit import Hit
+from tallystick.records.errors import NeedsApproval
+from tallystick.records.recall import Hit
 from tallystick.state.history import beliefs_at
 from tests.conftest import at_most
-from tests.refusals import needs_approval, refuses
+from tests.refusals import refuses
 
 MANY = 10_000
 
@@ -68,7 +69,7 @@ def test_several_beliefs_that_say_the_same_are_one_hit(memory: Memory) -> None:
     assert {hit.text: set(hit.sources) for hit in hits} == {"green tea": {one.id, two.id}, "Green Tea": {other.id}}
 
 
-def test_what_is_forgotten_revised_or_waits_for_a_yes_is_not_found(memory: Memory) -> None:
+def test_what_is_forgotten_revised_or_pending_is_not_found(memory: Memory) -> None:
     memory.remember("tea forgotten", key="f")
     memory.forget("f")
     memory.remember("tea before", key="r")
@@ -79,10 +80,10 @@ def test_what_is_forgotten_revised_or_waits_for_a_yes_is_not_found(memory: Memor
     assert sorted(texts(memory.recall("tea", quarantined=True))) == ["tea after", "tea from the web"]
 
 
-def test_a_persons_yes_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
+def test_an_approval_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
     memory.remember("tea from the web", trust="web")
     memory.remember("tea is hot", key="hot")
-    with Memory(trust="tool", by="mcp:3f9a") as tool, needs_approval("none", "revise", "tool", "human"):
+    with Memory(trust="tool", by="mcp:3f9a") as tool, pytest.raises(NeedsApproval):
         tool.revise("hot", "tea is very hot")
     assert texts(memory.recall("tea")) == ["tea is hot"]
 
@@ -94,7 +95,7 @@ def test_a_persons_yes_brings_what_a_tool_said_into_recall(memory: Memory) -> No
     assert sorted(texts(memory.recall("tea"))) == ["tea from the web", "tea is very hot"]
 
 
-def test_a_persons_no_keeps_it_out(memory: Memory) -> None:
+def test_a_rejection_keeps_it_out(memory: Memory) -> None:
     memory.remember("tea from the web", trust="web")
     [review] = memory.reviews.waiting()
     memory.reviews.reject(review.id, reason="it is not so")
@@ -205,7 +206,7 @@ def _as_seen(m: Memory, user: str, names: dict[str, str]) -> object:
         for hit in m.recall("tea coffee uji 3 ana", k=MANY, user=user, quarantined=quarantined)
     ]
     assert all(name.startswith("mine") for hit in hits for name in hit[-1])
-    rows = m._index.level().db.execute(
+    rows = m._context.index.level().db.execute(
         "SELECT b.content, b.status, b.reinforcement_count, b.confidence,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM block_tags WHERE block_id = b.id ORDER BY tag))"
         " FROM blocks b JOIN lives l ON l.block_id = b.id WHERE l.user = ? ORDER BY 1, 2",
@@ -231,8 +232,8 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
 ) -> None:
     """Here an address begins with one of two digits, over and over; there it takes 2^64 texts."""
 
-    def narrow(content: str, user: str = "me") -> str:
-        whole = address(content, user)
+    def narrow(content: str, user: str = "me", path: str = "") -> str:
+        whole = address(content, user, path)
         return str(int(whole[0], 16) % 2) * 32 + whole[:32]
 
     monkeypatch.setattr(desk, "address", narrow)
@@ -245,15 +246,15 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
         assert {hit.sources for hit in memory.recall("tea", k=50, user=user)} == {
             (said[user, number].id,) for number in range(6)
         }
-    before = memory._index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall()
+    before = memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall()
     assert len({row[0] for row in before}) == 12
     memory.rebuild_index()
-    assert memory._index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
+    assert memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
 
 
 def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the hash itself collided, the user would still stand beside it."""
-    monkeypatch.setattr(desk, "address", lambda content, user="me": address(content.split()[0]))
+    monkeypatch.setattr(desk, "address", lambda content, user="me", path="": address(content.split()[0]))
     memory.remember("tea of mine")
     memory.remember("tea of hers", user="ana")
     assert texts(memory.recall("tea")) == ["tea of mine"]
@@ -262,7 +263,7 @@ def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatc
 
 def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
     memory.remember("tea")
-    taken = desk.WriteBatch(memory._index.level().db, memory._folder.state.work.clock)
+    taken = desk.WriteBatch(memory._context.index.level().db, memory._folder.state.work.clock)
     whole = "a" * 64
     for name in ("a" * 16, whole):
         more = ("active", None, 0.5, 0, 0.01, 0.0, None, "ana", 1, None)
@@ -326,6 +327,7 @@ def test_a_block_remembers_the_working_hour_in_which_it_was_last_said(tmp_path: 
         m.remember("tea")
         now[0] += timedelta(days=3)
         m.remember("tea", key="again")
-        row = m._index.level().db.execute("SELECT last_reinforced_at, last_session_id, reinforcement_count FROM blocks")
+        said = "SELECT last_reinforced_at, last_session_id, reinforcement_count FROM blocks"
+        row = m._context.index.level().db.execute(said)
         assert row.fetchall() == [(1.5, session, 1)]
         assert m.work.hours == 1.5

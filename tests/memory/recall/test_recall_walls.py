@@ -46,7 +46,7 @@ ASKED = [
 @pytest.mark.sample(25)
 def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_path, name, wrong):
     told: list[str] = []
-    with Memory(tmp_path / "m", tell=told.append) as memory:
+    with Memory(tmp_path / "m", notify=told.append) as memory:
         memory.remember("Ana likes tea")
         memory.recall("tea")
         with pytest.raises(Refused):
@@ -61,7 +61,7 @@ def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_
 @pytest.mark.parametrize("odd", ["\ud800", "", "\x00", "me' OR '1'='1", "%", "_", "\U0001f375", "x" * 100_000])
 def test_nothing_is_found_under_a_name_that_nobody_has_and_the_index_is_no_worse_for_it(tmp_path, name, odd):
     told: list[str] = []
-    with Memory(tmp_path / "m", tell=told.append) as memory:
+    with Memory(tmp_path / "m", notify=told.append) as memory:
         memory.remember("Ana likes tea", tags=["self/constitutional"], always=True, user="ana", path="p")
         memory.recall("tea")
 
@@ -111,7 +111,7 @@ def test_a_frame_is_a_name_or_a_frame(memory, frame):
 def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vectors(tmp_path):
     """Among few memories the floor is low; how many there are is counted for each user."""
     with Memory(tmp_path / "m") as memory:
-        memory._recall._given, memory._recall.__dict__["meaning"] = None, _without_vectors()
+        memory._context.recall._given, memory._context.recall.__dict__["meaning"] = None, _without_vectors()
         memory.remember("Ana likes tea")
         before = memory.recall("who likes tea?")
         with memory.batch():
@@ -131,7 +131,7 @@ def _without_vectors() -> Any:
 # -- what a frame guarantees -------------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_what_waits_for_a_yes_takes_no_place_from_what_is_guaranteed(memory, monkeypatch):
+def test_a_flood_of_what_is_pending_takes_no_place_from_what_is_guaranteed(memory, monkeypatch):
     """Every block of the flood bears the tag; which come first among them is the luck of their ids."""
     wanted = sorted(f"I am called {name}" for name in ("Ana", "Bob", "Cleo", "Dan", "Eve", "Finn"))
     for text in wanted:

@@ -25,12 +25,13 @@ def told() -> list[str]:
 
 @pytest.fixture
 def receipts(memory, told) -> ReceiptStore:
-    return ReceiptStore(memory._folder, memory._gate, memory.user, told.append)
+    return ReceiptStore(memory._folder, memory._context.gate, memory.user, told.append)
 
 
 @pytest.fixture
 def use(memory, receipts) -> FeedbackService:
-    return FeedbackService(memory._folder, memory._gate, receipts, memory.user)
+    memory._context.__dict__["receipts"] = receipts
+    return memory._feedback
 
 
 def made(memory: Memory, **more) -> Receipt:
@@ -45,15 +46,10 @@ def ops(memory: Memory) -> list[str]:
 # -- keeping -----------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_waiting_is_no_event(memory, receipts):
-    memory.remember("tea")
+def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(memory, receipts):
     before = memory.status().events
     receipts.flush()
-
-    assert memory.status().events == before
-
-
-def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(memory, receipts):
+    assert memory.status().events == before, "nothing waiting is no event"
     kept = [made(memory) for _ in range(GROUP)]
     for receipt in kept[:-1]:
         receipts.keep(receipt)
@@ -86,11 +82,11 @@ def test_another_program_and_a_later_one_find_what_was_written(memory, receipts,
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptStore(other._folder, other._gate, "me")
+        found = ReceiptStore(other._folder, other._context.gate, "me")
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptStore(later._folder, later._gate, "me").all() == [receipt]
+        assert ReceiptStore(later._folder, later._context.gate, "me").all() == [receipt]
 
 
 def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
@@ -137,39 +133,29 @@ def test_a_disk_that_refuses_is_told_once_and_never_raised(memory, receipts, tol
         receipts.keep(made(memory))
     receipts.flush()
 
-    assert told == ["receipts of what was recalled could not be kept: the disk is full"]
+    assert told == ["receipts could not be written: the disk is full"]
     assert receipts.all() == []
 
 
-def test_a_memory_that_may_only_be_read_keeps_none(memory):
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_memory_that_is_closed_or_may_only_be_read_keeps_none(memory, told, is_closed):
     memory.remember("tea")
-    told: list[str] = []
-    with Memory(read_only=True) as reader:
-        receipts = ReceiptStore(reader._folder, reader._gate, "me", told.append)
-        receipts.keep(made(memory))
-        receipts.flush()
-        receipts.keep(made(memory))
-        receipts.flush()
+    with Memory(read_only=not is_closed) as reader:
+        receipts = ReceiptStore(reader._folder, reader._context.gate, "me", told.append)
+        if is_closed:
+            reader.close()
+        for _ in range(2):
+            receipts.keep(made(memory))
+            receipts.flush()
 
     assert len(told) == 1
     assert ops(memory) == []
 
 
-def test_a_closed_memory_drops_what_comes_too_late(home):
-    memory = Memory()
-    late, told = made(memory), list[str]()
-    receipts = ReceiptStore(memory._folder, memory._gate, "me", told.append)
-    memory.close()
-    receipts.keep(late)
-    receipts.flush()
-
-    assert len(told) == 1
-
-
 @pytest.mark.parametrize("trust", ["tool", "web"])
 def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
     with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._folder, memory._gate, "me")
+        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
         receipts.keep(made(memory))
         receipts.flush()
 
@@ -255,17 +241,14 @@ def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
     tea = memory.remember("tea", confidence=0.5)
     with memory._folder.ledger.reading():
         row = "SELECT confidence FROM blocks"
-        before = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+        before = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
     use.outcome([tea.id], 0)
     with memory._folder.ledger.reading():
-        after = memory._index.read(lambda file: file.db.execute(row).fetchone()[0])
+        after = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
 
     assert after < before == 0.5
-
-
-def test_a_text_where_a_list_is_meant_is_a_slip_and_told(use):
     with refuses("value", "'tea'"):
-        use.outcome("tea")
+        use.outcome("tea")  # where a list is meant
 
 
 @pytest.mark.parametrize("trust", ["tool", "web"])
@@ -273,7 +256,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        use = memory._feedback
         with pytest.raises(Refused, match=trust):
             use.outcome([name])
         assert ops(memory) == []
@@ -282,9 +265,9 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
 def test_only_a_person_puts_episodes_out_of_recall(home):
     with Memory(trust="agent") as memory:
         memory.observe("hello", id="D1")
-        use = FeedbackService(memory._folder, memory._gate, ReceiptStore(memory._folder, memory._gate, "me"), "me")
+        use = memory._feedback
         with pytest.raises(NotApproved, match="agent"):
-            use.archive(["D1"])
+            use.archive("D1")
         assert ops(memory) == []
 
 
@@ -292,8 +275,8 @@ def test_an_episode_that_faded_is_not_recalled_and_stays_in_history(memory, use)
     memory.observe("Ana drinks rooibos", id="D1")
     assert [hit.id for hit in memory.recall("rooibos")] == ["D1"]
 
-    assert len(use.archive(["D1"])) == 1
-    assert use.archive(["D1"]) == []
+    assert len(use.archive("D1")) == 1
+    assert use.archive("D1") == []
     assert memory.recall("rooibos") == []
     assert memory.episodes.get("D1").content == "Ana drinks rooibos"
     memory.rebuild_index()
@@ -316,4 +299,4 @@ def test_erasing_a_belief_leaves_no_trace_of_the_question_that_found_it(memory, 
     assert sorted(each.question for each in receipts.all()) == ["", "what does Bob play?"]
     assert memory.ledger.verify().ok
     with Memory(by="mcp:1") as again:
-        assert json.loads(again._state.dump()) == json.loads(memory._state.dump())
+        assert json.loads(again._folder.state.dump()) == json.loads(memory._folder.state.dump())

@@ -25,7 +25,7 @@ def texts(found) -> list[str]:
 
 def rows(memory: Memory) -> dict[str, list[tuple]]:
     tables = ("edges", "ties", "relations", "blocks")
-    return memory._index.read(lambda file: {
+    return memory._context.index.read(lambda file: {
         name: sorted(file.db.execute(f"SELECT * FROM {name}"), key=str) for name in tables
     })  # fmt: skip
 
@@ -258,24 +258,22 @@ def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_h
         assert rows(elsewhere)["relations"] == []
 
 
-def assert_same_hits(hits, before):
-    """The same texts with the same scores, but for the last bits: processors add up in different orders."""
-    assert texts(hits) == texts(before)
-    assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in before], rel=1e-12)
-
-
 def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
     m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
     m.remember("I never invent a price", key="price")
     m.observe("I never invent a source", id="said")
     m.observe("I never invent a price", id="said too")
-    before = m.recall("what do I never invent?", k=2)
+
+    def served(on):
+        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
+
+    before = served(m)
     m.outcome(["honest", "said"], 0.0, weight=10)
 
-    assert_same_hits(m.recall("what do I never invent?", k=2), before)
+    assert served(m) == pytest.approx(before)
     m.paths.branch("draft")
     m.on("draft").outcome(["said"], 0.0, weight=10)
-    assert_same_hits(m.on("draft").recall("what do I never invent?", k=2), before)
-    assert before[0].text == "I never invent a price"
+    assert served(m.on("draft")) == pytest.approx(before)
+    assert next(iter(before)) == "I never invent a price"
     m.outcome(["said too"], 0.0, weight=10)
     assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

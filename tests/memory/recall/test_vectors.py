@@ -41,7 +41,7 @@ def from_nothing(root: Path, embedder: Slow | None = None) -> list[object]:
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / "memory"
         shutil.copytree(root, copy, ignore=shutil.ignore_patterns("index.db*", "vectors"))
-        with Memory(copy, embedder=embedder or Fast(), tell=lambda _: None) as m:
+        with Memory(copy, embedder=embedder or Fast(), notify=lambda _: None) as m:
             return answers(m)
 
 
@@ -279,7 +279,7 @@ BREAK: dict[str, Callable[[Path], object]] = {
 @pytest.mark.sample(6)
 def test_the_same_is_answered_after_anything_is_lost(root: Path, how: str, is_open: bool) -> None:
     told: list[str] = []
-    with Memory(root, embedder=Fast(), tell=told.append) as m:
+    with Memory(root, embedder=Fast(), notify=told.append) as m:
         fill(m)
         before = answers(m)
         if is_open:
@@ -290,7 +290,7 @@ def test_the_same_is_answered_after_anything_is_lost(root: Path, how: str, is_op
             assert answers(m) == from_nothing(root)
             return
     BREAK[how](root)
-    with Memory(root, embedder=Fast(), tell=told.append) as m:
+    with Memory(root, embedder=Fast(), notify=told.append) as m:
         assert answers(m) == before
         m.remember("green tea again")
         assert answers(m) == from_nothing(root)
@@ -395,7 +395,7 @@ def step(m: Memory, root: Path, what: str, *how: str) -> Memory:
         if what == "other":
             with Memory(root, embedder=Fast("other")) as other:
                 other.recall("tea")
-        m = Memory(root, embedder=Fast(), tell=lambda _: None)
+        m = Memory(root, embedder=Fast(), notify=lambda _: None)
     return m
 
 
@@ -454,11 +454,11 @@ def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alo
 ) -> None:
     told: list[str] = []
     slow = Slow(before=fails(error))
-    with Memory(root, embedder=slow, tell=told.append) as m:
+    with Memory(root, embedder=slow, notify=told.append) as m:
         fill(m)
         inode = (root / "index.db").stat().st_ino
         assert [hit.text for hit in m.recall("green tea", receipt=True)][:1] == ["Ana likes green tea"]
-        assert told == [f"{error}; recalled by words alone"]
+        assert told == [f"{error}; recalled by words only"]
         assert len(slow.asked) == 1, "it was asked again while others had to wait"
         with pytest.raises(NoVectors, match=str(error)):
             m.embed()
@@ -479,7 +479,7 @@ def test_an_embedder_that_does_not_keep_its_promise_spoils_nothing(root: Path, w
         "wide": lambda rows: np.concatenate([rows, rows], axis=1),
     }
     slow.embed = lambda texts: made[what](real(texts))  # type: ignore[method-assign]
-    with Memory(root, embedder=slow, tell=told.append) as m:
+    with Memory(root, embedder=slow, notify=told.append) as m:
         fill(m)
         assert m.recall("green tea")
         assert bool(told) == (what != "double")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from tallystick import Memory, NeedsApproval, Refused
 from tallystick.memory.core.policy_file import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
-from tests.refusals import needs_approval, not_approved, refuses
+from tests.refusals import refuses
 
 Write = Callable[[str], None]
 Door = Callable[..., Memory]
@@ -35,19 +35,6 @@ def write(memory: Memory) -> Write:
         os.replace(fresh, memory.folder / "tallystick.toml")
 
     return put
-
-
-@pytest.fixture
-def door(memory: Memory) -> Iterator[Door]:
-    opened = []
-
-    def open_as(trust: str, by: str = "") -> Memory:
-        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test"))
-        return opened[-1]
-
-    yield open_as
-    for each in opened:
-        each.close()
 
 
 def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
@@ -97,24 +84,28 @@ def test_without_rules_the_defaults_hold(memory: Memory, write: Write, text: str
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("policy = 3", r"\[policy\] is a section"),
-        ("[policy]\nrule = []", "policy.rule is not known; it is one of approvers, expires, rules"),
-        ("[policy]\nexpires = 7", 'policy.expires is a time such as .* not 7'),
-        ("[policy]\nexpires = '0d'", "policy.expires is a time such as"),
-        ("[policy]\nexpires = '999999w'", "policy.expires is at most ten years"),
-        ("[policy]\napprovers = []", "policy.approvers is a text, or a list of texts"),
-        ("[policy]\napprovers = [1]", "policy.approvers is a text, or a list of texts"),
-        ("[policy]\nrules = ['x']", "policy.rules are sections"),
-        ("[[policy.rules]]\naction = 'erase'", r"policy.rules\[1\].then is .* it is missing"),
-        ("[[policy.rules]]\nthen = 'review'\n[[policy.rules]]\nthen = 'maybe'", r"policy.rules\[2\]: then is one of"),
-        ("[[policy.rules]]\nthen = 'review'\nactions = 'erase'", r"policy.rules\[1\].actions is not known"),
-        ("[[policy.rules]]\nthen = 'review'\naction = 'bless'", r"policy.rules\[1\]: action 'bless' is not known"),
-        ("[[policy.rules]]\nthen = 'review'\ntrust = 'god'", r"policy.rules\[1\]: trust is one of"),
-        ("[[policy.rules]]\nthen = 'review'\ntag = []", r"policy.rules\[1\].tag is a text, or a list"),
-        ("[[policy.rules]]\nthen = 'review'\nconfidence = [0.1]", r"policy.rules\[1\].confidence is two numbers"),
-        ("[[policy.rules]]\nthen = 'review'\nconfidence = [true, 1]", r"policy.rules\[1\].confidence is two numbers"),
-        ("[[policy.rules]]\nthen = 'review'\nconfidence = [nan, 1]", r"policy.rules\[1\]: confidence is from"),
-        ("[[policy.rules]]\nthen = 'quarantine'", r"policy.rules\[1\]: \"quarantine\" is for"),
+        ("policy = 3", r"\[policy\] must be"),
+        ("[policy]\nrule = []", "unknown policy.rule; use one of approvers, expires, rules"),
+        ("[policy]\nexpires = 7", 'policy.expires must be .* not 7'),
+        ("[policy]\nexpires = '0d'", "policy.expires must be"),
+        ("[policy]\nexpires = '999999w'", "policy.expires must be at most"),
+        ("[policy]\napprovers = []", "policy.approvers must be"),
+        ("[policy]\napprovers = [1]", "policy.approvers must be"),
+        ("[policy]\nrules = ['x']", "policy.rules must be"),
+        ("[[policy.rules]]\naction = 'erase'", r"policy.rules\[1\].then must be"),
+        ("[[policy.rules]]\nthen = 'review'\n[[policy.rules]]\nthen = 'maybe'", r"policy.rules\[2\]: then must be"),
+        ("[[policy.rules]]\nthen = 'review'\nactions = 'erase'", r"unknown policy.rules\[1\].actions"),
+        ("[[policy.rules]]\nthen = 'review'\naction = 'bless'", r"policy.rules\[1\]: action must be .* not 'bless'"),
+        ("[[policy.rules]]\nthen = 'review'\ntrust = 'god'", r"policy.rules\[1\]: trust must be one of"),
+        ("[[policy.rules]]\nthen = 'review'\ntag = []", r"policy.rules\[1\].tag must be"),
+        ("[[policy.rules]]\nthen = 'review'\nconfidence = [0.1]", r"policy.rules\[1\].confidence must be"),
+        ("[[policy.rules]]\nthen = 'review'\nconfidence = [true, 1]", r"policy.rules\[1\].confidence must be"),
+        ("[[policy.rules]]\nthen = 'review'\nconfidence = [nan, 1]", r"policy.rules\[1\]: confidence must be"),
+        ("[[policy.rules]]\nthen = 'quarantine'", r"policy.rules\[1\]: \"quarantine\" works only"),
+        ('[policy]\n"a\\nb" = 1', r"unknown policy.'a\\nb'"),
+        (f"policy.approvers = [{'{a = ' * 300}1{'}' * 300}]", "policy.approvers must be"),
+        (f"[[policy.rules]]\nthen = 'review'\nconfidence = [0, {10**400}]", r"policy.rules\[1\].confidence must be"),
+        (f"[[policy.rules]]\nthen = '{'x' * 90_000}'", r"policy.rules\[1\]: then must be one of"),
     ],
 )  # fmt: skip
 def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_be_read(
@@ -131,7 +122,8 @@ def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_
         with pytest.raises(Refused, match=says) as refused:
             do()
         assert "\n" not in str(refused.value)
-        assert str(memory.folder / "tallystick.toml") in str(refused.value)
+        assert len(str(refused.value)) < 600
+        assert str(refused.value).startswith(str(memory.folder / "tallystick.toml"))
         assert "until then nothing is written" in str(refused.value)
     assert memory.status().events == before
     assert memory.show("tea").text == "Ana prefers tea"
@@ -148,7 +140,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
     memory.remember("tea", key="tea")
     (memory.folder / "tallystick.toml").write_bytes(damage)
 
-    with refuses("file", str(memory.folder / "tallystick.toml")):
+    with refuses("file"):
         memory.remember("x")
     assert memory.show("tea").text == "tea"
     write("")
@@ -158,7 +150,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
 def test_a_file_that_cannot_be_opened_stops_writing_too(memory: Memory) -> None:
     (memory.folder / "tallystick.toml").mkdir()
 
-    with refuses("file", str(memory.folder / "tallystick.toml"), "directory"):
+    with refuses("file"):
         memory.remember("x")
 
 
@@ -172,7 +164,7 @@ def test_a_running_program_follows_the_file(memory: Memory, write: Write, door: 
     with pytest.raises(NeedsApproval):
         agent.erase("a")
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
-    with not_approved("refused", "agent", "erase", "rule 1"):
+    with pytest.raises(NotApproved):
         agent.erase("b")
     (memory.folder / "tallystick.toml").unlink()
     memory.erase("a")
@@ -198,7 +190,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 def test_a_persons_own_action_waits_for_a_yes_where_a_rule_says_so(memory: Memory, write: Write) -> None:
     memory.remember("tea", key="k")
     write(_ASK_ME)
-    with needs_approval("none", "erase", "human", "rule 1") as e:
+    with pytest.raises(NeedsApproval) as e:
         memory.erase("k")
     assert memory.show("k").text == "tea"
 
@@ -213,11 +205,11 @@ def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: 
     write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
 
     memory.erase("one")
-    with not_approved("refused", "rule 1", "put to a person") as refused:
+    with pytest.raises(NotApproved) as refused:
         memory.erase("two")
     assert not isinstance(refused.value, NeedsApproval)
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
-    with not_approved("refused", "human", "an episode", "rule 1"):
+    with pytest.raises(NotApproved):
         memory.erase("two")
     assert [episode.id for episode in memory.episodes.recent(session="two")] == ["two"]
 
@@ -226,7 +218,7 @@ def test_a_statement_may_wait_for_a_yes_before_it_is_one(memory: Memory, write: 
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nabout = 'person-ana'\nthen = 'review'\n")
     agent = door("agent")
     agent.remember("the sky is blue", key="sky")
-    with needs_approval("none", "remember", "agent", "rule 1") as held:
+    with pytest.raises(NeedsApproval) as held:
         agent.remember("Ana is seven", key="age", about="person-ana")
     assert memory.get("age") is None
 
@@ -318,7 +310,7 @@ def test_a_revision_is_judged_by_what_it_does(write: Write, door: Door, verb: st
     write(f"[[policy.rules]]\naction = '{verb}'\nthen = 'refuse'\n")
 
     agent.revise("k", "a third guess")
-    with not_approved("refused", "agent", "revise", "rule 1"):
+    with pytest.raises(NotApproved):
         agent.revise("k", **change)
 
 
@@ -345,7 +337,7 @@ def test_what_is_forgotten_counts_with_the_confidence_it_has(memory: Memory, wri
     agent.remember("well known", key="high", confidence=0.9)
     write("[[policy.rules]]\naction = 'archive'\nconfidence = [0.8, 1.0]\nthen = 'refuse'\n")
 
-    with not_approved("refused", "agent", "forget", "rule 1"):
+    with pytest.raises(NotApproved):
         agent.forget("high")
     [refused] = memory.log(op="review.refuse")
     assert refused.body == {
@@ -368,7 +360,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     ):  # fmt: skip
         with pytest.raises(NeedsApproval):
             do()
-    with not_approved("refused", "put away"):
+    with pytest.raises(NotApproved):
         memory.pages.clean()
     assert memory.beliefs.all() == before
     assert {review.action.kind for review in memory.reviews} == {"merge", "compact", "reinforce", "forget"}
@@ -382,7 +374,7 @@ def test_a_rule_for_one_user_leaves_others_alone(memory: Memory, write: Write) -
     write("[[policy.rules]]\nuser = 'ana'\nthen = 'refuse'\n")
 
     memory.remember("mine")
-    with not_approved("refused", "human", "remember", "rule 1"):
+    with pytest.raises(NotApproved):
         memory.remember("hers", user="ana")
 
 

@@ -17,7 +17,7 @@ from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action, Applied, Approval, Review
 from tests.memory.conftest import Clock
-from tests.refusals import not_approved, refuses
+from tests.refusals import refuses
 
 Door = Callable[..., Memory]
 
@@ -26,19 +26,6 @@ Door = Callable[..., Memory]
 def memory(home: object, clock: Clock) -> Iterator[Memory]:
     with Memory(clock=clock) as opened:
         yield opened
-
-
-@pytest.fixture
-def door(memory: Memory, clock: Clock) -> Iterator[Door]:
-    opened = []
-
-    def open_as(trust: str, by: str = "", **more: Any) -> Memory:
-        opened.append(Memory(memory.folder, trust=trust, by=by or f"{trust}:test", clock=clock, **more))
-        return opened[-1]
-
-    yield open_as
-    for each in opened:
-        each.close()
 
 
 @pytest.fixture
@@ -167,15 +154,15 @@ def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> 
 @pytest.mark.parametrize(
     ("kind", "names", "said", "says"),
     [
-        ("bless", ["k"], {}, "action 'bless' is not known"), ("archive", ["nobody"], {}, "nothing is known"),
-        ("archive", [], {}, "names what it acts on"), ("archive", ["k", "j"], {}, "about one belief"),
-        ("archive", ["k"], {"text": "x"}, "changes no 'text'"), ("promote", ["k"], {"text": "x"}, "changes no 'text'"),
-        ("merge", ["k"], {}, "two beliefs or more"), ("merge", ["k", "gone"], {}, "is not held"),
-        ("merge", ["k", "k"], {}, "two beliefs or more"), ("promote", ["gone"], {}, "is not held"),
-        ("retract", ["k"], {}, "say why"), ("compact", ["person-x"], {}, "nothing stands on a page"),
-        ("compact", [], {}, "names one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
-        ("supersede", ["k"], {"confidence": 7}, "confidence"), ("supersede", ["k"], {"id": "x"}, "not for an action"),
-        ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "named by its key"),
+        ("bless", ["k"], {}, "action must be .* not 'bless'"), ("archive", ["nobody"], {}, "no belief named"),
+        ("archive", [], {}, "name what to act on"), ("archive", ["k", "j"], {}, "takes one belief"),
+        ("archive", ["k"], {"text": "x"}, "cannot change 'text'"), ("promote", ["k"], {"text": "x"}, "cannot change"),
+        ("merge", ["k"], {}, "two beliefs or more"), ("merge", ["k", "gone"], {}, "is not active"),
+        ("merge", ["k", "k"], {}, "two beliefs or more"), ("promote", ["gone"], {}, "is not active"),
+        ("retract", ["k"], {}, "give a reason"), ("compact", ["person-x"], {}, "no page about"),
+        ("compact", [], {}, "takes one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
+        ("supersede", ["k"], {"confidence": 7}, "confidence"), ("supersede", ["k"], {"id": "x"}, "cannot change"),
+        ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "by its key"),
         ("remember", [], {"text": " "}, "nothing to remember"), ("remember", [], {}, "nothing to remember"),
         ("erase", ["said"], {}, "memory.erase"),
     ],
@@ -200,7 +187,7 @@ def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field
     for kind, target in (("revise", (belief.id,)), ("remember", ())):
         changes = {"text": "x", "key": "k" if target else "new", field: [] if field == "weakened" else "bob"}
         action = Action(kind=kind, target=target, changes=changes, by="python:local")
-        with refuses("field", field):
+        with refuses("field"):
             memory.propose(action)
     assert memory.show("k") == belief
 
@@ -210,7 +197,7 @@ def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(
 
     assert isinstance(done, Applied)
     assert memory.show("k").trust == "agent"
-    with refuses("permission", "human", "agent"):
+    with refuses("permission"):
         agent.propose(
             Action(kind="remember", changes={"text": "y", "trust": "human"}, by="agent:test", trust="agent")
         )  # fmt: skip
@@ -262,7 +249,7 @@ def test_a_yes_comes_back_from_json_as_it_was(memory: Memory, asked: tuple[Actio
 
     assert Approval.from_dict(json.loads(json.dumps(approval.to_dict()))) == approval
     for wrong in ({}, {**approval.to_dict(), "more": "x"}, {**approval.to_dict(), "by": 3}, [], "x"):
-        with refuses("value", "approval"):
+        with refuses("value"):
             Approval.from_dict(wrong)  # type: ignore[arg-type]
 
 
@@ -341,46 +328,34 @@ def test_a_yes_to_what_has_changed_is_stale_and_closes_the_review(
     refused("closed", lambda: agent.apply(action, approval), memory)
 
 
-def test_a_no_takes_the_yes_back(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
-    memory.reviews.reject(review.id)
-
-    refused("closed", lambda: agent.apply(action, approval), memory)
-
-
-def test_the_newest_yes_counts(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    action, review = asked
-    first = memory.reviews.grant(review.id)
-    second = memory.reviews.grant(review.id)
-
-    refused("forged", lambda: agent.apply(action, first), memory)
-    agent.apply(action, second)
-
-
-def test_one_who_was_named_and_is_no_longer_does_not_count(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
-    set_policy(memory, "[policy]\napprovers = ['cli:*']\n")
-
-    refused("stranger", lambda: agent.apply(action, approval), memory)
-    set_policy(memory, "")
-    agent.apply(action, approval)
-
-
-def test_a_policy_that_says_no_by_now_goes_before_a_yes(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+def _refuse_by_rule(memory: Memory) -> None:
     set_policy(memory, "[[policy.rules]]\naction = 'supersede'\nthen = 'refuse'\n")
 
-    refused("refused", lambda: agent.apply(action, approval), memory)
-    with not_approved("refused", "supersede"):
-        memory.reviews.approve(review.id)
+
+SINCE: dict[str, tuple[str, Callable[[Memory, Review], object]]] = {  # why a yes counts no more, and what happened
+    "a no takes it back": ("closed", lambda memory, review: memory.reviews.reject(review.id)),
+    "a newer one counts": ("forged", lambda memory, review: memory.reviews.grant(review.id)),
+    "who gave it is no longer named": (
+        "stranger", lambda memory, _: set_policy(memory, "[policy]\napprovers = ['cli:*']\n"),
+    ),
+    "the policy says no by now": ("refused", lambda memory, _: _refuse_by_rule(memory)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("since", SINCE)
+def test_a_yes_counts_no_more_after(memory: Memory, agent: Memory, asked: tuple[Action, Review], since: str) -> None:
+    action, review = asked
+    approval, (why, happen) = memory.reviews.grant(review.id), SINCE[since]
+    newer = happen(memory, review)
+
+    refused(why, lambda: agent.apply(action, approval), memory)
+    if why == "refused":
+        with pytest.raises(NotApproved):
+            memory.reviews.approve(review.id)
     assert memory.show("tea").text == "Ana prefers tea"
+    set_policy(memory, "")
+    if why != "closed":
+        agent.apply(action, newer if isinstance(newer, Approval) else approval)
 
 
 def test_a_yes_is_shown_as_what_it_is_for(memory: Memory, asked: tuple[Action, Review]) -> None:
@@ -456,7 +431,7 @@ def test_no_event_about_a_yes_or_a_refusal_holds_words(
     hostile = Action(
         kind="erase", target=("a name with words",), by="agent:test", trust="agent", reason="words", user="me"
     )  # fmt: skip
-    with not_approved("forged", "erase"):
+    with pytest.raises(NotApproved):
         agent.apply(hostile, replace(approval, review="words of mine", marker="words of mine"))
     agent.apply(action, approval)
     memory.erase("tea")
@@ -475,18 +450,18 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 
     for number in range(40):
         made_up = Approval(review.id, action.digest, "x", "x", "x", f"{number:032x}")
-        with not_approved("forged", "supersede"):
+        with pytest.raises(NotApproved):
             agent.apply(action, made_up)
-        with not_approved("forged", "supersede"):
+        with pytest.raises(NotApproved):
             agent.apply(action, replace(made_up, review=f"r-{number}"))
     assert memory.status().events == before + 2
     memory.ledger.compact()
     number = memory.status().events
-    with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, not_approved("forged"):
+    with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, pytest.raises(NotApproved):
         again.apply(action, made_up)
     assert memory.status().events == number, "a snapshot knows what was refused lately"
     clock.now += timedelta(hours=1)
-    with not_approved("forged", "supersede"):
+    with pytest.raises(NotApproved):
         agent.apply(action, made_up)
     assert memory.status().events == number + 1, "an hour later it is news again"
 
@@ -494,13 +469,13 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tallystick.decide.refusals.MOST", 3)
+    monkeypatch.setattr("tallystick.decide.review_request.MOST", 3)
     yes = memory.reviews.grant(asked[1].id)
     names = [memory.remember(f"belief {number}").id for number in range(6)]
     before = memory.status().events
 
     for name in names:
-        with not_approved("other", "erase"):
+        with pytest.raises(NotApproved):
             agent.apply(agent.action("erase", name), yes)
     assert memory.status().events == before + 3
 
@@ -517,14 +492,14 @@ def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
             agent.remember("mine", key="mine")
             agent.apply(action, made_up)
 
-    with not_approved("forged", "supersede"):
+    with pytest.raises(NotApproved):
         all_of_it()
     assert memory.beliefs.all() == before
     assert len(list(memory.log(op="review.refuse"))) == 1
 
     with agent.batch():
         agent.remember("mine", key="mine")
-        with not_approved("other", "erase"):
+        with pytest.raises(NotApproved):
             agent.apply(agent.action("erase", "tea"), made_up)
     assert memory.show("mine").text == "mine"
     assert len(list(memory.log(op="review.refuse"))) == 2
@@ -542,7 +517,7 @@ def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> N
             memory.reviews.grant(review.id)
         approval = of_ana.reviews.grant(review.id)
         for wrong in (replace(action, user="bob"), agent.action("archive", "k", user="bob")):
-            with not_approved("forged", "archive"):
+            with pytest.raises(NotApproved):
                 agent.apply(wrong, approval)
         assert memory.show("k", user="bob").status == "active"
         agent.apply(action, approval)

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from tallystick import KeyReused, Memory
-from tallystick.records.named_entity import NamedEntity
+from tallystick.records.entity import NamedEntity
 from tallystick.surfaces.cli.root import tallystick as program
 
 
@@ -82,7 +82,7 @@ def test_a_revision_that_keeps_the_planted_words_says_that_they_need_approval(me
     done = CliRunner().invoke(program, ["revise", "bank", "--confidence", "0.9"])
 
     assert done.exit_code == 0
-    assert "it is kept out of recall, as web stated it, and needs approval" in done.stderr
+    assert "quarantined, as web stated it, until a person approves it" in done.stderr
     assert not memory.is_shown("bank")
 
 

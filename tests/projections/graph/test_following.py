@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.records.graph.envelope import record_in
-from tests.projections.graph.told import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
+from tests.projections.graph.teller import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
 from tests.strategies import texts
 
 NAMES = ["Ana", "ana", "ANA!", "Bob", "Oslo", "person-ana", "org-ana", "oslo", "", "🎉", "\x00", "x" * 400]
@@ -92,7 +92,7 @@ def told(some):
 
 
 @given(some=st.lists(steps, max_size=25), cuts=st.lists(st.integers(0, 40), max_size=3))
-def test_following_in_any_portions_gives_what_beginning_anew_gives(some, cuts):
+def test_following_in_any_portions_gives_what_a_rebuild_gives(some, cuts):
     events = told(some).events
     anew = graph_of(events)
 
@@ -156,7 +156,7 @@ def test_the_bookmark_is_saved_with_the_rows_or_not_at_all(tmp_path):
     assert (again.bookmark().seq, list(nodes_in(again))) == (0, ["person-ana"])
 
 
-def test_events_that_do_not_follow_are_not_taken_in():
+def test_events_that_do_not_follow_are_not_applied():
     story = Story()
     for number in range(4):
         story.believe(f"v{number}", about=f"topic-{number}")

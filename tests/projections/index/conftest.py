@@ -1,24 +1,24 @@
-"""An empty index, through either door."""
+"""An empty index, through either client."""
 
 import pytest
 from sqlalchemy import event
 
-from tallystick.projections.index.models import metadata
-from tests.projections.index.doors import AsyncDoor, SyncDoor
+from tallystick.stores.elfmem.models import metadata
+from tests.projections.index.clients import AsyncClient, SyncClient
 
 
-@pytest.fixture(scope="session", params=[SyncDoor, AsyncDoor], ids=["sync", "async"])
-def door(request):
-    door = request.param()
-    yield door
-    door.close()
+@pytest.fixture(scope="session", params=[SyncClient, AsyncClient], ids=["sync", "async"])
+def client(request):
+    client = request.param()
+    yield client
+    client.close()
 
 
 @pytest.fixture
-def index(door):
-    """Emptied, which is quicker than made anew."""
-    yield door
-    door.run(lambda conn: [conn.execute(table.delete()) for table in reversed(metadata.sorted_tables)])
+def index(client):
+    """Emptied, which is quicker than making another."""
+    yield client
+    client.run(lambda conn: [conn.execute(table.delete()) for table in reversed(metadata.sorted_tables)])
 
 
 @pytest.fixture

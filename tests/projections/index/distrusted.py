@@ -17,7 +17,7 @@ from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]
-DOORS = ["cli:local", "mcp:a", "mcp:b"]
+CLIENTS = ["cli:local", "mcp:a", "mcp:b"]
 SOURCES = ["mcp:a", "mcp:b", "mcp:*", "cli:local", "agent:x", "session:s", "trust:agent"]
 
 
@@ -68,7 +68,7 @@ class Doubted(MadeUp):
 
 def doubts() -> st.SearchStrategy[list[tuple]]:
     """Stories of up to thirty steps."""
-    text, number, by = st.sampled_from(TEXTS), st.integers(0, 6), st.sampled_from(DOORS)
+    text, number, by = st.sampled_from(TEXTS), st.integers(0, 6), st.sampled_from(CLIENTS)
     agent, source, now = st.sampled_from(["", "x"]), st.sampled_from(SOURCES), st.just(1)
     put = st.tuples(st.just("say"), now, text, number, by, agent)
     change = st.tuples(st.just("change"), now, text, number, by, st.sampled_from(["active", "active", "deprecated"]))

@@ -7,8 +7,7 @@ import pytest
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, fold
 from tallystick.projections.index.batch import WriteBatch
-from tallystick.projections.index.compare import differences
-from tallystick.projections.index.file import NOTHING, IndexFile
+from tallystick.projections.index.file import NOTHING, IndexFile, differences
 from tallystick.state.sessions import ActiveHours
 from tests.projections.index.ledgers import MadeUp
 
@@ -66,7 +65,7 @@ def test_a_mistake_in_a_later_chunk_takes_back_the_earlier_ones_too(monkeypatch)
     index.close()
 
 
-def test_events_that_were_taken_in_before_are_passed_over_and_a_gap_stops_it():
+def test_events_that_were_applied_before_are_passed_over_and_a_gap_stops_it():
     made, index = a_story(), IndexFile(IN_MEMORY)
     index.catch_up(made.events[:6])
     assert index.catch_up(made.events[8:]).seq == 5

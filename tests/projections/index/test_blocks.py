@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.models import block_tags, blocks, contradictions, edges
 from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.models import block_tags, blocks, contradictions, edges
 from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash
 from tests.refusals import refuses
 
@@ -32,15 +32,6 @@ def test_a_new_block_is_in_the_inbox_with_the_agreed_defaults(index):
     assert abs(datetime.now(UTC) - created) < timedelta(minutes=1)
 
 
-def test_a_block_can_be_put_with_all_that_is_known_of_it(index):
-    index.block("a", status="active", confidence=1, decay_lambda=0.0, last_reinforced_at=12.5)
-
-    found = index.get_block("a")
-    assert (found["status"], found["confidence"], found["decay_lambda"], found["last_reinforced_at"]) == (
-        "active", 1.0, 0.0, 12.5,
-    )  # fmt: skip
-
-
 def test_the_same_block_twice_is_an_integrity_error_and_the_first_stays(index):
     index.block("a", "first")
 
@@ -50,13 +41,9 @@ def test_the_same_block_twice_is_an_integrity_error_and_the_first_stays(index):
     assert index.get_block("a")["content"] == "first"
 
 
-def test_a_block_that_is_not_there_is_none(index):
-    assert index.get_block("a") is None
-    assert index.block_exists("a") is False
-
-
 @pytest.mark.parametrize("status", ["inbox", "active", "archived"])
 def test_a_block_exists_in_any_status(index, status):
+    assert (index.get_block("a"), index.block_exists("a")) == (None, False)
     index.block("a", status=status)
 
     assert index.block_exists("a") is True
@@ -72,13 +59,8 @@ def test_a_number_that_makes_no_sense_is_refused_and_nothing_is_put(index, name,
     assert not index.block_exists("a")
 
 
-def test_confidence_is_at_most_one(index):
-    with refuses("value", "1.5"):
-        index.block("a", confidence=1.5)
-
-
 def test_numbers_of_numpy_are_numbers(index):
-    index.block("a", confidence=np.float32(0.5), last_reinforced_at=np.int64(3))
+    index.block("a", status="active", confidence=np.float32(0.5), last_reinforced_at=np.int64(3))
     index.update_block_scoring("a", decay_lambda=np.float64(0.25), token_count=np.int32(7))
 
     found = index.get_block("a")
@@ -87,26 +69,30 @@ def test_numbers_of_numpy_are_numbers(index):
     )  # fmt: skip
 
 
-def test_a_block_needs_an_id(index):
-    with refuses("name", "block_id"):
-        index.block("")
+@pytest.mark.parametrize(
+    ("wrong", "code", "named"),
+    [
+        ({"block_id": ""}, "name", "block_id"), ({"status": "gone"}, "value", "'gone'"),
+        ({"confidence": 1.5}, "value", "1.5"),
+    ],
+)  # fmt: skip
+def test_a_block_without_an_id_or_with_a_status_or_a_confidence_that_there_is_not_is_refused(index, wrong, code, named):
+    with refuses(code, named):
+        index.block(**{"block_id": "a", **wrong})
 
 
 # Found
 
 
 def test_blocks_are_found_by_their_status_in_the_order_they_came(index):
+    assert index.get_inbox_blocks() == index.get_active_blocks() == index.get_active_blocks_with_embeddings() == []
+    assert index.get_inbox_count() == 0
     for name, status in [("z", "inbox"), ("b", "active"), ("y", "inbox"), ("a", "active"), ("c", "archived")]:
         index.block(name, status=status)
 
     assert [block["id"] for block in index.get_inbox_blocks()] == ["z", "y"]
     assert [block["id"] for block in index.get_active_blocks()] == ["b", "a"]
     assert index.get_inbox_count() == 2
-
-
-def test_an_empty_index_has_no_blocks(index):
-    assert index.get_inbox_blocks() == index.get_active_blocks() == index.get_active_blocks_with_embeddings() == []
-    assert index.get_inbox_count() == 0
 
 
 @pytest.mark.parametrize("name", ["get_active_blocks", "get_active_blocks_with_embeddings"])
@@ -187,11 +173,6 @@ def test_an_unknown_status_or_a_reason_out_of_place_is_refused_and_changes_nothi
     assert index.get_tags("a") == ["t"]
 
 
-def test_a_block_of_an_unknown_status_is_not_put(index):
-    with refuses("value", "'gone'"):
-        index.block("a", status="gone")
-
-
 def connected(index):
     for name in "abc":
         index.block(name, status="active")
@@ -216,12 +197,7 @@ def test_archiving_a_block_deletes_its_tags_edges_and_contradictions_and_no_othe
     assert [(row["block_a_id"], row["block_b_id"]) for row in index.rows(select(contradictions))] == [("a", "c")]
     assert index.get_neighbours(["a", "c"]) == []
     assert index.get_blocks_by_tag_pattern("%") == ["a"]
-
-
-def test_a_block_that_comes_back_has_no_tags_or_edges_until_it_is_given_some(index):
-    connected(index).update_block_status("b", status="archived")
-    index.update_block_status("b", status="active")
-
+    index.update_block_status("b", status="active")  # back, without them
     assert left(index) == ([("a", "c")], {"a"})
 
 
@@ -258,22 +234,8 @@ def test_only_the_fields_that_are_given_are_updated(index):
     found = index.get_block("a")
     names = ("confidence", "token_count", "self_alignment", "embedding_model", "decay_lambda", "embedding")
     assert [found[name] for name in names] == [0.9, 12, -0.5, "m", 0.5, None]
-
-
-def test_zero_is_a_value_and_not_a_field_left_out(index):
-    index.block("a")
     index.update_block_scoring("a", confidence=0.0, self_alignment=0.0, decay_lambda=0.0, token_count=0)
-
-    found = index.get_block("a")
-    assert [found[name] for name in ("confidence", "self_alignment", "decay_lambda", "token_count")] == [0, 0, 0, 0]
-
-
-def test_an_update_of_nothing_is_no_statement(index, said):
-    index.block("a")
-    said.clear()
-    index.update_block_scoring("a")
-
-    assert said == []
+    assert [index.get_block("a")[name] for name in names] == [0, 0, 0, "m", 0, None]  # zero is a value
 
 
 @pytest.mark.parametrize(
@@ -302,31 +264,20 @@ def test_a_field_that_makes_no_sense_is_refused_and_the_others_are_not_updated_e
 def test_reinforcing_counts_and_notes_the_hour(index):
     for name in "abc":
         index.block(name)
-    index.reinforce_blocks(["a", "b"], 3.5)
+    index.reinforce_blocks(["a", "b", "a"], 3.5)  # named twice, counted once
     index.reinforce_blocks(["b"], 4)
+    index.reinforce_blocks(["b"], 2)  # the hour never goes back
 
     found = {name: index.get_block(name) for name in "abc"}
-    assert {name: block["reinforcement_count"] for name, block in found.items()} == {"a": 1, "b": 2, "c": 0}
+    assert {name: block["reinforcement_count"] for name, block in found.items()} == {"a": 1, "b": 3, "c": 0}
     assert {name: block["last_reinforced_at"] for name, block in found.items()} == {"a": 3.5, "b": 4.0, "c": 0.0}
 
 
-def test_the_hour_of_the_last_reinforcement_never_goes_back_but_the_use_counts(index):
-    index.block("a", last_reinforced_at=10.0)
-    index.reinforce_blocks(["a"], 4.0)
-
-    found = index.get_block("a")
-    assert (found["last_reinforced_at"], found["reinforcement_count"]) == (10.0, 1)
-
-
-def test_a_block_named_twice_is_counted_once(index):
+def test_a_change_of_nothing_is_no_statement(index, said):
     index.block("a")
-    index.reinforce_blocks(["a", "a"], 1.0)
-
-    assert index.get_block("a")["reinforcement_count"] == 1
-
-
-def test_no_blocks_are_reinforced_by_no_statement(index, said):
+    said.clear()
     index.reinforce_blocks([], 1.0)
+    index.update_block_scoring("a")
 
     assert said == []
 

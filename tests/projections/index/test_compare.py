@@ -6,9 +6,8 @@ from contextlib import suppress
 import pytest
 
 from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import statements as sql
-from tallystick.projections.index.compare import Difference, differences, file_trouble, text_trouble
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import Difference, IndexFile, differences
+from tallystick.projections.index.schema import TABLES
 from tests.projections.index.ledgers import MadeUp
 
 
@@ -34,7 +33,7 @@ def pair():
 def test_equal_ones_do_not_differ(pair):
     one, two = pair
     assert list(differences(one, two)) == []
-    assert (text_trouble(one), file_trouble(one)) == ("", "")
+    assert (one.text_trouble(), one.file_trouble()) == ("", "")
 
 
 def test_a_row_too_many_and_one_too_few_are_told_apart(pair):
@@ -51,9 +50,9 @@ def test_a_changed_cell_is_found_in_every_column_of_every_table_whatever_it_is_c
     one, two = pair
     one.db.execute("PRAGMA foreign_keys = OFF")
     one.db.execute("PRAGMA ignore_check_constraints = ON")
-    for table, statement in sql.EVERYTHING.items():
-        columns = [column[0] for column in one.db.execute(statement).description]
-        for column in columns if one.db.execute(statement).fetchone() else ():
+    for table in TABLES:
+        rows = one.db.execute(f"SELECT * FROM {table}")
+        for column in [column[0] for column in rows.description] if rows.fetchone() else ():
             one.db.execute("BEGIN")
             with suppress(sqlite3.IntegrityError):  # a cell that cannot be so
                 change = f'UPDATE OR IGNORE {table} SET "{column}" = ? WHERE "{column}" IS NOT ?'
@@ -65,7 +64,7 @@ def test_a_changed_cell_is_found_in_every_column_of_every_table_whatever_it_is_c
 def test_full_text_that_does_not_belong_to_the_rows_is_found(pair):
     one, _ = pair
     one.db.execute("UPDATE blocks SET content = 'other' WHERE content = 'tea 1'")
-    assert text_trouble(one) != ""
+    assert one.text_trouble() != ""
     one.db.execute("UPDATE blocks SET content = 'tea 1' WHERE content = 'other'")
-    assert text_trouble(one) == ""
+    assert one.text_trouble() == ""
     assert not one.db.in_transaction

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.database import IN_MEMORY, Stale
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.fold import Stale
 from tallystick.records.event import Draft
 from tests.projections.index.ledgers import MadeUp
 

@@ -6,8 +6,7 @@ from hypothesis import example, given, strategies as st
 
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, statements as sql
-from tallystick.projections.index.compare import differences
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.file import IndexFile, differences
 from tallystick.projections.index.search import Scope
 from tallystick.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
@@ -29,7 +28,7 @@ def rebuilt(made: Doubted) -> IndexFile:
 def shown(index: IndexFile, at: int, *, quarantined: bool = False) -> set[str]:
     blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
     scope = Scope("me", at=at, quarantined=quarantined).values()
-    return {row[0] for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope})}
+    return {row[0] for row in index.db.execute(sql.VISIBLE_SOURCES, {"ids": orjson.dumps(blocks).decode(), **scope})}
 
 
 def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]:
@@ -102,7 +101,7 @@ def test_whoever_asks_for_what_is_kept_out_sees_all_that_is_held(story):
 
 
 @given(doubts())
-def test_a_block_whose_sources_are_all_set_aside_waits_in_the_inbox(story):
+def test_a_block_whose_sources_are_all_distrusted_is_in_the_inbox(story):
     index = rebuilt(told(story))
     rows = index.db.execute(
         "SELECT b.status, count(s.id), sum(s.sight = 2), sum(s.until_seq IS NULL OR s.sight = 3) FROM blocks b"
@@ -114,14 +113,14 @@ def test_a_block_whose_sources_are_all_set_aside_waits_in_the_inbox(story):
 
 
 @given(doubts())
-def test_a_snapshot_knows_who_is_set_aside(story):
+def test_a_snapshot_knows_who_is_distrusted(story):
     made, loaded = told(story), State()
     loaded.load(made.state.dump())
     assert loaded.distrusts.dump() == made.state.distrusts.dump()
     assert {held.by for held in loaded.held.values()} <= {"cli:local", "mcp:a", "mcp:b"}
 
 
-def test_nothing_is_written_about_sight_while_nobody_is_set_aside():
+def test_nothing_is_written_about_sight_while_nobody_is_distrusted():
     made = told([("say", 1, "tea", 1, "mcp:a", ""), ("change", 1, "coffee", 0, "mcp:b", "active")])
     index = rebuilt(made)
     assert index.db.execute("SELECT count(*) FROM sights").fetchone() == (0,)

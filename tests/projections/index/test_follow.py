@@ -9,11 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.ledger import snapshot
-from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.database import IN_MEMORY, Stale
 from tallystick.projections.index import file as file_module
-from tallystick.projections.index.compare import differences, text_trouble
-from tallystick.projections.index.file import NOTHING, IndexFile
-from tallystick.projections.index.fold import Stale
+from tallystick.projections.index.file import NOTHING, IndexFile, differences
 from tallystick.records.errors import TallystickError
 from tallystick.repair.check import check
 from tallystick.state.state import State
@@ -39,7 +37,7 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
     again = rebuilt(made.events)
 
     assert list(differences(index, again)) == []
-    assert text_trouble(index) == text_trouble(again) == ""
+    assert index.text_trouble() == again.text_trouble() == ""
     index.close()
     again.close()
 
@@ -87,7 +85,7 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
 
 
 @given(steps() | lessons() | walks())
-def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
+def test_whoever_reads_the_events_again_or_a_snapshot_knows_what_was_known(story):
     made, anew, loaded = MadeUp(), State(), State()
     for step in story:
         made.say(step)
@@ -99,7 +97,7 @@ def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story)
 
 
 @given(steps())
-def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_before(story):
+def test_what_tools_and_web_pages_say_is_visible_once_it_is_approved_and_not_before(story):
     made, index = MadeUp(), IndexFile(IN_MEMORY)
     for step in story:
         made.say(step)
@@ -230,7 +228,7 @@ class InAFolder:
 
     def _open(self, which: int) -> Memory:
         """One waits for each sync, one shares them."""
-        return Memory(self.root, durability=("full", "group")[which], tell=self.told.append, by=f"cli:s{which}")
+        return Memory(self.root, durability=("full", "group")[which], notify=self.told.append, by=f"cli:s{which}")
 
     def close(self) -> None:
         for handle in self.handles:
@@ -251,7 +249,7 @@ class InAFolder:
                 getattr(m, act)(name, user=user, **more)
             elif act in ("approve", "reject"):
                 for review in m._folder.state.reviews.waiting(user)[:1]:
-                    getattr(m._gate, act)(
+                    getattr(m._context.gate, act)(
                         review.id, *([review.action.digest] if act == "approve" else []), user=user, reason="so"
                     )
             else:
@@ -287,9 +285,9 @@ class InAFolder:
     def is_as_rebuilt(self) -> None:
         for m in self.handles:
             with m._folder.ledger.reading():
-                index, again = m._index.level(), rebuilt(m._folder.events())
+                index, again = m._context.index.level(), rebuilt(m._folder.events())
                 assert list(differences(index, again)) == []
-                assert text_trouble(index) == ""
+                assert index.text_trouble() == ""
                 again.close()
 
 

@@ -17,14 +17,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 import tallystick.stores.elfmem.migrations as scripts_package
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import Busy, Damaged, NotFound
 from tallystick.stores.elfmem import migrate as migrating
 from tallystick.stores.elfmem.engine import prepare, url_of
 from tallystick.stores.elfmem.migrate import migrate
-from tallystick.stores.elfmem.rows.blocks import get_block, insert_block
-from tallystick.stores.elfmem.rows.edges import get_neighbours, insert_edge
-from tallystick.stores.elfmem.rows.tags import add_tags, get_tags
+from tallystick.stores.elfmem.models import metadata
+from tallystick.stores.elfmem.rows import add_tags, get_block, get_neighbours, get_tags, insert_block, insert_edge
 from tests.refusals import refuses
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))
@@ -128,21 +126,18 @@ def test_alembic_finds_no_difference_between_the_newest_revision_and_the_tables(
 
 
 def test_the_newest_revision_and_the_tables_are_the_same_to_the_letter(tmp_path):
+    (tmp_path / "a.db").touch()  # an empty file is a new one
     migrate(tmp_path / "a.db")
-
-    assert schema_of(tmp_path / "a.db") == schema_of(created(tmp_path / "b.db"))
-
-
-def test_revisions_form_one_line(tmp_path):
     scripts = ScriptDirectory(str(SCRIPTS))
 
+    assert schema_of(tmp_path / "a.db") == schema_of(created(tmp_path / "b.db"))
     assert len(scripts.get_heads()) == len(scripts.get_bases()) == 1
 
 
 def test_the_environment_imports_the_tables_without_a_guard_and_rebuilds_in_batches():
     text = (SCRIPTS / "env.py").read_text()
 
-    assert "from tallystick.projections.index.models import metadata as target_metadata" in text
+    assert "from tallystick.stores.elfmem.models import metadata as target_metadata" in text
     assert "except ImportError" not in text
     assert text.count("render_as_batch=True") == text.count("context.configure(")
 
@@ -166,12 +161,6 @@ def test_a_new_file_is_made_with_all_tables_and_its_revision(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
     using(path, fill)
     assert using(path, is_filled)
-
-
-def test_an_empty_file_is_a_new_one(tmp_path):
-    (tmp_path / "a.db").touch()
-
-    assert migrate(str(tmp_path / "a.db")) == "0001"
 
 
 def test_migrating_again_changes_nothing(tmp_path):
@@ -236,34 +225,22 @@ def test_a_database_of_a_newer_tallystick_is_refused_in_one_line(tmp_path):
     assert revision_of(tmp_path / "a.db") == [("9999",)]
 
 
-def test_a_file_that_is_no_database_is_damaged_and_left_as_it_is(tmp_path):
-    (tmp_path / "a.db").write_text("Dear diary, " * 100)
-
-    with pytest.raises(Damaged, match=r"a\.db") as told:
-        migrate(tmp_path / "a.db")
-
-    assert "\n" not in str(told.value)
-    assert (tmp_path / "a.db").read_text() == "Dear diary, " * 100
-
-
-def test_a_database_with_its_first_page_spoiled_is_damaged(tmp_path):
+@pytest.mark.parametrize("spoiled", [b"Dear diary, " * 100, None], ids=["a diary", "its first page"])
+def test_a_file_that_is_no_database_is_damaged_and_left_as_it_is(tmp_path, spoiled):
     path = created(tmp_path / "a.db")
-    raw = bytearray(path.read_bytes())
-    raw[100:4000] = b"\xff" * 3900
+    raw = spoiled or path.read_bytes()[:100] + b"\xff" * 3900 + path.read_bytes()[4000:]
     path.write_bytes(raw)
 
-    with pytest.raises(Damaged, match=r"a\.db"):
+    with pytest.raises(Damaged, match=r"a\.db") as told:
         migrate(path)
 
+    assert "\n" not in str(told.value)
     assert path.read_bytes() == raw
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(NotFound, match=r"a\.db"):
         migrate(tmp_path / "missing" / "a.db")
 
 
-def test_a_writer_that_does_not_end_is_told_as_busy(tmp_path, monkeypatch):
+def test_a_writer_that_does_not_end_is_reported_as_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(migrating, "PATIENCE", 0.1)
     path = created(tmp_path / "a.db")
 
@@ -379,9 +356,9 @@ def test_alembic_itself_upgrades_and_finds_nothing_to_do_not_even_with_the_table
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["current"], "FAILED: which database?"),
-        (["-x", "db=missing/a.db", "current"], "FAILED: there is no folder"),
-        (["-x", "db=a.db", "downgrade", "base"], "FAILED: before 0001 there is nothing; remove the file instead"),
+        (["current"], "FAILED: no database given"),
+        (["-x", "db=missing/a.db", "current"], "FAILED: no folder"),
+        (["-x", "db=a.db", "downgrade", "base"], "FAILED: 0001 is the first revision; remove the file instead"),
     ],
 )
 def test_alembic_says_what_is_wrong_in_one_line(tmp_path, alembic, words, says):

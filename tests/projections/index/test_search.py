@@ -15,9 +15,10 @@ from tallystick.projections.index.search import (
     search,
     search_all,
     search_letters,
-    shown,
+    sources_of,
     words_of,
 )  # fmt: skip
+from tallystick.projections.index.segmentation import has_no_spaces, runs, spread
 from tests.projections.index.ledgers import MadeUp
 
 
@@ -34,7 +35,7 @@ def index():
 
 
 def contents(index, hits):
-    return [index.block(each.block)[1] for each in hits]
+    return [index.db.execute("SELECT content FROM blocks WHERE id = ?", (each.block,)).fetchone()[0] for each in hits]
 
 
 def found(index, question, **scope):
@@ -101,8 +102,8 @@ def test_a_word_is_the_rarer_the_fewer_of_ones_own_texts_hold_it_in_any_ending(i
 
 def test_sources_are_those_that_the_scope_may_see(index):
     [mine] = search(index, ["green"], Scope("me"), 5)
-    assert [source.user for source in shown(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
-    assert shown(index, [mine.block], Scope("ana")) == {}
+    assert [source.user for source in sources_of(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
+    assert sources_of(index, [mine.block], Scope("ana")) == {}
 
 
 def test_full_text_forgets_nothing_that_a_block_holds(index):
@@ -112,3 +113,27 @@ def test_full_text_forgets_nothing_that_a_block_holds(index):
         assert held.fetchone()[0] >= 1
     with pytest.raises(sqlite3.Error):
         index.db.execute("SELECT * FROM texts WHERE texts MATCH 'content:'").fetchall()
+
+
+# Scripts without spaces, character by character
+
+
+def test_only_such_letters_are_spread_and_everything_else_parts_them():
+    assert spread("我喝tea和咖啡") == "我 喝 · 和 咖 啡"
+    assert spread("only English") == ""
+    assert has_no_spaces("ドア")
+    assert has_no_spaces("ประตู")
+    assert not has_no_spaces("naïve café Привет")
+
+
+def test_a_question_looks_for_pairs_or_for_the_letter_that_stands_alone():
+    assert runs("咖啡店", 10) == ["咖 啡", "啡 店"]
+    assert runs("茶 or 咖啡", 10) == ["茶", "咖 啡"]
+    assert runs("tea", 10) == []
+    assert len(runs("一二三四五六七八九十" * 9, 5)) == 5
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_any_text_is_taken(text):
+    assert (spread(text) != "") == has_no_spaces(text)
+    assert all('"' not in run for run in runs(text, 64))

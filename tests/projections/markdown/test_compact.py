@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown.compact import propose as folding
-from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.losses import Loss
+from tallystick.projections.markdown.compact.check import Loss, preserved
 from tallystick.projections.markdown.compact.propose import Statement, fold, words_in
 from tests.growth import assert_linear
 from tests.strategies import HOSTILE, texts

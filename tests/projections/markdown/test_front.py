@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from ruamel.yaml import YAML
 
-from tallystick.projections.markdown import Draft, Edit, front_matter as reading, front_set, new_page, parse
-from tallystick.projections.markdown.front_matter import NotRead
+from tallystick.projections.markdown import Draft, Edit, front as reading, new_page, parse
+from tallystick.projections.markdown.front import NotRead
 from tallystick.records.errors import Refused
 from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts
 from tests.refusals import refuses
@@ -40,14 +40,14 @@ def test_fields_are_read_in_every_spelling_of_yaml():
     ("lines", "line", "reason"),
     [
         ("a: [\n", 3, "this is not YAML"),
-        ("a: b\nstatus: asleep\n", 3, "the status 'asleep' is not known; it is one of active, dormant, archived"),
+        ("a: b\nstatus: asleep\n", 3, "unknown status 'asleep'; it is one of active, dormant, archived"),
         ("entry_count: four\n", 2, "entry_count is a number, not 'four'"),
         ("needs_compact: maybe\n", 2, "needs_compact is true or false, not 'maybe'"),
         ("created: yesterday\n", 2, "created is a time like"),
-        ("zone: Nowhere/Land\n", 2, "this machine knows no zone 'Nowhere/Land'"),
-        ("zone: ../../etc/passwd\n", 2, "this machine knows no zone"),
+        ("zone: Nowhere/Land\n", 2, "unknown zone 'Nowhere/Land'"),
+        ("zone: ../../etc/passwd\n", 2, "unknown zone"),
         ("tags: {a: b}\n", 2, "tags are a list of words"),
-        ("a: 1\na: 2\n", 3, "'a' stands here twice; the last one counts"),
+        ("a: 1\na: 2\n", 3, "'a' is here twice; the last one counts"),
         ("- a\n", 2, "a front matter has one field a line"),
         ("{a: b}\n", 2, "a front matter has one field a line"),
         ("  a: b\n", 2, "a front matter has one field a line"),
@@ -55,10 +55,10 @@ def test_fields_are_read_in_every_spelling_of_yaml():
         ("!!map\na: b\n", 2, "a front matter has one field a line"),
         ("%YAML 1.9\n", 2, "a line begins with %"),
         ("a: " + "[" * 20 + "]" * 20 + "\n", 2, "lists within lists go too deep"),
-        ("a: \x00\n", 2, "there is a character '\\x00'"),
+        ("a: \x00\n", 2, "the character '\\x00' is not valid"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_and_left_as_it_is(lines, line, reason):
+def test_what_is_wrong_is_reported_with_its_line_and_left_as_it_is(lines, line, reason):
     page = parse(f"---\n{lines}---\n\n# Ana\n")
 
     [problem] = page.problems
@@ -132,7 +132,7 @@ def test_what_we_write_is_read_without_yaml():
 
 
 def test_a_change_keeps_the_comment_behind_it():
-    changed = front_set(parse(SAMPLE), status="dormant")
+    changed = Edit(parse(SAMPLE)).front(status="dormant").text
 
     assert changed == SAMPLE.replace("status: active ", "status: dormant ")
 
@@ -140,7 +140,7 @@ def test_a_change_keeps_the_comment_behind_it():
 def test_a_value_that_is_there_already_changes_nothing():
     text = "---\nstatus: 'active' # so\nupdated: 2026-07-20T12:00:00+00:00\ntags:\n- a\n---\n"
 
-    assert front_set(parse(text), status="active", updated=NOON, tags=["a"]) == text
+    assert Edit(parse(text)).front(status="active", updated=NOON, tags=["a"]).text == text
 
 
 def test_missing_fields_are_added_in_the_documented_order_and_the_rest_stays():
@@ -149,7 +149,7 @@ def test_missing_fields_are_added_in_the_documented_order_and_the_rest_stays():
         "created: 2026-04-20T00:00:00+08:00 # then\nz: [1,  2]\n---\nText\n"
     )
 
-    assert front_set(parse(text), entry_count=3, description="Ana's", tags=["a", "b c"], needs_compact=True) == (
+    assert Edit(parse(text)).front(entry_count=3, description="Ana's", tags=["a", "b c"], needs_compact=True).text == (
         "---\ndescription: Ana's\ntags: [a, b-c]\n# mine\nmood: good  # very\nstatus: active\n\n"
         "created: 2026-04-20T00:00:00+08:00 # then\nentry_count: 3\nneeds_compact: true\nz: [1,  2]\n---\nText\n"
     )
@@ -167,11 +167,11 @@ def test_missing_fields_are_added_in_the_documented_order_and_the_rest_stays():
     ],
 )
 def test_a_list_keeps_its_form(before, after):
-    assert front_set(parse(f"---\n{before}---\n"), tags=["a", "b", "c"]) == f"---\n{after}---\n"
+    assert Edit(parse(f"---\n{before}---\n")).front(tags=["a", "b", "c"]).text == f"---\n{after}---\n"
 
 
 def test_a_field_of_another_form_is_replaced():
-    assert front_set(parse("---\nstatus:\n- a\nx: y\n---\n"), status="dormant") == (
+    assert Edit(parse("---\nstatus:\n- a\nx: y\n---\n")).front(status="dormant").text == (
         "---\nstatus:\n  dormant\nx: y\n---\n"
     )
 
@@ -179,38 +179,38 @@ def test_a_field_of_another_form_is_replaced():
 def test_a_front_matter_does_not_outgrow_what_is_read_of_it():
     page = parse("---\n#" + "x" * 16_000 + "\n---\n")
 
-    assert parse(front_set(page, description="y" * 300)).front.description == "y" * 300
+    assert parse(Edit(page).front(description="y" * 300).text).front.description == "y" * 300
     with refuses("size", "16,384"):
-        front_set(page, description="y" * 600)
+        _ = Edit(page).front(description="y" * 600).text
 
 
 def test_a_page_without_front_matter_gets_one():
-    assert front_set(parse("# Ana\r\n"), status="archived") == "---\r\nstatus: archived\r\n---\r\n\r\n# Ana\r\n"
-    assert front_set(parse("\ufeff\n# Ana\n"), status="active") == "\ufeff---\nstatus: active\n---\n\n# Ana\n"
+    assert Edit(parse("# Ana\r\n")).front(status="archived").text == "---\r\nstatus: archived\r\n---\r\n\r\n# Ana\r\n"
+    assert Edit(parse("\ufeff\n# Ana\n")).front(status="active").text == "\ufeff---\nstatus: active\n---\n\n# Ana\n"
 
 
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"mood": "good"}, "a front matter cannot say mood = 'good'; its fields are description, tags"),
-        ({"status": "asleep"}, "cannot say status = 'asleep'"),
-        ({"entry_count": -1}, "cannot say entry_count"),
-        ({"tags": "a"}, "cannot say tags"),
+        ({"mood": "good"}, "not a valid field: mood = 'good'; the fields are description, tags"),
+        ({"status": "asleep"}, "not a valid field: status = 'asleep'"),
+        ({"entry_count": -1}, "not a valid field: entry_count"),
+        ({"tags": "a"}, "not a valid field: tags"),
         ({"updated": datetime(2026, 1, 1)}, "has no time zone"),
-        ({"description": "x" * 1001}, "1000 are the most"),
+        ({"description": "x" * 1001}, "the limit is 1000"),
         ({"tags": [str(n) for n in range(40)]}, "at most 32 tags"),
         ({"zone": BERLIN}, "the zone of a page cannot be changed"),
     ],
 )
 def test_what_a_field_cannot_say_is_refused(fields, says):
     with pytest.raises(Refused, match=says):
-        front_set(parse(SAMPLE), **fields)
+        _ = Edit(parse(SAMPLE)).front(**fields).text
 
 
 def test_a_front_matter_that_cannot_be_read_is_not_written_into():
     text = "---\na: [\n---\n# Ana\n"
-    with refuses("file", "YAML"):
-        front_set(parse(text), status="active")
+    with refuses("file"):
+        _ = Edit(parse(text)).front(status="active").text
 
     written = Edit(parse(text, BERLIN)).append(draft()).stamp(NOON).text
 
@@ -233,7 +233,7 @@ def test_any_description_and_entity_come_back(description, tags, entity):
 def test_only_the_fields_that_were_set_say_anything_else(front, body):
     page = parse(front + body, AHEAD)
     assume(not page.front.fault)
-    again = parse(front_set(page, description="new: #1", entry_count=7, needs_compact=True, updated=NOON), AHEAD)
+    again = parse(Edit(page).front(description="new: #1", entry_count=7, needs_compact=True, updated=NOON).text, AHEAD)
 
     assert again.front.description == "new: #1"
     assert (again.front.entry_count, again.front.needs_compact, again.front.updated) == (7, True, NOON)

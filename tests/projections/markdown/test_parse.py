@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.markdown import Edit, new_page, parse
+from tallystick.projections.markdown import new_page, parse
 from tallystick.projections.markdown.front import LARGEST
 from tallystick.records.errors import NotFound
 from tests.growth import assert_text_linear
@@ -29,19 +29,8 @@ def test_the_documented_page_is_read_as_it_is_documented():
     assert name.body == "User goes by Kming. Based in Shanghai."
     assert name.is_current
     assert old.body == "User works at Old Corp as a principal engineer."
-    assert (old.is_superseded, old.superseded_by, old.is_struck, old.is_current) == (True, new.id, True, False)
-    assert (new.tags, new.supersedes, new.is_superseded) == (("work", "employer"), (), False)
-
-
-def test_the_documented_page_is_the_same_file_after_reading(tmp_path):
-    file = tmp_path / "user-profile.md"
-    file.write_text(SAMPLE, encoding="utf-8", newline="\n")
-
-    page = parse(file.read_bytes())
-
-    assert page.data == file.read_bytes()
-    assert "".join(SAMPLE[entry.span.start : entry.span.end] for entry in page.entries) in SAMPLE
-    assert Edit(page).text == SAMPLE
+    assert (old.superseded_by, old.is_struck, old.is_current) == (new.id, True, False)
+    assert (new.tags, new.supersedes, new.superseded_by) == (("work", "employer"), (), "")
 
 
 def entry_of(text):
@@ -110,7 +99,7 @@ def test_of_two_marks_the_last_one_counts_and_what_only_looks_like_one_is_said()
 def test_a_strike_without_a_tag_is_seen():
     entry = entry_of(f"{HEADING}\n~~One.\n\nTwo.~~\n")
 
-    assert (entry.is_struck, entry.is_superseded, entry.is_retracted) == (True, False, False)
+    assert (entry.is_struck, entry.superseded_by, entry.is_retracted) == (True, "", False)
     assert (entry.body, entry.is_current) == ("One.\n\nTwo.", False)
 
 
@@ -163,18 +152,18 @@ def test_a_fence_that_somebody_forgot_hides_no_entry():
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("\n## [2026-13-45] {id: 20260420-1402-a1b23c}", 2, "'2026-13-45' is no time; write it like"),
+        ("\n## [2026-13-45] {id: 20260420-1402-a1b23c}", 2, "'2026-13-45' is not a time; write it like"),
         ("## {id: mine} #x", 1, "'mine' in a heading is neither a time nor an id nor a tag"),
         ("## [2026-04-20] Moved house", 1, "'Moved house' in a heading"),
-        ("## [2026-04-20] #no! #x", 1, "'#no!' is no tag"),
-        (f"{HEADING}\n\n{HEADING}\n", 3, "the id 20260420-1402-a1b23c stands on line 1 too"),
+        ("## [2026-04-20] #no! #x", 1, "'#no!' is not a valid tag"),
+        (f"{HEADING}\n\n{HEADING}\n", 3, "the id 20260420-1402-a1b23c is on line 1 too"),
         (f"{HEADING}\n#{HEADING}\n", 2, "this looks like an entry, but does not begin with ## and a space"),
         (f"{HEADING}\n{HEADING}{' #x' * 1000}\n", 2, "this looks like an entry, but is too long"),
         ("---\nstatus: active\n" + HEADING, 1, "the front matter is not closed"),
         (b"# Ana\n\xff\n", 2, "not UTF-8"),
     ],
 )
-def test_what_is_not_understood_is_told_with_its_line_and_kept(text, line, reason):
+def test_what_is_not_understood_is_reported_with_its_line_and_kept(text, line, reason):
     page = parse(text)
 
     [problem] = page.problems
@@ -248,8 +237,8 @@ def test_no_bytes_raise_or_lose_anything(data):
 
 BOMBS = [
     "#", "~", "~~", "---", "---\n", "x", "\\", "\\~", "<!--", "-->", "<!-- supersedes: 20260420-1402-a1b23c -->\n",
-    "&#", "&#13;", "```\n", "\n", " ", " \n", "#retracted ", "## [2\n", "## [", "{id:", "~~a~~ ", "\ufeff",
-    "\n\n<!-- a -->", "\n<!-- a -->", "\n\n<!-- supersedes my old note -->", "\\\n", "\r",
+    "&#", "&#13;", "```\n", "\n", " ", " \n", "#retracted ", "## [2\n", "## [", "{id:", "~~a~~ ", "\ufeff", "\\\n",
+    "\r",
 ]  # fmt: skip
 
 
@@ -258,8 +247,7 @@ BOMBS = [
 @pytest.mark.sample(6)
 def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
     def read(text):
-        below = f"{HEADING}\nwords{text}-->\n"
-        for page in (text, f"{HEADING}\n{text}", below, f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
+        for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
             assert parse(page).text == page
 
     assert_text_linear(read, piece, 80_000, deeper=10)

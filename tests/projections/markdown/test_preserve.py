@@ -204,8 +204,8 @@ def test_names_swapped_between_two_statements_are_refused_for_both():
 def test_a_loss_tells_a_person_in_one_line_what_is_gone_and_where():
     [amount, invented, _] = preserved([one("The rent is 5,000 EUR.")], [one("The rent is 6,000 EUR.")])
 
-    assert str(amount) == "20260501-0900-000001: an amount is gone: “5000 eur”"
-    assert str(invented) == "20260501-0900-000001: nobody said this before: “6000 eur”"
+    assert str(amount) == "20260501-0900-000001: an amount is missing: “5000 eur”"
+    assert str(invented) == "20260501-0900-000001: this is new: “6000 eur”"
 
 
 @pytest.mark.parametrize("text", ["a\nb " * 500, "漢字" * 5000, "\x1b[31m\n", "12 kg\r\n" * 500])
@@ -260,7 +260,7 @@ def test_what_holds_is_not_struck_by_a_rewrite():
     page = [one("Ana likes tea."), other("Ana likes coffee.")]
     [loss] = preserved(page, [replace(page[0], retracted=True), page[1]])
 
-    assert str(loss) == "20260501-0900-000001: what holds is struck: “Ana likes tea.”"
+    assert str(loss) == "20260501-0900-000001: a current entry is struck: “Ana likes tea.”"
 
     assert codes(page, [replace(page[0], retracted=True), page[1]]) == {"struck"}
     assert codes(page, [replace(page[0], superseded_by=page[1].id), page[1]]) == {"struck"}
@@ -337,7 +337,7 @@ def test_an_entry_names_only_entries_that_were():
     assert codes(PAGE, [NAME, replace(FOLDED, supersedes=(OLD.id, NAME.id))]) == {"invented"}
 
 
-def test_more_than_five_percent_of_the_noun_phrases_gone_is_told_and_less_is_not():
+def test_more_than_five_percent_of_the_noun_phrases_missing_is_reported_and_less_is_not():
     page = [Statement(f"r{at}", "2026-05-02", f"The thing{at} is here.", ("a",)) for at in range(40)]
 
     def without(count: int) -> set[str]:

@@ -6,17 +6,11 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import orjson
 import pytest
 
-from tallystick.projections.pages.schema import TABLES
-from tallystick.projections.pages.search import (
-    ENOUGH,
-    index_all,
-    index_entry,
-    letters_of,
-    search,
-    span_of,
-    unindex_entry,
-)  # fmt: skip
+from tallystick.projections.pages.open_database import TABLES
+from tallystick.projections.pages.search import ENOUGH, index_entry, letters_of, search, span_of, unindex_entry
 from tests.refusals import refuses
+
+REBUILD = "INSERT INTO entries_fts (entries_fts) VALUES ('rebuild')"
 
 
 class Notes:
@@ -289,7 +283,7 @@ def test_all_at_once_gives_the_same_as_one_by_one(notes):
         other.add(text)
     assert notes.found("tea") == []
     for _ in range(2):
-        index_all(notes.db)
+        notes.db.execute(REBUILD)
         notes.faults()
         for typed in ("tea", "東京", "email", "😀", "nul", "note"):
             assert notes.search(typed) == other.search(typed) != []

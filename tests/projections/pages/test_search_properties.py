@@ -2,9 +2,8 @@
 
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.pages.search import index_all, index_entry, unindex_entry
-from tallystick.projections.pages.typed_query import MOST_TERMS, parse
-from tests.projections.pages.test_search import Notes
+from tallystick.projections.pages.search import MOST_TERMS, index_entry, parse, unindex_entry
+from tests.projections.pages.test_search import REBUILD, Notes
 from tests.strategies import texts
 
 PIECES = (
@@ -101,6 +100,6 @@ def test_full_text_that_followed_along_is_sound_and_finds_what_a_new_one_finds(s
         index_entry(notes.db, n)
     notes.faults()
     before = [notes.search(words) for words in (*said, "#other", "#work")]
-    index_all(notes.db)
+    notes.db.execute(REBUILD)
     assert [notes.search(words) for words in (*said, "#other", "#work")] == before
     notes.close()

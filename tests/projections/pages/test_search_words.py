@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from tallystick.projections.pages.typed_query import _EASY, LONGEST, MOST_TERMS, letters_of, parse, words_in
+from tallystick.projections.pages.search import _EASY, LONGEST, MOST_TERMS, letters_of, parse, words_in
 from tests.growth import assert_text_linear
 from tests.projections.pages.test_search import Notes
 

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.projections.vectors import file as file_module
 from tallystick.projections.vectors.file import VectorFile, file_name
-from tallystick.projections.vectors.rows import ROW, Rows, numbers_of
+from tallystick.projections.vectors.rows import ROW, Rows, numbers_of, rows_for
 from tests.projections.vectors.doubles import SIZE, held, ids, of, put
 
 KEY = "fast-16-abc"
@@ -59,7 +59,7 @@ def test_what_was_added_is_there_for_another_and_for_one_who_had_it_open(tmp_pat
     mine.read()
 
     assert held(mine) == held(other) == held(opened(tmp_path)) == set(ids(1, 2, 3))
-    assert {block: rows.tolist() for block, rows in mine.where(ids(3, 1, 9)).items()} == dict(
+    assert {block: rows.tolist() for block, rows in mine.rows.where(ids(3, 1, 9)).items()} == dict(
         zip(ids(3, 1), ([2], [0]), strict=True)
     )
 
@@ -139,21 +139,25 @@ def test_rows_of_another_shape_are_refused(tmp_path: Path) -> None:
     assert len(file) == 0
 
 
-@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=12), st.lists(st.integers(0, 40), max_size=10))
-def test_rows_are_found_however_they_came(batches: list[list[int]], wanted: list[int]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
+    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
+)  # fmt: skip
+def test_rows_are_found_however_they_came(held: list[tuple[int, int]], wanted: list[int], at_once: int) -> None:
+    asked, every = [*ids(*wanted), "longer than others"], list[str]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
-        rows, every = Rows(), list[int]()
-        for batch in batches:
-            fresh = np.zeros(len(batch), dtype=ROW)
-            fresh["block"] = numbers_of(ids(*batch))
-            rows.extend(fresh)
-            every += batch
-            found = rows.where(ids(*wanted))
-            assert found.keys() == set(ids(*wanted)) & set(ids(*every))
+        rows = Rows()
+        for start in range(0, len(held), at_once):
+            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
+            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
+            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
+            every += names
+            found = rows.where(asked)
+            assert found.keys() == set(asked) & set(every)
             for block, places in found.items():
-                assert places[0] == [*map(str, ids(*every))].index(block)
-        assert rows.blocks().tolist() == sorted(int(block, 16) for block in set(ids(*every)))
+                assert places.tolist() == [place for place, name in enumerate(every) if name == block]
+        assert rows.blocks().tolist() == sorted(int(block, 16) for block in set(every))
 
 
 # -- broken ------------------------------------------------------------------------------------------------------------
@@ -280,7 +284,7 @@ SMALL: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", SMALL)
-def test_a_small_file_that_does_not_fit_begins_anew_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
+def test_a_small_file_that_does_not_fit_is_started_over_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
     put(opened(tmp_path), 1, 2, 3)
     SMALL[how](path_of(tmp_path, "json"))
 
@@ -319,7 +323,7 @@ def test_where_the_lock_cannot_be_had_nothing_is_written(tmp_path: Path, what: s
 def test_one_who_never_lets_go_of_the_lock_is_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(file_module, "TIMEOUT", 0.05)
     mine, other = opened(tmp_path), opened(tmp_path)
     with mine.writing():
         put(other, 1)

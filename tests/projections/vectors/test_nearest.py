@@ -148,7 +148,7 @@ def test_a_graph_is_taken_from_its_file_by_whoever_comes_next(tmp_path: Path, lo
 
 
 @pytest.mark.parametrize("how", ["garbage", "empty", "cut", "flipped", "foreign", "too long", "a folder"])
-def test_a_graph_that_does_not_fit_is_not_used_and_made_anew(tmp_path: Path, low: None, how: str) -> None:
+def test_a_graph_that_does_not_fit_is_not_used_and_rebuilt(tmp_path: Path, low: None, how: str) -> None:
     vectors = drawn(200)
     put(opened(tmp_path), vectors)
     whole(Nearest(opened(tmp_path)))

@@ -29,17 +29,6 @@ def _water(store: ChronoStore) -> None:
     ))  # fmt: skip
 
 
-def test_a_store_is_opened_as_a_context_or_by_hand_and_writes_to_its_project(project: str) -> None:
-    with ChronoStore(project) as store:
-        _water(store)
-    store = ChronoStore(project)
-    store.open()
-    _water(store)
-    store.close()
-
-    assert (Path(project) / ".chronomemory" / "events.wal").is_file()
-
-
 def test_a_record_needs_only_an_id_and_the_other_fields_have_safe_defaults(project: str) -> None:
     with ChronoStore(project) as store:
         store.upsert(ChronoRecord(id="X"))
@@ -92,16 +81,6 @@ def test_a_deleted_record_leaves_query_and_is_still_returned_as_a_tombstone(proj
         assert rec is not None
         assert rec.status == "tombstone"
         assert b"tombstone" in (Path(project) / ".chronomemory" / "events.wal").read_bytes()
-
-
-def test_an_untampered_chain_is_valid_and_a_changed_one_is_not(project: str) -> None:
-    wal = Path(project) / ".chronomemory" / "events.wal"
-    with ChronoStore(project) as store:
-        _water(store)
-        assert store.chain_valid() is True
-    wal.write_bytes(wal.read_bytes().replace(b"freezes", b"thaws  "))
-    with ChronoStore(project) as store:
-        assert store.chain_valid() is False
 
 
 def test_a_bit_that_is_flipped_anywhere_makes_the_chain_invalid_and_the_store_still_opens(project: str) -> None:
@@ -219,17 +198,6 @@ def test_the_bridge_reads_json_until_there_is_a_store_and_then_the_store(project
     assert [item.id for item in bridge.requirements()] == ["REQ-1", "REQ-2"]
     assert bridge.requirements()[0].to_dict() == from_json[0][0].to_dict()
     assert [item.data for item in bridge.testcases()] == [item.data for item in from_json[1]]
-
-
-def test_the_files_lie_where_the_guide_says(project: str) -> None:
-    with ChronoStore(project) as store:
-        for number in range(60):
-            store.upsert(ChronoRecord(id=f"F-{number}"))
-        store.backup()
-
-    folder = Path(project) / ".chronomemory"
-    assert {"events.wal", "snapshot.json", "backup"} <= {path.name for path in folder.iterdir()}
-    assert [path.is_dir() for path in (folder / "backup").iterdir()] == [True]
 
 
 # -- as printed ------------------------------------------------------------------------------------------------------

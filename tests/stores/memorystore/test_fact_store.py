@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 
@@ -12,7 +12,9 @@ from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelt
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan
-from tallystick.stores.memorystore import SQLiteFactStore, facts as sqlite_facts
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore, fact_store as sqlite_facts
+from tests.contracts.providers import Opener, told
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = DeltaScope(user="ana", agent="rag")
@@ -40,15 +42,8 @@ def clock():
 
 
 @pytest.fixture
-def play(path, clock):
-    def run(scene):
-        async def go():
-            async with SQLiteFactStore(path=path, clock=clock) as store:
-                return await scene(store)
-
-        return asyncio.run(go())
-
-    return run
+def store(path, clock):
+    return Opener(lambda: SQLiteFactStore(path=path, clock=clock))
 
 
 def said(value="Oslo", subject="Ana", predicate="lives_in", **more):
@@ -89,66 +84,51 @@ async def apply(store, *deltas):
         await store.apply_delta(delta)
 
 
-def test_an_update_names_an_episode_or_a_fact(play):
-    async def scene(store):
-        await apply(store, add("e1", "Rome"), update("e2", "Bonn", "e1"))
-        [bonn] = await store.query(FactPattern(user="ana"))
-        await apply(store, update("e3", "Oslo", bonn.id))
-        [oslo] = await store.query(FactPattern(user="ana"))
-        assert oslo.payload["object"] == "Oslo"
-        assert oslo.episodes == ["e1", "e2", "e3"]
-        assert [each["kind"] for each in oslo.lineage] == ["add", "update", "update"]
-
-    play(scene)
+async def test_an_update_names_an_episode_or_a_fact(store):
+    await apply(store, add("e1", "Rome"), update("e2", "Bonn", "e1"))
+    [bonn] = await store.query(FactPattern(user="ana"))
+    await apply(store, update("e3", "Oslo", bonn.id))
+    [oslo] = await store.query(FactPattern(user="ana"))
+    assert oslo.payload["object"] == "Oslo"
+    assert oslo.episodes == ["e1", "e2", "e3"]
+    assert [each["kind"] for each in oslo.lineage] == ["add", "update", "update"]
 
 
-def test_an_old_episode_means_the_fact_that_came_of_it_in_the_end(play):
-    async def scene(store):
-        await apply(store, add("e1", "Rome"), update("e2", "Bonn", "e1"), update("e3", "Oslo", "e1"))
-        assert await homes(store) == ["Oslo"]
-        await apply(store, delete("e4", "e1"))
-        assert await homes(store) == []
-
-    play(scene)
+async def test_an_old_episode_means_the_fact_that_came_of_it_in_the_end(store):
+    await apply(store, add("e1", "Rome"), update("e2", "Bonn", "e1"), update("e3", "Oslo", "e1"))
+    assert await homes(store) == ["Oslo"]
+    await apply(store, delete("e4", "e1"))
+    assert await homes(store) == []
 
 
-def test_one_fact_may_take_the_place_of_several(play):
-    async def scene(store):
-        await apply(store, add("e1", "Rome"), add("e2", "Bonn"), update("e3", "Oslo", "e1", "e2"))
-        [oslo] = await store.query(FactPattern(user="ana"))
-        assert oslo.episodes == ["e1", "e2", "e3"]
-        assert [each.payload["object"] for each in await store.history(oslo.id)] == ["Rome", "Bonn", "Oslo"]
-
-    play(scene)
+async def test_one_fact_may_take_the_place_of_several(store):
+    await apply(store, add("e1", "Rome"), add("e2", "Bonn"), update("e3", "Oslo", "e1", "e2"))
+    [oslo] = await store.query(FactPattern(user="ana"))
+    assert oslo.episodes == ["e1", "e2", "e3"]
+    assert [each.payload["object"] for each in await store.history(oslo.id)] == ["Rome", "Bonn", "Oslo"]
 
 
-def test_one_that_was_deleted_says_by_what(play):
-    async def scene(store):
-        await apply(store, add("e1"))
-        [held] = await store.query(FactPattern(user="ana"))
-        await apply(store, delete("e2", held.id, at=T0 + timedelta(days=9)))
-        [gone] = await store.history(held.id)
-        assert (gone.status, gone.valid_to) == ("deprecated", "2026-01-10T00:00:00.000000Z")
-        assert gone.lineage[-1]["kind"] == "delete"
-        assert gone.episodes == ["e1", "e2"]
-
-    play(scene)
+async def test_one_that_was_deleted_says_by_what(store):
+    await apply(store, add("e1"))
+    [held] = await store.query(FactPattern(user="ana"))
+    await apply(store, delete("e2", held.id, at=T0 + timedelta(days=9)))
+    [gone] = await store.history(held.id)
+    assert (gone.status, gone.valid_to) == ("deprecated", "2026-01-10T00:00:00.000000Z")
+    assert gone.lineage[-1]["kind"] == "delete"
+    assert gone.episodes == ["e1", "e2"]
 
 
-def test_a_replay_of_everything_changes_nothing_whatever_happened_since(play):
+async def test_a_replay_of_everything_changes_nothing_whatever_happened_since(store):
     deltas = [add("e1", "Rome"), update("e2", "Bonn", "e1"), delete("e3", "e2"), add("e4", "Oslo")]
 
-    async def scene(store):
-        await apply(store, *deltas)
-        [oslo] = await store.query(FactPattern(user="ana"))
-        await store.unpin(oslo.id)
-        before = await history_of_all(store)
-        later = [each.model_copy(update={"promotion_ts": T0 + timedelta(days=99)}) for each in deltas]
-        await apply(store, *deltas, *later)
-        assert await history_of_all(store) == before
-        assert await homes(store) == []
-
-    play(scene)
+    await apply(store, *deltas)
+    [oslo] = await store.query(FactPattern(user="ana"))
+    await store.unpin(oslo.id)
+    before = await history_of_all(store)
+    later = [each.model_copy(update={"promotion_ts": T0 + timedelta(days=99)}) for each in deltas]
+    await apply(store, *deltas, *later)
+    assert await history_of_all(store) == before
+    assert await homes(store) == []
 
 
 async def history_of_all(store):
@@ -156,128 +136,85 @@ async def history_of_all(store):
     return await store._file.run(lambda conn: conn.execute(sql).fetchall())
 
 
-def test_new_episodes_may_state_again_what_was_retracted(play):
-    async def scene(store):
-        await apply(store, add("e1"))
-        [held] = await store.query(FactPattern(user="ana"))
-        await store.unpin(held.id)
-        await store.unpin(held.id)
-        await apply(store, add("e1"), add("e1", scope=ANA, confidence=0.1))
-        assert await homes(store) == []
-        await apply(store, add("e2"))
-        assert await homes(store) == ["Oslo"]
-
-    play(scene)
+async def test_new_episodes_may_state_again_what_was_retracted(store):
+    await apply(store, add("e1"))
+    [held] = await store.query(FactPattern(user="ana"))
+    await store.unpin(held.id)
+    await store.unpin(held.id)
+    await apply(store, add("e1"), add("e1", scope=ANA, confidence=0.1))
+    assert await homes(store) == []
+    await apply(store, add("e2"))
+    assert await homes(store) == ["Oslo"]
 
 
-def test_the_same_triple_in_other_words_from_the_same_episode_is_not_brought_back(play):
-    async def scene(store):
-        await apply(store, add("e1"))
-        [held] = await store.query(FactPattern(user="ana"))
-        await store.unpin(held.id)
-        await apply(store, AddDelta(**provenance("e1"), fact_payload=said() | {"content": "in other words"}))
-        assert await homes(store) == []
-
-    play(scene)
+async def test_the_same_triple_in_other_words_from_the_same_episode_is_not_brought_back(store):
+    await apply(store, add("e1"))
+    [held] = await store.query(FactPattern(user="ana"))
+    await store.unpin(held.id)
+    await apply(store, AddDelta(**provenance("e1"), fact_payload=said() | {"content": "in other words"}))
+    assert await homes(store) == []
 
 
-def test_one_episode_may_say_several_things(play):
-    async def scene(store):
-        await apply(store, add("e1", "Oslo"), add("e1", "Rome"), add("e1", "Oslo", scope=DeltaScope(user="ana")))
-        assert await homes(store) == ["Oslo", "Rome", "Oslo"], "to two agents, the same is two facts"
-        await apply(store, delete("e2", "e1"))
-        assert await homes(store) == []
-
-    play(scene)
+async def test_one_episode_may_say_several_things(store):
+    await apply(store, add("e1", "Oslo"), add("e1", "Rome"), add("e1", "Oslo", scope=DeltaScope(user="ana")))
+    assert await homes(store) == ["Oslo", "Rome", "Oslo"], "to two agents, the same is two facts"
+    await apply(store, delete("e2", "e1"))
+    assert await homes(store) == []
 
 
-def test_a_delta_without_scope_is_of_whose_facts_it_is_about_or_the_owners(play):
-    async def scene(store):
-        await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")), add("x1", scope=None))
-        assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], ["Bonn"], ["Oslo"]]
-        await apply(store, delete("b2", "b1", scope=None), NoopDelta(**provenance("a1", scope=None)))
-        assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], [], ["Oslo"]]
-        assert [each.scope for each in await store.noops("ana")] == [ANA]
-
-    play(scene)
+async def test_a_delta_without_scope_is_of_whose_facts_it_is_about_or_the_owners(store):
+    await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")), add("x1", scope=None))
+    assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], ["Bonn"], ["Oslo"]]
+    await apply(store, delete("b2", "b1", scope=None), NoopDelta(**provenance("a1", scope=None)))
+    assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], [], ["Oslo"]]
+    assert [each.scope for each in await store.noops("ana")] == [ANA]
 
 
-def test_a_delta_without_scope_about_two_users_facts_is_refused(play):
-    async def scene(store):
-        await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")))
-        before = await history_of_all(store)
-        with pytest.raises(MemoryScopeError, match="'a1'.*scope"):
-            await store.apply_delta(delete("x1", "a1", "b1", scope=None))
-        assert await history_of_all(store) == before
-
-    play(scene)
+async def test_a_delta_without_scope_about_two_users_facts_is_refused(store):
+    await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")))
+    before = await history_of_all(store)
+    with pytest.raises(MemoryScopeError):
+        await store.apply_delta(delete("x1", "a1", "b1", scope=None))
+    assert await history_of_all(store) == before
 
 
-def test_a_noop_is_recorded_once_and_with_its_user(play):
+async def test_a_noop_is_recorded_once_and_with_its_user(store):
     noop = NoopDelta(**provenance("e1"), corroborates=["F1"])
 
-    async def scene(store):
-        await apply(store, noop, noop, noop.model_copy(update={"promotion_ts": T0 + timedelta(1)}))
-        assert await store.noops("ana") == [noop]
-        assert await store.noops("bob") == []
-
-    play(scene)
+    await apply(store, noop, noop, noop.model_copy(update={"promotion_ts": T0 + timedelta(1)}))
+    assert await store.noops("ana") == [noop]
+    assert await store.noops("bob") == []
 
 
-def test_another_users_fact_or_episode_is_refused_and_nothing_is_changed(play):
-    bob = DeltaScope(user="bob")
-
-    async def scene(store):
-        await apply(store, add("e1"), add("b1", "Bonn", scope=bob))
-        [anas] = await store.query(FactPattern(user="ana"))
-        before = await history_of_all(store)
-        for name in (anas.id, "e1"):
-            for delta in (delete("b2", "b1", name, scope=bob), update("b2", "Rome", "b1", name, scope=bob)):
-                with pytest.raises(NotFound):
-                    await store.apply_delta(delta)
-        assert await history_of_all(store) == before
-
-    play(scene)
+async def test_two_users_may_have_a_fact_of_the_same_name(store):
+    await store.pin(fact(user="ana"))
+    await store.pin(fact(user="bob", value="Bonn"))
+    assert (await homes(store), await homes(store, "bob")) == (["Oslo"], ["Bonn"])
+    for call in (store.unpin("F1"), store.history("F1")):
+        with pytest.raises(MemoryScopeError):
+            await call
+    await store.unpin("F1", user="ana")
+    assert (await homes(store), await homes(store, "bob")) == ([], ["Bonn"])
+    with pytest.raises(NotFound):
+        await store.history("F1", user="carl")
 
 
-def test_two_users_may_have_a_fact_of_the_same_name(play):
-    async def scene(store):
-        await store.pin(fact(user="ana"))
-        await store.pin(fact(user="bob", value="Bonn"))
-        assert (await homes(store), await homes(store, "bob")) == (["Oslo"], ["Bonn"])
-        for call in (store.unpin("F1"), store.history("F1")):
-            with pytest.raises(MemoryScopeError, match="'F1'.*user="):
-                await call
-        await store.unpin("F1", user="ana")
-        assert (await homes(store), await homes(store, "bob")) == ([], ["Bonn"])
-        with pytest.raises(NotFound):
-            await store.history("F1", user="carl")
-
-    play(scene)
+async def test_a_path_is_refused(store):
+    with pytest.raises(MemoryScopeError):
+        await store.apply_delta(add("e1", scope=DeltaScope(user="ana", path="p1")))
 
 
-def test_a_path_is_refused(play):
-    async def scene(store):
-        with pytest.raises(MemoryScopeError, match="paths"):
-            await store.apply_delta(add("e1", scope=DeltaScope(user="ana", path="p1")))
-
-    play(scene)
-
-
-def test_pinning_other_words_under_a_name_takes_the_place_of_the_former(play):
-    async def scene(store):
-        await store.pin(fact(value="Rome"))
-        await store.pin(fact(value="Rome"))
-        await store.pin(fact(value="Oslo"))
-        assert await homes(store) == ["Oslo"]
-        assert [(each.id, each.payload["object"], each.status) for each in await store.history("F1")] == [
-            ("F1", "Rome", "superseded"), ("F1", "Oslo", "active"),
-        ]  # fmt: skip
-        await store.unpin("F1")
-        await store.pin(fact(value="Oslo"))
-        assert await homes(store) == ["Oslo"], "who states it again means it"
-
-    play(scene)
+async def test_pinning_other_words_under_a_name_takes_the_place_of_the_former(store):
+    await store.pin(fact(value="Rome"))
+    await store.pin(fact(value="Rome"))
+    await store.pin(fact(value="Oslo"))
+    assert await homes(store) == ["Oslo"]
+    assert [(each.id, each.payload["object"], each.status) for each in await store.history("F1")] == [
+        ("F1", "Rome", "superseded"), ("F1", "Oslo", "active"),
+    ]  # fmt: skip
+    await store.unpin("F1")
+    await store.pin(fact(value="Oslo"))
+    assert await homes(store) == ["Oslo"], "who states it again means it"
 
 
 @pytest.mark.parametrize(
@@ -294,97 +231,79 @@ def test_pinning_other_words_under_a_name_takes_the_place_of_the_former(play):
         {"metadata": {"when": T0}},
     ],
 )
-def test_a_fact_that_could_not_be_kept_is_refused(play, wrong):
-    async def scene(store):
-        with pytest.raises(Refused) as caught:
-            await store.pin(fact(**wrong))
-        assert "\n" not in str(caught.value)
-        assert (await store.health()).fragment_count == 0
-
-    play(scene)
+async def test_a_fact_that_could_not_be_kept_is_refused(store, wrong):
+    with pytest.raises(Refused) as caught:
+        await store.pin(fact(**wrong))
+    assert "\n" not in str(caught.value)
+    assert (await store.health()).fragment_count == 0
 
 
-def test_what_was_true_then_and_what_was_held_then_are_two_questions(play, clock):
-    async def scene(store):
-        await store.pin(fact("F1", "Rome", valid_from="2020-01-01"))  # recorded on January 3rd
-        learned = clock.now
-        await store.pin(fact("F1", "Oslo", valid_from="2024-06-01"))  # learned two days later
-        in_2022, in_2025 = date(2022, 1, 1), "2025-01-01"
-        assert await homes(store) == ["Oslo"]
-        assert await homes(store, as_of=in_2022) == ["Rome"]
-        assert await homes(store, as_of=in_2025) == ["Oslo"]
-        assert await homes(store, as_of="2019-12-31") == []
-        assert await homes(store, as_of=datetime(2024, 6, 1, tzinfo=UTC)) == ["Oslo"]
-        assert await homes(store, believed_at=learned) == ["Rome"]
-        assert await homes(store, believed_at=learned, as_of=in_2025) == ["Rome"], "it was held to be so still"
-        assert await homes(store, believed_at=clock.now, as_of=in_2025) == ["Oslo"]
-        assert await homes(store, believed_at=clock.now, as_of=in_2022) == ["Rome"]
-        assert await homes(store, believed_at=T0) == []
-        [then] = await store.query(FactPattern(user="ana"), believed_at=learned)
-        assert (then.status, then.valid_to, then.superseded_by) == ("active", "", "")
-
-    play(scene)
+async def test_what_was_true_then_and_what_was_held_then_are_two_questions(store, clock):
+    await store.pin(fact("F1", "Rome", valid_from="2020-01-01"))  # recorded on January 3rd
+    learned = clock.now
+    await store.pin(fact("F1", "Oslo", valid_from="2024-06-01"))  # learned two days later
+    in_2022, in_2025 = date(2022, 1, 1), "2025-01-01"
+    assert await homes(store) == ["Oslo"]
+    assert await homes(store, as_of=in_2022) == ["Rome"]
+    assert await homes(store, as_of=in_2025) == ["Oslo"]
+    assert await homes(store, as_of="2019-12-31") == []
+    assert await homes(store, as_of=datetime(2024, 6, 1, tzinfo=UTC)) == ["Oslo"]
+    assert await homes(store, believed_at=learned) == ["Rome"]
+    assert await homes(store, believed_at=learned, as_of=in_2025) == ["Rome"], "it was held to be so still"
+    assert await homes(store, believed_at=clock.now, as_of=in_2025) == ["Oslo"]
+    assert await homes(store, believed_at=clock.now, as_of=in_2022) == ["Rome"]
+    assert await homes(store, believed_at=T0) == []
+    [then] = await store.query(FactPattern(user="ana"), believed_at=learned)
+    assert (then.status, then.valid_to, then.superseded_by) == ("active", "", "")
 
 
-def test_what_was_retracted_was_never_true_but_was_held(play, clock):
-    async def scene(store):
-        await store.pin(fact(valid_from="2020-01-01", valid_to="2030-01-01"))
-        held = clock.now
-        await store.unpin("F1")
-        assert await homes(store, as_of="2022-01-01") == []
-        assert await homes(store, believed_at=held) == ["Oslo"]
-        assert await homes(store, believed_at=held, as_of="2022-01-01") == ["Oslo"]
-        assert await homes(store, believed_at=clock.now, as_of="2022-01-01") == []
-        [gone] = await store.history("F1")
-        assert (gone.status, gone.valid_to) == ("invalidated", "2030-01-01")
-
-    play(scene)
+async def test_what_was_retracted_was_never_true_but_was_held(store, clock):
+    await store.pin(fact(valid_from="2020-01-01", valid_to="2030-01-01"))
+    held = clock.now
+    await store.unpin("F1")
+    assert await homes(store, as_of="2022-01-01") == []
+    assert await homes(store, believed_at=held) == ["Oslo"]
+    assert await homes(store, believed_at=held, as_of="2022-01-01") == ["Oslo"]
+    assert await homes(store, believed_at=clock.now, as_of="2022-01-01") == []
+    [gone] = await store.history("F1")
+    assert (gone.status, gone.valid_to) == ("invalidated", "2030-01-01")
 
 
-def test_a_payload_may_say_since_when(play):
-    async def scene(store):
-        await apply(store, add("e1", "Rome"))
-        await store.apply_delta(
-            UpdateDelta(**provenance("e2"), fact_payload=said("Oslo", valid_from="2024-06-01"), replaces=["e1"])
-        )
-        await store.apply_delta(AddDelta(**provenance("e3"), fact_payload=said("x", "Bob", valid_from="one day")))
-        assert await homes(store, as_of="2024-05-31") == ["Rome", "x"]
-        assert await homes(store, as_of="2024-06-02") == ["Oslo", "x"]
-
-    play(scene)
+async def test_a_payload_may_say_since_when(store):
+    await apply(store, add("e1", "Rome"))
+    await store.apply_delta(
+        UpdateDelta(**provenance("e2"), fact_payload=said("Oslo", valid_from="2024-06-01"), replaces=["e1"])
+    )
+    await store.apply_delta(AddDelta(**provenance("e3"), fact_payload=said("x", "Bob", valid_from="one day")))
+    assert await homes(store, as_of="2024-05-31") == ["Rome", "x"]
+    assert await homes(store, as_of="2024-06-02") == ["Oslo", "x"]
 
 
 @pytest.mark.parametrize(
     "wrong", [{"as_of": "soon"}, {"believed_at": datetime(2026, 1, 1)}, {"limit": 0}, {"limit": True}]
 )
-def test_a_question_that_makes_no_sense_is_refused(play, wrong):
-    async def scene(store):
+async def test_a_question_that_makes_no_sense_is_refused(store, wrong):
+    with pytest.raises(Refused):
+        await store.query(FactPattern(user="ana"), **wrong)
+    with pytest.raises(Refused):
+        await store.query(FactPattern(user=3))
+
+
+async def test_a_failure_in_the_middle_leaves_the_old_fact_standing(store, monkeypatch):
+    await apply(store, add("e1", "Rome"))
+    before = await history_of_all(store)
+
+    def fails(*_, **__):
+        raise sqlite3.OperationalError("it broke")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_facts, "_close", fails)
         with pytest.raises(Refused):
-            await store.query(FactPattern(user="ana"), **wrong)
-        with pytest.raises(Refused):
-            await store.query(FactPattern(user=3))
-
-    play(scene)
-
-
-def test_a_failure_in_the_middle_leaves_the_old_fact_standing(play, monkeypatch):
-    async def scene(store):
-        await apply(store, add("e1", "Rome"))
-        before = await history_of_all(store)
-
-        def fails(*_, **__):
-            raise sqlite3.OperationalError("it broke")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(sqlite_facts, "close", fails)
-            with pytest.raises(Refused):
-                await store.apply_delta(update("e2", "Oslo", "e1"))
-        assert await history_of_all(store) == before
-        assert await homes(store) == ["Rome"]
-        await apply(store, update("e2", "Oslo", "e1"))
-        assert await homes(store) == ["Oslo"]
-
-    play(scene)
+            await store.apply_delta(update("e2", "Oslo", "e1"))
+    assert await history_of_all(store) == before
+    assert await homes(store) == ["Rome"]
+    await apply(store, update("e2", "Oslo", "e1"))
+    assert await homes(store) == ["Oslo"]
 
 
 @pytest.mark.parametrize(
@@ -395,81 +314,64 @@ def test_a_failure_in_the_middle_leaves_the_old_fact_standing(play, monkeypatch)
         {"user": "ana"},
     ],
 )  # fmt: skip
-def test_a_question_is_answered_by_an_index(play, asked):
-    async def scene(store):
-        sql, values = sqlite_facts.query(FactPattern(**asked), as_of="", believed_at="", limit=None)
-        plan = await store._file.run(lambda conn: conn.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
-        assert plan[0][-1].startswith("SEARCH facts USING INDEX"), plan
-
-    play(scene)
+async def test_a_question_is_answered_by_an_index(store, asked):
+    sql, values = sqlite_facts.fact_query(FactPattern(**asked), as_of="", believed_at="", limit=None)
+    plan = await store._file.run(lambda conn: conn.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
+    assert plan[0][-1].startswith("SEARCH facts USING INDEX"), plan
 
 
-def test_no_step_of_applying_a_delta_scans(play):
+async def test_no_step_of_applying_a_delta_scans(store):
     """However many facts there are: every statement but the writes themselves is a search."""
 
-    async def scene(store):
-        await apply(store, *(add(f"e{number}", f"city {number}") for number in range(50)))
-        seen = []
-        await store._file.run(lambda conn: conn.set_trace_callback(seen.append))
-        await apply(store, update("u1", "Oslo", "e1", "e2"), delete("u2", "u1"), delete("u3", "e7"), add("e9", "x"))
-        await store._file.run(lambda conn: conn.set_trace_callback(None))
-        asked = {each for each in seen if each.startswith(("SELECT", "WITH", "UPDATE"))}
-        assert len(asked) > 5
+    await apply(store, *(add(f"e{number}", f"city {number}") for number in range(50)))
+    seen = []
+    await store._file.run(lambda conn: conn.set_trace_callback(seen.append))
+    await apply(store, update("u1", "Oslo", "e1", "e2"), delete("u2", "u1"), delete("u3", "e7"), add("e9", "x"))
+    await store._file.run(lambda conn: conn.set_trace_callback(None))
+    asked = {each for each in seen if each.startswith(("SELECT", "WITH", "UPDATE"))}
+    assert len(asked) > 5
 
-        def plans(conn):
-            return [line for sql in asked for *_, line in conn.execute(f"EXPLAIN QUERY PLAN {sql}")]
+    def plans(conn):
+        return [line for sql in asked for *_, line in conn.execute(f"EXPLAIN QUERY PLAN {sql}")]
 
-        allowed = ("SCAN later", "SCAN CONSTANT ROW", "SCAN facts_versions", "SCAN 2-ROW VALUES CLAUSE")
-        scans = [line for line in await store._file.run(plans) if line.startswith("SCAN")]
-        assert [line for line in scans if not line.startswith(allowed)] == []
-
-    play(scene)
+    allowed = ("SCAN later", "SCAN CONSTANT ROW", "SCAN facts_versions", "SCAN 2-ROW VALUES CLAUSE")
+    scans = [line for line in await store._file.run(plans) if line.startswith("SCAN")]
+    assert [line for line in scans if not line.startswith(allowed)] == []
 
 
-def test_a_long_chain_keeps_its_whole_lineage_and_stays_quick(play):
-    async def scene(store):
-        await apply(store, add("e0", "city 0"))
-        await apply(store, *(update(f"e{n}", f"city {n}", f"e{n - 1}") for n in range(1, 400)))
-        [held] = await store.query(FactPattern(user="ana"))
-        assert held.episodes == [f"e{n}" for n in range(400)]
-        assert len(await store.history(held.id)) == 400
-        sizes = await store._file.run(lambda conn: conn.execute("SELECT max(length(lineage)) FROM facts").fetchone())
-        assert sizes[0] < 500, "a row keeps its own step only"
-
-    play(scene)
+async def test_a_long_chain_keeps_its_whole_lineage_and_stays_quick(store):
+    await apply(store, add("e0", "city 0"))
+    await apply(store, *(update(f"e{n}", f"city {n}", f"e{n - 1}") for n in range(1, 400)))
+    [held] = await store.query(FactPattern(user="ana"))
+    assert held.episodes == [f"e{n}" for n in range(400)]
+    assert len(await store.history(held.id)) == 400
+    sizes = await store._file.run(lambda conn: conn.execute("SELECT max(length(lineage)) FROM facts").fetchone())
+    assert sizes[0] < 500, "a row keeps its own step only"
 
 
-def test_an_added_column_is_filled_from_metadata(play, path):
+async def test_an_added_column_is_filled_from_metadata(store):
     column = {"op": "add_column", "name": "source", "type": "TEXT", "nullable": True}
 
-    async def scene(store):
-        await store.migrate(MigrationPlan(target_version=2, operations=[column]))
-        await store.pin(fact(metadata={"source": "diary"}))
-        rows = await store._file.run(lambda conn: conn.execute("SELECT source FROM facts").fetchall())
-        assert rows == [("diary",)]
-        assert (await store.health()).version == 2
-
-    play(scene)
+    await store.migrate(MigrationPlan(target_version=2, operations=[column]))
+    await store.pin(fact(metadata={"source": "diary"}))
+    rows = await store._file.run(lambda conn: conn.execute("SELECT source FROM facts").fetchall())
+    assert rows == [("diary",)]
+    assert (await store.health()).version == 2
 
 
-def test_health_counts_what_is_held(play, path):
-    async def scene(store):
+async def test_health_counts_what_is_current_and_creates_nothing(path):
+    assert not (await SQLiteFactStore(path=path).health()).ok
+    assert not path.parent.exists()
+    async with SQLiteFactStore(path=path) as store:
         await apply(store, add("e1", "Rome"), update("e2", "Oslo", "e1"))
         assert (await store.health()).fragment_count == 1
 
-    assert not asyncio.run(SQLiteFactStore(path=path).health()).ok
-    assert not path.parent.exists()
-    play(scene)
 
-
-def test_a_row_that_was_tampered_with_is_told(play):
-    async def scene(store):
-        await apply(store, add("e1"))
-        await store._file.run(lambda conn: conn.execute("UPDATE facts SET payload = '{'"))
-        with pytest.raises(Damaged, match="'fact-"):
-            await store.query(FactPattern(user="ana"))
-
-    play(scene)
+async def test_a_row_that_was_tampered_with_is_told(store):
+    await apply(store, add("e1"))
+    await store._file.run(lambda conn: conn.execute("UPDATE facts SET payload = '{'"))
+    with pytest.raises(Damaged):
+        await store.query(FactPattern(user="ana"))
 
 
 SEEDS_FACTS = """
@@ -502,10 +404,11 @@ ROME = (
 NOTE = ("f-0", "", "", b'{"text":"tea"}', b"[]", 1.0, b"{}", "2024-12-31T00:00:00", None)
 
 
-def test_a_facts_file_of_another_program_is_taken_over_with_all_it_says(play, path):
+async def test_a_facts_file_of_another_program_is_taken_over_with_all_it_says(path, clock):
     kept_elsewhere(path, ROME, NOTE)
 
-    async def scene(store):
+    assert "call bootstrap()" in (await SQLiteFactStore(path=path).health()).warnings[-1]
+    async with SQLiteFactStore(path=path, clock=clock) as store:
         await store.bootstrap()
         [rome] = await store.query(FactPattern(user="ana", subject="Ana", object="Rome"))
         assert (rome.id, rome.agent, rome.confidence, rome.episodes) == ("f-1", "rag", 0.9, ["e1"])
@@ -516,9 +419,6 @@ def test_a_facts_file_of_another_program_is_taken_over_with_all_it_says(play, pa
         await apply(store, add("e1", "Rome"), update("e2", "Oslo", "f-1"))
         assert await homes(store) == ["Oslo"]
         assert (await store.health()).fragment_count == 2
-
-    assert "call bootstrap()" in asyncio.run(SQLiteFactStore(path=path).health()).warnings[-1]
-    play(scene)
 
 
 def test_a_facts_file_that_cannot_be_read_is_left_as_it_is(path):
@@ -531,40 +431,19 @@ def test_a_facts_file_that_cannot_be_read_is_left_as_it_is(path):
     assert path.read_bytes()[100:] == before[100:]
 
 
-def test_facts_and_episodes_may_share_a_file(play, path):
-    from tallystick.stores.memorystore import SQLiteMemoryStore
-    from tests.contracts.providers import told
-
-    async def scene(store):
-        async with SQLiteMemoryStore(path=path) as memory:
-            await memory.put(told("e1", **said()), user="ana", session="S1", agent="rag")
-            await apply(store, *await memory.consolidate(rule))
-            assert (await memory.health()).fragment_count == (await store.health()).fragment_count == 1
-
-    from tallystick.records.rule import ConsolidationRule
-
-    rule = ConsolidationRule(id="r")
-    play(scene)
+async def test_facts_and_episodes_may_share_a_file(store, path):
+    async with SQLiteMemoryStore(path=path) as memory:
+        await memory.put(told("e1", **said()), user="ana", session="S1", agent="rag")
+        await apply(store, *await memory.consolidate(ConsolidationRule(id="r")))
+        assert (await memory.health()).fragment_count == (await store.health()).fragment_count == 1
 
 
 def test_two_threads_with_loops_of_their_own_apply_everything_once(path):
     store = SQLiteFactStore(path=path)
     asyncio.run(store.bootstrap())
     deltas = [add(f"e{number}", f"city {number}") for number in range(60)]
-    wrong = []
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: asyncio.run(apply(store, *deltas)), range(2)))
 
-    def work():
-        try:
-            asyncio.run(apply(store, *deltas))
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
     assert sorted(asyncio.run(homes(store))) == sorted(f"city {number}" for number in range(60))
     asyncio.run(store.close())

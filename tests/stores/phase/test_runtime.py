@@ -21,15 +21,14 @@ from tallystick.stores.phase import (
     JsonlMemoryEventLog,
 )
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.findings import rings
-from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.findings import diagnose, rings
 from tallystick.stores.phase.graph.merge import unmerge
 from tallystick.stores.phase.paths import branch
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds
-from tests.refusals import needs_approval, refuses
+from tests.refusals import refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -118,7 +117,7 @@ def test_with_a_yes_for_exactly_that_action_it_is_applied_once(runtime, kind):
     after = state(runtime)
     assert after != before
     assert done.event.payload["approval"] == yes.to_dict()
-    with needs_approval("used", action.label):
+    with pytest.raises(NeedsApproval):
         runtime.apply(action, yes)
     assert state(runtime) == after
     assert outcomes(runtime) == [(action.label, "granted"), (action.label, "denied")]
@@ -139,25 +138,25 @@ def test_what_needs_no_yes_is_applied_and_audited(runtime, kind):
 
 
 def wrong_yes(runtime, clock, action):
-    """Every yes that is none, by what is wrong with it, and the word for that."""
+    """Every yes that is none, by what is wrong with it."""
     yes = runtime.approve(action, by="ana")
     other = runtime.approve(asked(runtime, "retract"), by="ana")
-    yield "none", "none", None
-    yield "for another action", "other", other
-    yield "for the same by another", "other", runtime.approve(replace(action, by="web"), by="ana")
-    yield "for another reason", "other", runtime.approve(replace(action, reason="because"), by="ana")
-    yield "for more of them", "other", runtime.approve(replace(action, subject_ids=("n", "o")), by="ana")
-    yield "by the asker", "stranger", runtime.approve(action, by="bot")
-    yield "from the future", "early", LifecycleApproval.of(action, "ana", clock.now + timedelta(seconds=1))
-    yield "expired", "expired", LifecycleApproval.of(action, "ana", clock.now - timedelta(days=1))
-    yield "shortened", "other", replace(yes, action_digest=yes.action_digest[:-1])
-    yield "upper case", "other", replace(yes, action_digest=yes.action_digest.upper())
+    yield "none", None
+    yield "for another action", other
+    yield "for the same by another", runtime.approve(replace(action, by="web"), by="ana")
+    yield "for another reason", runtime.approve(replace(action, reason="because"), by="ana")
+    yield "for more of them", runtime.approve(replace(action, subject_ids=("n", "o")), by="ana")
+    yield "by the asker", runtime.approve(action, by="bot")
+    yield "from the future", LifecycleApproval.of(action, "ana", clock.now + timedelta(seconds=1))
+    yield "expired", LifecycleApproval.of(action, "ana", clock.now - timedelta(days=1))
+    yield "shortened", replace(yes, action_digest=yes.action_digest[:-1])
+    yield "upper case", replace(yes, action_digest=yes.action_digest.upper())
 
 
 def test_a_yes_that_does_not_count_is_refused_whatever_is_wrong_with_it(runtime, clock):
     action, before = asked(runtime, "archive"), state(runtime)
-    for wrong, why, yes in wrong_yes(runtime, clock, action):
-        with needs_approval(why, action.label):
+    for wrong, yes in wrong_yes(runtime, clock, action):
+        with pytest.raises(NeedsApproval):
             runtime.apply(action, yes)
         assert state(runtime) == before, wrong
     assert {outcome for _, outcome in outcomes(runtime)} == {"denied"}
@@ -168,7 +167,7 @@ def test_a_yes_ends_at_its_moment_and_not_before(runtime, clock):
     action = asked(runtime, "archive")
     yes = runtime.approve(action, by="ana")
     clock.pass_by(days=1)
-    with needs_approval("expired", yes.expires):
+    with pytest.raises(NeedsApproval, match="expired"):
         runtime.apply(action, yes)
     clock.pass_by(microseconds=-1)
 
@@ -181,7 +180,7 @@ def test_the_policy_says_what_needs_a_yes_and_whose(clock):
 
     runtime.apply(asked(runtime, "archive"))
     action = runtime.propose("reinforce", ["o"], by="ana")
-    with needs_approval("stranger", "'bob'", "ana"):
+    with pytest.raises(NeedsApproval, match="'bob'.*ana"):
         runtime.apply(action, runtime.approve(action, by="bob"))
     assert runtime.apply(action, runtime.approve(action, by="ana")), "who is named may approve what they ask for"
 
@@ -214,7 +213,7 @@ def test_an_action_that_was_changed_after_the_yes_is_another_action(runtime):
     yes = runtime.approve(action, by="ana")
     action.changes["with"] = "o"
 
-    with needs_approval("other", "supersede"):
+    with pytest.raises(NeedsApproval, match="supersede"):
         runtime.apply(action, yes)
 
 
@@ -227,7 +226,7 @@ def test_a_yes_is_used_once_also_by_another_runtime_on_the_same_folder(tmp_path,
     node = store.load_node("n")
     store.save_node(replace(node, properties={}))
 
-    with needs_approval("used", "promote"):
+    with pytest.raises(NeedsApproval, match="promote"):
         other.apply(action, LifecycleApproval.from_dict(yes.to_dict()))
 
     assert store.load_node("n").properties == {}
@@ -297,7 +296,7 @@ def test_merging_keeps_both_and_can_be_taken_back(runtime):
 
 def test_promotion_leads_upwards_step_by_step(runtime):
     did(runtime, "promote", ["n"], phase="stable")
-    with refuses("state", "'n'", "stable"):
+    with refuses("state"):
         did(runtime, "promote", ["n"], phase="stable")
     did(runtime, "promote", ["n"], phase="lasting")
 
@@ -308,7 +307,7 @@ def test_compacting_closes_the_path_and_nothing_more_happens_on_it(runtime):
     did(runtime, "compact", ["main"], summary_ids=["n"])
 
     assert runtime.store.load_path("main").state == "closed"
-    with refuses("state", "'main'", "closed"):
+    with refuses("state"):
         runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot", path_id="main"))
 
 
@@ -323,27 +322,29 @@ def test_an_action_on_a_path_stands_on_it(runtime):
 
 
 @pytest.mark.parametrize(
-    ("kind", "subjects", "changes", "says"),
+    ("kind", "subjects", "changes", "code", "named"),
     [
-        ("archive", ["gone"], {}, "no edge 'gone'"), ("activate", ["gone"], {}, "gone"),
-        ("supersede", ["n"], {}, "says with which node"),
-        ("supersede", ["n"], {"with": "n"}, "cannot supersede itself"),
-        ("supersede", ["n"], {"with": "gone"}, "gone"), ("supersede", ["n"], {"with": ["m"]}, "says with which node"),
-        ("merge", ["n"], {"into": "n"}, "cannot merge itself"), ("merge", ["n"], {"into": 7}, "says into which node"),
-        ("merge", ["n", "m"], {"into": "m"}, "cannot merge itself"), ("promote", ["n"], {}, "to which phase"),
-        ("promote", ["n"], {"phase": "fluid"}, "to which phase"), ("promote", ["n"], {"phase": {}}, "to which phase"),
-        ("reinforce", ["n"], {"amount": 0}, "amount"), ("reinforce", ["n"], {"amount": -1}, "amount"),
-        ("reinforce", ["n"], {"amount": True}, "amount"), ("reinforce", ["n"], {"amount": 1.1}, "amount"),
-        ("compact", ["nowhere"], {}, "nowhere"), ("compact", ["main"], {"summary_ids": ["gone"]}, "gone"),
-        ("compact", ["main"], {"summary_ids": 7}, "list of names"), ("compact", ["main", "n"], {}, "one path"),
-        ("archive", ["n"], {"status": "active"}, "no 'status' to change"), ("erase", ["n"], {}, "not known"),
-        ("archive", [], {}, "names what it acts on"), ("archive", "n", {}, "list of names"),
-        ("archive", ["n", "n"], {}, "each thing once"),
-        ("reinforce", ["n"], {"amount": float("nan")}, "cannot be written"),
+        ("archive", ["gone"], {}, "reference", "'gone'"), ("activate", ["gone"], {}, "reference", "'gone'"),
+        ("supersede", ["n"], {}, "required", "'with'"), ("supersede", ["n"], {"with": "n"}, "self", "'n'"),
+        ("supersede", ["n"], {"with": "gone"}, "reference", "'gone'"),
+        ("supersede", ["n"], {"with": ["m"]}, "required", "'with'"),
+        ("merge", ["n"], {"into": "n"}, "self", "'n'"), ("merge", ["n"], {"into": 7}, "required", "'into'"),
+        ("merge", ["n", "m"], {"into": "m"}, "self", "'m'"), ("promote", ["n"], {}, "required", "phase"),
+        ("promote", ["n"], {"phase": "fluid"}, "required", "phase"),
+        ("promote", ["n"], {"phase": {}}, "required", "phase"),
+        ("reinforce", ["n"], {"amount": 0}, "value", "amount"), ("reinforce", ["n"], {"amount": -1}, "value", "-1"),
+        ("reinforce", ["n"], {"amount": True}, "value", "True"), ("reinforce", ["n"], {"amount": 1.1}, "value", "1.1"),
+        ("compact", ["nowhere"], {}, "reference", "'nowhere'"),
+        ("compact", ["main"], {"summary_ids": ["gone"]}, "reference", "'gone'"),
+        ("compact", ["main"], {"summary_ids": 7}, "value", "summary_ids"),
+        ("compact", ["main", "n"], {}, "state", "path"), ("archive", ["n"], {"status": "active"}, "field", "'status'"),
+        ("erase", ["n"], {}, "value", "erase"), ("archive", [], {}, "required", "subject_ids"),
+        ("archive", "n", {}, "value", "subject_ids"), ("archive", ["n", "n"], {}, "duplicate", "archive"),
+        ("reinforce", ["n"], {"amount": float("nan")}, "json", ""),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_put_to_nobody(runtime, kind, subjects, changes, says):
-    with pytest.raises(Refused, match=says):
+def test_what_cannot_be_done_is_not_proposed(runtime, kind, subjects, changes, code, named):
+    with refuses(code, named):
         runtime.propose(kind, subjects, by="bot", changes=changes)
 
     assert outcomes(runtime) == []
@@ -411,7 +412,7 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     runtime = on_disks(tmp_path, clock, store=disk)
     action = asked(runtime, "archive")
     disk.armed = True
-    with pytest.raises(Unfinished, match="recorded.*No space left"):
+    with pytest.raises(Unfinished):
         runtime.apply(action, runtime.approve(action, by="ana"))
     assert outcomes(runtime) == [("archive n", "granted")], "what is on record is not called failed"
     assert runtime.store.load_node("n").properties == {}

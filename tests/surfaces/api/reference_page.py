@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from tests.surfaces.mcp.reference_page import cell, kind
 
 _HEAD = """\
 # The HTTP API
 
-Made from the program: what `tallystick serve` answers under `/v1`. [Use it over HTTP](../how-to/use-over-http.md) tells
-how it is meant; `/openapi.json` has the same for programs.
+Generated from the program: all operations of `tallystick serve` under `/v1`.
+[Use it over HTTP](../how-to/use-over-http.md) shows how to use them; `/openapi.json` has the same for programs.
 
-Every request says `Authorization: Bearer TOKEN`. Bodies are JSON; a field or parameter that is not named here is
-refused (422). Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` where the
-request itself is wrong. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. What needs a person's yes
-is 202, with the question's address in `Location`. Any request may also be answered 400 (it cannot be done as it
-stands), 401 (no token), 403 (not allowed), 413 (too long), 421 (another server's name), 429 (too many), 500, and 503
-(busy, damaged, closed, or only to be read).
+Every request sends `Authorization: Bearer TOKEN`. Bodies are JSON; an unknown field or parameter is refused (422).
+Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` if the request is not
+valid. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. An action that needs a person's approval is
+answered with 202; `Location` has the address of its review. Any request may also be answered with 400 (cannot be
+carried out), 401 (no token), 403 (not allowed), 413 (too long), 421 (wrong host), 429 (too many requests), 500, and 503
+(busy, damaged, closed or read-only).
 
-A list gives `items` and `next`, at most `limit` of them (1 to 500); `next` is the `cursor` to go on with, and stands in
-`Link` too. It names a place in the list, so what others write meanwhile loses and doubles nothing. Answers that only an
-event can change have an `ETag`: say it in `If-None-Match`, and what has not changed is 304.
+A list has `items` and `next`, with at most `limit` items (1 to 500); `next` is the `cursor` of the next part, which
+`Link` names too. A cursor names a place in the list: what others write in between is neither missed nor repeated.
+Answers that only an event can change have an `ETag`: send it in `If-None-Match`, and an unchanged answer is 304.
 """
 _USUAL = {"400", "401", "403", "413", "421", "422", "429", "500", "503"}
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -35,7 +38,7 @@ def page(told: Mapping[str, Any]) -> str:
             for method in _METHODS:
                 if method in operations and tag["name"] in operations[method]["tags"]:
                     found += _operation(method, path, operations[method], told["components"]["responses"])
-    found += ["## Models\n", "What bodies and answers are made of. A field that may be left out has its default.\n"]
+    found += ["## Models\n", "The parts of bodies and answers. An optional field shows its default.\n"]
     for name, model in told["components"]["schemas"].items():
         found += _model(name, model)
     return "\n".join(found).rstrip() + "\n"
@@ -53,7 +56,7 @@ def _operation(
         for each in parameters:
             needed = ", needed" if each["required"] else ""
             where = "" if each["in"] == "query" else f" ({each['in']})"
-            yield f"| `{each['name']}`{where} | {_kind(each['schema'])}{needed} | {_cell(each['description'])} |"
+            yield f"| `{each['name']}`{where} | {_kind(each['schema'])}{needed} | {cell(each['description'])} |"
         yield ""
     if "requestBody" in operation:
         yield f"Takes {_kind(operation['requestBody']['content']['application/json']['schema'])}.\n"
@@ -86,38 +89,13 @@ def _model(name: str, model: Mapping[str, Any]) -> Iterator[str]:
     needed = model.get("required", ())
     for field, each in model["properties"].items():
         usual = "" if field in needed else f", `{_value(each.get('default'))}`"
-        yield f"| `{field}` | {_kind(each)}{usual} | {_cell(each.get('description', ''))} |"
+        yield f"| `{field}` | {_kind(each)}{usual} | {cell(each.get('description', ''))} |"
     yield ""
 
 
 def _value(value: Any) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if _is_plain(value) else str(value)
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool)
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
 def _kind(field: Mapping[str, Any]) -> str:
-    if "$ref" in field:
-        name = str(field["$ref"]).rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "const" in field:
-        return f"`{_value(field['const'])}`"
-    if "enum" in field:
-        return " or ".join(f"`{each}`" for each in field["enum"])
-    if "anyOf" in field:
-        return " or ".join(_kind(each) for each in field["anyOf"])
-    if field.get("type") == "array":
-        return f"list of {_kind(field.get('items', {}))}"
-    return _KINDS.get(str(field.get("type")), "anything")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-_KINDS = {
-    "string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "object",
-    "null": "null",
-}  # fmt: skip
+    return kind(field, "[{name}](#{anchor})")

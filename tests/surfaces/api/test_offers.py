@@ -1,17 +1,21 @@
-"""What `Memory` can do is offered, or left out for a reason; what is offered is described, as it is."""
+"""What `Memory` can do is offered, or left out for a reason; what is offered is described, as it is.
+
+After a change that is meant: `python -m tests.surfaces.api.test_offers`.
+"""
 
 import inspect
 import json
 from pathlib import Path
 
 from tallystick import Memory
-from tallystick.memory.async_memory import NOUNS
+from tests.nouns import NOUNS
 from tests.surfaces.api.conftest import openapi
 from tests.surfaces.api.offers import LEFT_OUT, SERVED
 from tests.surfaces.api.reference_page import page
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "openapi.json"
+PAGE = ROOT / "docs" / "reference" / "http-api.md"
 TOLD = openapi()
 OPERATIONS = {
     each["operationId"]: (method, path, each) for path, those in TOLD["paths"].items() for method, each in those.items()
@@ -47,7 +51,7 @@ def test_the_description_is_the_one_that_was_agreed_on():
 
 
 def test_the_reference_is_made_from_the_description():
-    assert (ROOT / "docs" / "reference" / "http-api.md").read_text("utf-8") == page(TOLD)
+    assert PAGE.read_text("utf-8") == page(TOLD)
 
 
 def test_every_operation_says_what_it_is_for_and_shows_an_example():
@@ -83,3 +87,8 @@ def test_every_model_says_what_it_is_and_shows_an_example():
 def test_whoever_describes_itself_says_how_to_come_in():
     assert TOLD["security"] == [{"token": []}]
     assert TOLD["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(TOLD, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    PAGE.write_text(page(TOLD), "utf-8")

@@ -174,7 +174,7 @@ def test_a_list_of_a_million_wrong_values_is_refused_before_each_is_looked_at(ap
     def refused():
         told = api.post("/v1/remember", content=body, headers={"Content-Type": "application/json"})
         assert told.status_code == 422
-        assert "say it in several" in told.json()["detail"]
+        assert "send several requests" in told.json()["detail"]
 
     assert_no_slower(refused, lambda: json.loads(body), 40)
 

@@ -75,7 +75,7 @@ def test_a_cursor_that_nobody_gave_is_refused(api):
     for cursor in ("x", "%00", "é", "AAAA", "A" * 2000, "WzFd", "bm9uc2Vuc2U"):
         for address in ("beliefs", "episodes", "facts", "events", "reviews", "receipts", "pages"):
             told = api.get(f"/v1/{address}?cursor={cursor}")
-            assert (told.status_code, "begin again" in told.json()["detail"]) == (400, True)
+            assert (told.status_code, "start again" in told.json()["detail"]) == (400, True)
 
 
 def test_a_cursor_counts_for_its_own_question_alone(api):

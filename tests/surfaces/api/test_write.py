@@ -120,8 +120,7 @@ def test_what_a_person_stated_changes_only_with_a_persons_yes(api, person):
     assert (asked["id"], asked["status"], asked["action"]["reason"]) == (told.json()["review"], "waiting", "old")
     assert api.m.show("tea") == held
     assert "marker" not in asked
-    refused = api.say(f"reviews/{asked['id']}/approve", status=403)["detail"]
-    assert refused.startswith("a review is answered by a person")
+    assert "agent" in api.say(f"reviews/{asked['id']}/approve", status=403)["detail"]
     assert [each["id"] for each in api.see("reviews")["items"]] == [asked["id"]]
     done = person.say(f"reviews/{asked['id']}/approve", digest=asked["digest"])
     assert (done["status"], api.m.show("tea").status) == ("approved", "tombstone")

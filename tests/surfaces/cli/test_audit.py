@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from itertools import islice
-
 import click
 
 from tallystick.records.audit import AuditLine
-from tallystick.surfaces.present.audit_line import audit_line
+from tallystick.surfaces.present.events import audit_line
 
 
 def test_it_lists_each_act_with_who_and_how_it_went(tallystick):
@@ -41,17 +38,6 @@ def test_what_was_held_and_on_whose_yes_it_was_done_is_said(tallystick):
     assert " held " in held
     assert held.endswith(", said by agent")
     assert f"approved by cli:local in {review['id'][-6:]}" in done
-
-
-def test_it_follows_what_others_write(tallystick):
-    from tallystick import Memory
-
-    tallystick("remember", "one")
-    with Memory() as memory:
-        followed = memory.audit(1, follow=True, pause=0.01)
-        told = [json.loads(line.to_line())["action"] for line in islice(followed, 1)]
-        tallystick("observe", "two")
-        assert [*told, next(followed).action] == ["remember", "observe"]
 
 
 def test_a_hostile_name_in_a_line_obeys_nobody():

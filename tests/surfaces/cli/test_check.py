@@ -43,7 +43,7 @@ def test_some_findings_alone_are_looked_for(tallystick, memory):
     assert {finding["code"] for finding in both} == {"modes-wide", "foreign-file"}
     assert [finding["code"] for finding in one] == ["foreign-file"]
     assert set(one[0]) == {"code", "place", "severity", "text", "remedy"}
-    assert tallystick("check", "torn-end").out == "Nothing is wrong\n"
+    assert tallystick("check", "torn-end").out == "No problems found.\n"
 
 
 def test_a_code_that_is_none_is_refused_with_those_that_there_are(tallystick, memory):
@@ -64,7 +64,7 @@ def test_a_repair_of_links_says_what_it_would_do_and_then_does_it(tallystick, me
 
     assert shown.out.startswith("Would do:\n  rests-on-nothing, events.wal, line")
     assert done.out == shown.out.replace("Would do", "Done")
-    assert tallystick("check").out == "Nothing is wrong\n"
+    assert tallystick("check").out == "No problems found.\n"
     assert "rests-on-nothing" in tallystick("log", "--op", "ledger.repair").out
 
 

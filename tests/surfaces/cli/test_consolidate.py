@@ -30,15 +30,6 @@ def test_it_prints_what_was_made_how_sure_it_is_and_from_which_episode(told):
     )
 
 
-def test_each_episode_is_considered_once_and_doing_all_of_it_again_changes_nothing(told):
-    told("consolidate", "people.yaml")
-    held = told("show", "--json").json
-
-    assert told("consolidate", "people.yaml").out == "people: nothing new of 0 episodes\n"
-    assert told("consolidate", "people.yaml", "--all").out == "people: nothing new of 3 episodes\n"
-    assert told("show", "--json").json == held
-
-
 def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     before = (folder / "events.wal").read_bytes()
     done = told("consolidate", "people.yaml", "--dry-run")
@@ -46,15 +37,11 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(told, folder):
     assert done.out == (
         "people: 1 add, 1 update, 1 noop; nothing was changed\n"
         "  add     Ana → works_at → Acme     0.8   e1\n"
-        "  noop    what comes of e1          0.8   e2\n"
+        "  noop    what comes from e1        0.8   e2\n"
         "  update  Ana → works_at → Initech  0.8   e3\n"
     )
     assert (folder / "events.wal").read_bytes() == before
     assert told("consolidate", "people.yaml").out.startswith("people: 1 add, 1 update, 1 noop of 3 episodes\n")
-
-
-def test_a_dry_run_names_what_is_held(told):
-    told("consolidate", "people.yaml")
     told("observe", "Ana works at Initech", "--session", "s4", "--id", "e4", *ANA, "--meta", "object=Initech")
     done = told("consolidate", "people.yaml", "--dry-run")
 
@@ -74,7 +61,7 @@ def test_a_fact_may_be_replaced_again_and_again_and_ended(told):
         "  update  Ana → works_at → Hooli   0.8   e6\n"
         "  delete  Ana → works_at → Hooli   0.8   e7\n"
     )
-    assert told("show").out == "nothing is held\n"
+    assert told("show").out == "No beliefs.\n"
 
 
 def test_an_extractor_reads_words_and_the_dry_run_asks_the_same_one(told):
@@ -102,7 +89,7 @@ def test_what_a_web_page_said_waits_for_a_yes(told):
     done = told("consolidate", "people.yaml")
     [asked] = told("review", "--json").json
 
-    assert f"  1 review waits for a yes: {asked['id'][-6:]}    tallystick review\n" in done.out
+    assert f"  1 review pending: {asked['id'][-6:]}    tallystick review\n" in done.out
     assert told("consolidate", "people.yaml", "--all", "--json").json[0]["waiting"] == []
 
 
@@ -112,11 +99,11 @@ def test_what_makes_no_sense_is_set_aside_with_the_reason_and_holds_up_nobody(to
 
     assert done.status == 0
     assert done.out.startswith("people: 1 add, 1 update, 1 noop of 4 episodes\n")
-    assert "  set aside bad: intent 'delete' needs `replaces`" in done.out
+    assert "  skipped bad: intent 'delete' needs `replaces`" in done.out
     assert told("consolidate", "--findings").out.startswith("bad  Forget it\n    people: intent 'delete' needs")
     assert told("consolidate", "--findings", "--json").json[0]["episode"] == "bad"
     told("erase", "bad", "--yes")
-    assert told("consolidate", "--findings").out == "nothing was set aside\n"
+    assert told("consolidate", "--findings").out == "No skipped episodes.\n"
 
 
 def test_json_holds_every_delta_and_fact_and_a_dry_run_only_the_deltas(told):
@@ -156,20 +143,6 @@ def test_a_filter_that_is_not_understood_is_shown_with_a_caret_under_the_charact
     assert told("consolidate", "bad.yaml", "--json").err.count("\n") == 1
 
 
-def test_a_filter_may_name_a_column_that_was_added(told, home):
-    from tallystick import Memory
-    from tallystick.records.health import MigrationPlan
-
-    (home / "work/by-object.yaml").write_text("id: by-object\nwhen_filter: object = 'Acme'\n")
-    before = told("consolidate", "by-object.yaml")
-    with Memory() as memory:
-        column = {"op": "add_column", "name": "object", "type": "TEXT", "nullable": True}
-        memory.episodes.migrate(MigrationPlan(target_version=2, operations=[column]))
-
-    assert before.status == 1
-    assert told("consolidate", "by-object.yaml").out.startswith("by-object: 1 add, 1 noop of 2 episodes\n")
-
-
 @pytest.mark.parametrize("before", ["\u202e", "日本", "\x85", "e\u0301", "\t", "x" * 3000])
 def test_the_caret_stands_under_the_character_whatever_comes_before_it(told, home, before):
     from tallystick.surfaces.present.text import cells
@@ -186,7 +159,7 @@ def test_the_caret_stands_under_the_character_whatever_comes_before_it(told, hom
 
 
 def test_a_rule_that_is_kept_runs_when_it_is_due_and_says_how_much_and_no_words(told):
-    assert told("consolidate", "--add", "people.yaml").out == "Keeping people\n"
+    assert told("consolidate", "--add", "people.yaml").out == "Saved people\n"
     assert told("consolidate", "--list").out == "people  every 2 episodes      3 waiting  never ran  due now\n"
     assert told("consolidate", "--due").out == "people: 1 add, 1 update, 1 noop of 3 episodes\n"
 
@@ -205,7 +178,7 @@ def test_what_is_due_is_everyones_unless_somebody_is_named(told):
     assert told("consolidate", "--due", "--user", "bob").out == "people of bob: 2 add of 2 episodes\n"
     assert told("consolidate", "--due").out == "people of ana: 2 add of 2 episodes\n"
     assert told("show", "--user", "bob").out.count("\n") == 2
-    assert told("show").out == "nothing is held\n"
+    assert told("show").out == "No beliefs.\n"
 
 
 def test_json_of_what_was_due_has_no_words_of_anyone(told):
@@ -226,8 +199,8 @@ def test_a_rule_may_go_by_the_clock_or_only_when_asked(told, home):
     added = told("consolidate", "--add", "two.yaml").out
     asked, weekly = told("consolidate", "--list").out.splitlines()
 
-    assert "asked  (it has no cadence, so it runs only when asked)" in added
-    assert asked == "asked   when asked                        3 waiting  never ran"
+    assert "asked  (without a cadence, it runs only on demand)" in added
+    assert asked == "asked   on demand                         3 waiting  never ran"
     assert weekly.startswith("weekly  cron 0 9 * * 1 Europe/Berlin      3 waiting  never ran  next 20")
     assert told("consolidate", "--due").out == ""
 
@@ -237,7 +210,7 @@ def test_a_rule_is_given_up_and_what_it_made_stands(told):
     told("consolidate", "--due")
 
     assert told("consolidate", "--drop", "people").out == "Dropped people\n"
-    assert told("consolidate", "--list").out == "no rule is kept\n"
+    assert told("consolidate", "--list").out == "No saved rules.\n"
     assert told("consolidate", "--drop", "people").status == 1
     assert "Ana works at Initech" in told("show").out
 
@@ -247,25 +220,18 @@ def test_of_the_rules_of_a_file_all_are_kept_or_none(told, home, folder):
     (home / "work/two.yaml").write_text("- id: a\n- id: b\n")
 
     assert told("consolidate", "--add", "bad.yaml").status == 1
-    assert told("consolidate", "--list").out == "no rule is kept\n"
+    assert told("consolidate", "--list").out == "No saved rules.\n"
     told("consolidate", "--add", "two.yaml")
     left = re.findall(rb'"op":"rule.put/1".*?"left":(\d)', (folder / "events.wal").read_bytes())
     assert left == [b"1", b"0"], "one group"
-
-
-def test_only_a_person_keeps_rules(told):
-    done = told("consolidate", "--add", "people.yaml", "--trust", "agent")
-
-    assert done.status == 1
-    assert "agent may not set a rule; ask a person" in done.err
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
         ((), "name a FILE"), (("--add",), "name a FILE"), (("people.yaml", "--due"), "name a FILE"),
-        (("--due", "--list"), "choose one of --list and --due"), (("--list", "--dry-run"), "belong to running a FILE"),
-        (("--add", "people.yaml", "--all"), "belong to running a FILE"), (("--drop", "", "people.yaml"), "name a FILE"),
+        (("--due", "--list"), "choose one of --list and --due"), (("--list", "--dry-run"), "need a FILE to run"),
+        (("--add", "people.yaml", "--all"), "need a FILE to run"), (("--drop", "", "people.yaml"), "name a FILE"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
@@ -273,14 +239,6 @@ def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
 
     assert done.status == 2
     assert says in done.err
-
-
-def test_where_no_memory_is_none_is_made(tallystick, home, folder):
-    (home / "work/people.yaml").write_text("id: people\n")
-
-    assert tallystick("consolidate", "people.yaml").status == 1
-    assert tallystick("consolidate", "--due").status == 1
-    assert not folder.exists()
 
 
 def test_what_others_wrote_cannot_recolour_the_terminal(told, home):
@@ -342,20 +300,17 @@ def test_show_tells_which_episodes_a_fact_comes_from_and_by_which_rule(told):
     done = told("show", fact["key"])
 
     assert (
-        "  told in     e1 Ana works at Acme (rule people)\n"
+        "  episodes    e1 Ana works at Acme (rule people)\n"
         "              e2 Ana works at Acme (rule people)\n"
         "              e3 Ana works at Initech (rule people)\n"
     ) in done.out
-
-
-def test_of_many_episodes_the_newest_are_shown(told):
     for number in range(5):
         told("observe", "Ana works at Initech", "--session", f"t{number}", *ANA, "--meta", "object=Initech")
     told("consolidate", "people.yaml")
     [fact] = told("show", "--json").json
     done = told("show", fact["key"])
 
-    assert "  told in     and 3 episodes before\n" in done.out
+    assert "  episodes    and 3 episodes before\n" in done.out
     assert done.out.count("(rule people)") == 5
 
 
@@ -367,12 +322,12 @@ def test_forgetting_an_episode_shows_what_rests_on_it_and_leaves_it_unless_told(
     first, shared = told("forget", "e9"), told("forget", "e3")
 
     assert first.out == (
-        "Took back e9: Bob likes tea\n"
-        f"  {bob}  Bob → likes → tea  rests on that alone, and stands; --withdraw takes it too\n"
+        "Retracted e9: Bob likes tea\n"
+        f"  {bob}  Bob → likes → tea  has no other source, and stays; --withdraw removes it too\n"
     )
-    assert f"  {ana}  Ana → works_at → Initech  rests on other episodes as well, and stands\n" in shared.out
+    assert f"  {ana}  Ana → works_at → Initech  has other sources, and stays\n" in shared.out
     assert told("show", bob).status == 0
-    assert "was withdrawn with it" in told("forget", "e9", "--withdraw").out
+    assert "withdrawn with it" in told("forget", "e9", "--withdraw").out
     assert "forgotten" in told("show", bob).out
     assert told("consolidate", "people.yaml", "--all").out == "people: nothing new of 2 episodes\n"
 
@@ -400,19 +355,7 @@ def test_the_log_tells_what_rules_did(told):
 
     for words in (
         "the rule people, every 2", "the rule people made 1 add, 2 noop, 1 update of 5 epi",
-        "the rule people set aside ", "the rule people saw nothing: nothing changes", "the rule people is given up",
-        "taken back (it was a joke)",
+        "the rule people skipped ", "the rule people saw nothing: nothing changes", "the rule people is dropped",
+        "retracted (it was a joke)",
     ):  # fmt: skip
         assert words in out, words
-
-
-def test_erasing_an_episode_takes_along_what_rules_wrote_of_it_under_its_tellers_name(told, folder):
-    told("observe", "Never mind", "--id", "zebra-1", "--meta", "intent=noop")
-    told("observe", "Forget it", "--id", "zebra-2", "--meta", "intent=delete")
-    told("observe", "Ana works at Hooli", "--id", "zebra-3", *ANA, "--meta", "object=Hooli")
-    told("consolidate", "people.yaml")
-    told("forget", "zebra-3", "--reason", "zebra")
-
-    assert told("erase", "zebra-1", "zebra-2", "zebra-3", "--yes").status == 0
-    assert [path for path in folder.rglob("*") if path.is_file() and b"zebra" in path.read_bytes()] == []
-    assert told("consolidate", "people.yaml").status == 0

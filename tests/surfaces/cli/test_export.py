@@ -39,7 +39,7 @@ def test_a_file_or_a_folder_is_written_whole_and_counted(tallystick, told):
     assert json.loads(graph.out)["nodes"][0]["id"] == "person-ana"
     again = tallystick("export", "--to", "all.ndjson")
     assert (again.status, again.out) == (1, "")
-    assert "is there already; choose another name, or replace it with --force" in str(again.err)
+    assert "all.ndjson exists already; choose another name, or use --force to replace it" in str(again.err)
     done = tallystick("export", "--to", "all.ndjson", "--force", "--json").json
     assert (done["format"], done["counts"]["belief"]) == ("ndjson", 1)
 
@@ -65,10 +65,10 @@ def test_what_was_exported_is_imported_by_one_command(tallystick, told, folder):
     lines = tallystick("export").out.splitlines()[1:]
 
     mine = ("import", "all.ndjson", "--mine")
-    assert tallystick("-C", "two", *mine, "--dry-run").out.startswith("Would bring in 1 episode and 1 b")
-    assert tallystick("-C", "two", *mine).out.startswith("Brought in 1 episode and 1 belief, from 1 f")
+    assert tallystick("-C", "two", *mine, "--dry-run").out.startswith("Would import 1 episode and 1 b")
+    assert tallystick("-C", "two", *mine).out.startswith("Imported 1 episode and 1 belief, from 1 f")
     assert tallystick("-C", "two", "export").out.splitlines()[1:] == lines
-    assert tallystick("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 known already\n"
+    assert tallystick("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 already known\n"
     piped = tallystick("-C", "three", "import", "--mine", "-", stdin="\n".join(tallystick("export").out.splitlines()))
     assert (piped.status, tallystick("-C", "three", "show", "tea").status) == (0, 0)
     cut = tallystick("-C", "four", "import", "-", stdin=tallystick("export").out[:-30])
@@ -78,10 +78,10 @@ def test_what_was_exported_is_imported_by_one_command(tallystick, told, folder):
     before, after = ((home / "memory/person-ana.md").read_bytes() for home in (folder, folder.parent / "work/five"))
     assert before == after
     assert tallystick("-C", "six", *mine, "--quarantine").status == 2
-    assert "name that user (--user)" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
+    assert "'me', not of 'bob'; use --user" in tallystick("-C", "two", "import", "all.ndjson", "--user", "bob").err
     log = tallystick("-C", "two", "log").out
-    assert "another memory is taken in" in log
-    assert "it is here, in 2 events" in log
+    assert "importing another memory" in log
+    assert "imported, in 2 events" in log
 
 
 def test_another_memorys_export_waits_under_its_own_name_and_one_command_approves_it(tallystick, told, folder):
@@ -92,16 +92,16 @@ def test_another_memorys_export_waits_under_its_own_name_and_one_command_approve
 
     [source] = [line.split()[-1] for line in done.out.splitlines() if "--source" in line]
     assert source.startswith("import:")
-    assert "another memory's word" in done.out
+    assert "comes from another memory" in done.out
     assert len(tallystick("-C", "two", "review", "--source", source, "--json").json) == 1
     assert tallystick("-C", "two", "review", "--source", "import:0", "--json").json == []
     alone = tallystick("-C", "two", "review", "approve", "--all", "--source", source)
-    assert (alone.status, "nobody is here to ask" in alone.err) == (1, True)
+    assert (alone.status, "confirm with --yes" in alone.err) == (1, True)
     said = tallystick("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
     assert said.out == f"Approved 1 review and 1 episode of {source}\n"
     again = tallystick("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
-    assert again.out == f"nothing of {source} waits\n"
+    assert again.out == f"nothing of {source} is pending\n"
     assert " · import · " in tallystick("-C", "two", "recall", "tea").out
-    assert f"all that {source} had told" in tallystick("-C", "two", "log").out
+    assert f"everything from {source}" in tallystick("-C", "two", "log").out
     assert tallystick("-C", "two", "trust", "--none", source).status == 0
     assert " · import · " not in tallystick("-C", "two", "recall", "tea").out

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from tallystick.records.clock import stamp
-from tallystick.records.hit import Hit
-from tallystick.surfaces.cli import hit_line
-from tallystick.surfaces.cli.hit_line import hit_lines, speaker
+from tallystick.records.recall import Hit
+from tallystick.surfaces.cli import recall as hit_line
+from tallystick.surfaces.cli.recall import hit_lines, speaker
 from tallystick.surfaces.present import time as moments
 from tallystick.surfaces.present.text import cells, one_line, wrapped
 from tallystick.surfaces.present.time import lately

@@ -23,12 +23,12 @@ def test_what_came_in_is_told_in_a_few_lines(tallystick, home, talk):
 
     assert (done.status, done.err) == (0, "")
     assert done.out == (
-        "Brought in 9 episodes of 2 conversations, from 2 files (claude-code, chatgpt)\n"
-        "  2 branches are paths of their own; `tallystick paths` draws them\n"
-        "  1 of it is kept out of recall; `tallystick recall --quarantined` looks there too\n"
+        "Imported 9 episodes of 2 conversations, from 2 files (claude-code, chatgpt)\n"
+        "  2 branches are paths of their own; `tallystick paths` shows them\n"
+        "  1 of it quarantined; `tallystick recall --quarantined` includes it\n"
     )
     assert "You drink green tea." in tallystick("recall", "green tea").out
-    assert tallystick("import", "~/.claude/projects").out == "Nothing new: 3 known already\n"
+    assert tallystick("import", "~/.claude/projects").out == "Nothing new: 3 already known\n"
     assert "chatgpt/tea-31m-time/" in tallystick("paths").out
 
 
@@ -43,22 +43,22 @@ def test_what_did_not_come_in_is_told_with_the_reason_and_nothing_that_a_termina
     assert len(done.json["skipped"]) == 15
 
     told = tallystick("import", ".").out
-    assert told.startswith("Nothing new: 1 known already\n15 not taken:\n  \\x1b[31mred.jsonl, line 2: it is not JSON")
-    assert told.endswith("  and 5 more; --json names them\n")
+    assert told.startswith("Nothing new: 1 already known\n15 skipped:\n  \\x1b[31mred.jsonl, line 2: not valid JSON")
+    assert told.endswith("  and 5 more; --json lists them\n")
 
 
 def test_standard_input_and_a_named_format(tallystick):
     done = tallystick("import", "-", "--format", "markdown", "--quarantine", stdin="Ana drinks tea.\n")
     assert done.out == (
-        "Brought in 1 belief, from 1 file (markdown)\n"
-        "  1 of it is kept out of recall; `tallystick recall --quarantined` looks there too\n"
+        "Imported 1 belief, from 1 file (markdown)\n"
+        "  1 of it quarantined; `tallystick recall --quarantined` includes it\n"
     )
     assert "Ana drinks tea" in tallystick("review").out
 
 
 def test_a_dry_run_makes_no_memory(tallystick, folder, talk):
     done = tallystick("import", str(talk), "--dry-run")
-    assert done.out.startswith("Would bring in 3 episodes of 1 conversation")
+    assert done.out.startswith("Would import 3 episodes of 1 conversation")
     assert not folder.exists()
 
     tallystick("remember", "Ana likes tea")
@@ -70,12 +70,12 @@ def test_a_dry_run_makes_no_memory(tallystick, folder, talk):
 @pytest.mark.parametrize(
     ("args", "status", "said"),
     [
-        ([], 2, "name what to bring in"),
-        (["nowhere"], 1, "name a file, a folder or a zip"),
-        (["s.jsonl", "nowhere"], 1, "name a file, a folder or a zip"),
-        (["odd.txt"], 1, "odd.txt is in no format that is known; say which with --format: agent-memory"),
-        (["s.jsonl", "--format", "word"], 1, "it is one of agent-memory, chatgpt, chronomemory"),
-        (["empty"], 1, "there is nothing to bring in at empty"),
+        ([], 2, "name what to import"),
+        (["nowhere"], 1, "nothing at 'nowhere'; give a file, a folder or a zip"),
+        (["s.jsonl", "nowhere"], 1, "nothing at 'nowhere'"),
+        (["odd.txt"], 1, "odd.txt is not in a known format; choose one with --format: agent-memory"),
+        (["s.jsonl", "--format", "word"], 1, "'word' is not a known format; use one of agent-memory, chatgpt"),
+        (["empty"], 1, "nothing to import at empty"),
         (["--hook", "s.jsonl"], 2, "from standard input alone"),
     ],
 )

@@ -11,13 +11,16 @@ from tallystick.surfaces.cli import progress
 from tests.chronomemory_folder import OldStore
 
 
-def test_a_backup_is_made_and_its_place_is_told(tallystick, folder, home):
-    tallystick("remember", "Ana prefers tea")
+def test_a_backup_is_made_its_place_is_told_and_it_is_put_into_an_empty_place(tallystick, folder, home):
+    tallystick("remember", "Ana prefers tea", "--key", "k")
     inside, outside = tallystick("backup", "--json").json, tallystick("backup", "--to", str(home / "copies"))
 
     assert Path(inside["backup"]).parent == folder / "backup"
     assert outside.out.startswith(f"Copied to {home}/copies/")
     assert b"Ana prefers tea" in (Path(inside["backup"]) / "events.wal").read_bytes()
+    done = tallystick("-C", str(home / "new"), "restore", inside["backup"], "--json")
+    assert done.json["folder"] == str(home / "new")
+    assert tallystick("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
 
 
 def test_going_back_keeps_what_is_left_behind(tallystick, folder):
@@ -30,36 +33,18 @@ def test_going_back_keeps_what_is_left_behind(tallystick, folder):
 
     assert listed.out == f"{copy.name}\n"
     assert done.status == 0
-    assert f"Went back to {copy.name}: 1 belief held" in done.out
+    assert f"Restored {copy.name}: 1 belief" in done.out
     assert "-before-restore" in done.out
     assert tallystick("show", "k", "--json").json["text"] == "before"
     [left] = (folder / "backup").glob("*-before-restore")
     assert b"after" in (left / "events.wal").read_bytes()
 
 
-def test_a_copy_is_put_into_an_empty_place(tallystick, home):
-    tallystick("remember", "Ana prefers tea", "--key", "k")
-    copy = tallystick("backup", "--to", str(home / "copies"), "--json").json["backup"]
-
-    done = tallystick("-C", str(home / "new"), "restore", copy, "--json")
-
-    assert done.json["folder"] == str(home / "new")
-    assert tallystick("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
-
-
-def test_what_is_no_copy_is_not_gone_back_to(tallystick, home):
-    tallystick("remember", "Ana prefers tea", "--key", "k")
-    done = tallystick("restore", str(home))
-
-    assert (done.status, done.out) == (1, "")
-    assert tallystick("show", "k").status == 0
-
-
 def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallystick, home):
     done = tallystick("init", "--here")
     made = home / "work/.tallystick"
 
-    assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
+    assert done.out == f"Created {made}\nfound from {home}/work and every folder below it\n"
     assert (made / "tallystick.toml").read_text().startswith("# Settings of this memory")
     assert stat.S_IMODE((made / "tallystick.toml").stat().st_mode) == 0o600
     assert sorted(page.name for page in (made / "memory").iterdir()) == ["user-preferences.md", "user-profile.md"]
@@ -69,25 +54,18 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(tallysti
     assert not (home / ".tallystick").exists()
 
 
-def test_init_leaves_what_is_there_as_it_is(tallystick, home):
+def test_init_leaves_what_is_there_as_it_is_pages_too(tallystick, home):
     tallystick("init", "--here")
     (home / "work/.tallystick/tallystick.toml").write_text("# mine\n")
     tallystick("remember", "kept", "--key", "k")
-
-    assert tallystick("init", "--here").out.startswith("Already there:")
-    assert (home / "work/.tallystick/tallystick.toml").read_text() == "# mine\n"
-    assert tallystick("show", "k").status == 0
-
-
-def test_init_takes_nothing_in_and_writes_no_page_where_pages_are(tallystick, home):
-    tallystick("init", "--here")
     page = home / "work/.tallystick/memory/user-profile.md"
     page.write_text(page.read_text() + "\n## #name\nThe user is Ana.\n")
     (home / "work/.tallystick/memory/user-preferences.md").unlink()
 
-    assert tallystick("init", "--here").status == 0
+    assert tallystick("init", "--here").out.startswith("Already there:")
 
-    assert [path.name for path in page.parent.iterdir()] == ["user-profile.md"]
+    assert (home / "work/.tallystick/tallystick.toml").read_text() == "# mine\n"
+    assert "user-preferences.md" not in [path.name for path in page.parent.iterdir()]
     assert "The user is Ana." not in tallystick("show").out
 
 
@@ -95,7 +73,7 @@ def test_init_says_when_another_memory_goes_first(tallystick, home, monkeypatch)
     monkeypatch.setenv("TALLYSTICK_HOME", str(home / "first"))
     done = tallystick("init", "--here")
 
-    assert f"from here, commands use {home}/first" in done.out
+    assert f"commands here use {home}/first" in done.out
     assert tallystick("init", "--here", "--json").json["found"] is False
 
 
@@ -122,15 +100,14 @@ def specsmith(home) -> Path:
 def test_migrate_tells_the_counts_and_every_item_it_could_not_take(tallystick, specsmith, home):
     first, again = tallystick("migrate"), tallystick("migrate")
 
-    assert first.out.startswith("Took in 1 requirement and 1 test case\n3 items not taken:\n")
+    assert first.out.startswith("Imported 1 requirement and 1 test case\n3 items not imported:\n")
     assert "requirements.json, item 1: has no id" in first.out
     assert "confidence: 7.5" in first.out
     assert first.err == ""
-    assert "Took in 0 requirements and 0 test cases\n2 items unchanged\n" in again.out
+    assert "Imported 0 requirements and 0 test cases\n2 items unchanged\n" in again.out
     assert tallystick("-C", str(home / "work/.chronomemory"), "show", "R-1", "--json").json["text"] == "It works"
 
 
-def test_migrate_as_json_has_the_reasons_too(tallystick, specsmith, home):
     done = tallystick("migrate", str(specsmith), "--project", str(home / "elsewhere"), "--json")
 
     assert (done.json["requirements"], done.json["testcases"], done.json["skipped"]) == (1, 1, 3)
@@ -147,8 +124,8 @@ def test_migrate_into_a_folder_of_chronomemory_counts_its_notes_apart(tallystick
 
     done = tallystick("migrate")
 
-    assert "Took in 0 requirements and 1 test case\n1 item unchanged\n3 items not taken:\n" in done.out
-    assert "'O-3': its status 'own 3' is none of ours" in done.out
+    assert "Imported 0 requirements and 1 test case\n1 item unchanged\n3 items not imported:\n" in done.out
+    assert "'O-3': its status 'own 3' is unknown: it is kept" in done.out
     assert len(tallystick("migrate", "--json").json["reasons"]) == 3
 
 
@@ -176,7 +153,7 @@ def test_compacting_and_pruning_tell_what_they_did(tallystick, home):
     tallystick("remember", "two")
 
     assert "nothing is sealed yet" in tallystick("ledger", "prune", "--to", str(home / "old")).out
-    assert tallystick("ledger", "compact").out == "Folded 2 events\n"
+    assert tallystick("ledger", "compact").out == "Compacted 2 events\n"
     done = tallystick("ledger", "prune", "--to", str(home / "old"), "--json")
     assert done.json["moved"][0].startswith(f"{home}/old/")
     assert tallystick("show", "1").status == 0
@@ -193,43 +170,23 @@ def test_verify_says_whole_and_that_nobody_outside_vouches_for_the_end(tallystic
     done = tallystick("ledger", "verify")
 
     assert done.status == 0
-    assert done.out.startswith("Whole: ")
-    assert "nobody outside this folder has seen it" in done.out
+    assert done.out.startswith("Intact: ")
+    assert "no witness outside this folder" in done.out
     assert tallystick("ledger", "verify", "--processes", "2", "--json").json["ok"] is True
 
 
-def test_verify_names_the_file_line_and_byte_of_damage(tallystick, folder):
+def test_verify_names_the_file_line_and_byte_of_damage_and_repair_asks_first(tallystick, folder):
     tallystick("remember", "Ana prefers tea")
     tallystick("remember", "another")
     spoil(folder)
     done = tallystick("ledger", "verify")
 
     assert done.status == 4
-    assert done.out.startswith("Not whole\n")
+    assert done.out.startswith("Not intact\n")
     assert "events.wal, line 2, byte " in done.out
     assert tallystick("ledger", "verify", "--json").json["ok"] is False
-
-
-def test_check_finds_nothing_in_a_healthy_folder_and_damage_in_a_damaged_one(tallystick, folder):
-    tallystick("remember", "Ana prefers tea")
-    tallystick("remember", "another")
-    healthy = tallystick("check")
-    spoil(folder)
-    before = (folder / "events.wal").read_bytes()
-    damaged, raw = tallystick("check"), tallystick("check", "--json").json
-
-    assert (healthy.status, healthy.out) == (0, "Nothing is wrong\n")
-    assert damaged.status == 4
-    assert "line-damaged" in damaged.out
-    assert "way out" in damaged.out
-    assert raw[0]["severity"] == "error"
-    assert (folder / "events.wal").read_bytes() == before
-
-
-def test_repair_asks_and_is_refused_where_nobody_can_be_asked(tallystick, folder):
-    tallystick("remember", "Ana prefers tea")
-    tallystick("remember", "another")
-    spoil(folder)
+    checked = tallystick("check")
+    assert (checked.status, "line-damaged" in checked.out, "way out" in checked.out) == (4, True, True)
     before = (folder / "events.wal").read_bytes()
 
     assert tallystick("repair", "line-damaged").status == 1
@@ -242,7 +199,7 @@ def test_repair_asks_and_is_refused_where_nobody_can_be_asked(tallystick, folder
 def test_repair_of_nothing_and_of_an_unknown_code(tallystick):
     tallystick("remember", "Ana prefers tea")
 
-    assert "nothing to mend" in tallystick("repair", "torn-end", "--yes").out
+    assert "nothing to fix" in tallystick("repair", "torn-end", "--yes").out
     assert tallystick("repair", "gremlins").status == 1
     assert tallystick("repair").status == 2
 
@@ -254,7 +211,7 @@ def test_a_checkpoint_is_printed_pinned_and_vouches_for_the_end(tallystick, home
     assert "\n— " in done.out
     assert f"pinned at {home}" in done.err
     assert "none outside the folder" not in tallystick("status").out
-    assert "nobody outside this folder" not in tallystick("ledger", "verify").out
+    assert "no witness outside this folder" not in tallystick("ledger", "verify").out
 
 
 def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(tallystick):
@@ -263,7 +220,7 @@ def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(tallystick
     proof = Path("proof.txt").read_text()
 
     assert made.out == "Written to proof.txt\n"
-    assert tallystick("ledger", "prove", "--check", "proof.txt").out.startswith("The proof holds\n")
+    assert tallystick("ledger", "prove", "--check", "proof.txt").out.startswith("The proof is valid\n")
     Path("proof.txt").write_text(proof.replace("index 1", "index 0"))
     assert tallystick("ledger", "prove", "--check", "proof.txt").status in (1, 4)
     Path("proof.txt").write_bytes(b"\xff\x00")
@@ -312,24 +269,15 @@ class Screen:
         """There is nothing to wait for."""
 
 
-def test_a_bar_appears_only_if_it_takes_a_while(monkeypatch):
-    for wait, is_drawn in ((3600.0, False), (0.0, True)):
-        screen = Screen()
-        monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "PATIENCE", wait)
-        with progress.progress("Verifying", 100) as tick:
-            tick(10)
-            time.sleep(0.12)
-            tick(40)
-        assert ("Verifying" in screen.drawn) is is_drawn
-        assert ("50%" in screen.drawn) is is_drawn
-
-
-def test_a_sign_of_life_appears_only_if_it_takes_a_while(monkeypatch):
-    for wait, is_drawn in ((3600.0, False), (0.0, True)):
-        screen = Screen()
-        monkeypatch.setattr("sys.stderr", screen)
-        monkeypatch.setattr(progress, "PATIENCE", wait)
-        with progress.waiting("Copying …"):
-            time.sleep(0.3 if is_drawn else 0)
-        assert ("Copying …" in screen.drawn) is is_drawn
+@pytest.mark.parametrize(("wait", "is_drawn"), [(3600.0, False), (0.0, True)])
+def test_a_bar_or_a_spinner_appears_only_if_it_takes_a_while(monkeypatch, wait, is_drawn):
+    screen = Screen()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr(progress, "DELAY", wait)
+    with progress.progress("Verifying", 100) as on_progress:
+        on_progress(10)
+        time.sleep(0.12)
+        on_progress(40)
+    with progress.waiting("Copying …"):
+        time.sleep(0.3 if is_drawn else 0)
+    assert [text in screen.drawn for text in ("Verifying", "50%", "Copying …")] == [is_drawn] * 3

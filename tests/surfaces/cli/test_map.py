@@ -10,19 +10,7 @@ import click
 import pytest
 
 from tallystick.surfaces.cli.command import Command
-from tallystick.surfaces.cli.map import (
-    CARE,
-    DAILY,
-    DECIDE,
-    GRAPH,
-    LEDGER,
-    LOOK,
-    MOVE,
-    PATHS,
-    SERVE,
-    SPECIALIST,
-    STORE,
-)
+from tallystick.surfaces.cli.map import CARE, DAILY, DECIDE, GROUPS, LOOK, MOVE, SERVE, SPECIALIST
 from tallystick.surfaces.cli.root import tallystick as program
 
 EVERYWHERE = {"--folder", "--json", "--jsonl", "--debug"}
@@ -128,7 +116,6 @@ def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str
 
 ALL = dict(walk())
 ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE, *SPECIALIST)}
-GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 ENTRIES |= {f"{group} {entry.name}": entry for group, entries in GROUPS.items() for entry in entries}
 COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
 
@@ -184,7 +171,7 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(tall
     for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
-    for entry in (*SPECIALIST, *LEDGER, *PATHS, *GRAPH, *STORE):
+    for entry in (*SPECIALIST, *(entry for entries in GROUPS.values() for entry in entries)):
         assert entry.line not in first.out
         assert f"\n  {entry.name} " in second.out
     assert first.out.rstrip().endswith("`tallystick --help-all` shows the specialist commands.")
@@ -201,7 +188,7 @@ atexit.register(lambda: print(*(name for name in sys.modules if name.split(".")[
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    ours = {f"tallystick.surfaces.cli.{name}" for name in ("call", "command", "exits", "map", "root")}
+    ours = {f"tallystick.surfaces.cli.{name}" for name in ("command", "map", "root")}
 
     above = {"tallystick", *(f"tallystick.{name}" for name in ("records", "records.lazy", "surfaces", "surfaces.cli"))}
     assert set(done.stderr.split()) == above | ours

@@ -97,7 +97,7 @@ def test_every_command_runs_in_one_session_as_it_is_printed(chronicle, terminal)
     wiped = terminal("\n".join(WIPING), program=("bash", "-c"), typed="y\ny\n")
 
     assert wiped.status == 0
-    assert wiped.out.count("Put all of it out of sight?") == wiped.out.count("Cleaned") == 2
+    assert wiped.out.count("Hide all of it?") == wiped.out.count("Cleaned") == 2
     assert list((chronicle / "memory").iterdir()) == []
     assert tables_of(chronicle) == {"files": 0, "entries": 0, "entries_fts": 0}
     assert (chronicle / "tallystick.toml").read_text() == KNOBS

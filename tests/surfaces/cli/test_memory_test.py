@@ -47,16 +47,6 @@ def test_if_all_pass_the_status_is_0(story, home):
     assert done.out.endswith("\n1 of 1 question passed; 1 of 1 found (100%); mean place 1.0\n")
 
 
-def test_what_is_forgotten_later_is_noticed(story, home):
-    (home / "work/q.yaml").write_text("- ask: what does Ana prefer?\n  find: ana-drinks\n")
-    before = story("test", "q.yaml").status
-    story("forget", "ana-drinks")
-    after = story("test", "q.yaml")
-
-    assert (before, after.status) == (0, 1)
-    assert "ana-drinks is no longer held" in after.out
-
-
 def test_a_question_that_asks_for_nothing_has_no_places(story, home):
     (home / "work/q.yaml").write_text("- ask: elephants\n  nothing: true\n  floor: 1\n")
 
@@ -89,9 +79,9 @@ def test_a_user_may_be_named_and_a_question_may_name_another(story, home):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("- ask: [", "q.yaml, line 1: this is not YAML"), ("- ask: tea\n  wants: x\n", "q.yaml, line 2: 'wants' is"),
+        ("- ask: [", "q.yaml, line 1: not YAML"), ("- ask: tea\n  wants: x\n", "line 2: unknown key 'wants'"),
         ("- !!python/name:os.system x", "tags"), ("- &a [*a]", "anchors"), ("- ask: \x1b[31m\n", "not YAML"),
-        ("- ask: tea\n  \u202efind: x", "is not known"), ("x" * 10_000_000, "more than 262,144 bytes"),
+        ("- ask: tea\n  \u202efind: x", "unknown key"), ("x" * 10_000_000, "larger than 262,144 bytes"),
     ],
     ids=["not YAML", "unknown key", "tag", "anchor", "escape", "hidden", "large"],
 )  # fmt: skip
@@ -109,7 +99,7 @@ def test_a_file_that_is_not_there_is_told(story):
     done = story("test", "none.yaml")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("tallystick: there is no file none.yaml")
+    assert done.err.startswith("tallystick: no file none.yaml")
     assert story("test").status == 2
 
 
@@ -126,10 +116,3 @@ def test_on_a_terminal_it_is_coloured_and_in_a_pipe_it_is_not(story, terminal, p
     assert "\x1b[32m✓" in terminal("test", "q.yaml").out
     assert "\x1b" not in process("test", "q.yaml").out
     assert not re.search(r"\x1b\[\d*m", terminal("test", "q.yaml", NO_COLOR="1").out)
-
-
-def test_without_a_memory_none_is_made(tallystick, home, folder):
-    (home / "work/q.yaml").write_text(QUESTIONS)
-
-    assert tallystick("test", "q.yaml").status == 1
-    assert not folder.exists()

@@ -1,15 +1,13 @@
 """tallystick review policy, answers in bulk, markers, and differences word by word."""
 
-import json
 import re
 
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick import Approval, Memory
+from tallystick import Approval, Memory, NotApproved
 from tallystick.surfaces.present.diff import word_diff
 from tests.growth import assert_linear, seconds
-from tests.refusals import not_approved
 
 RULES = """
 [policy]
@@ -52,16 +50,16 @@ def test_the_policy_in_force_is_printed_as_a_table(tallystick, policy):
     assert lines[2] == "   2  refuse      source mcp:*; path (none)"
     assert "  erase                 allow         review        review        review        review" in lines
     assert "  approvers   cli:*" in lines
-    assert "  a yes lasts 36 hours" in lines
+    assert "  expires     an unused approval after 36 hours" in lines
 
 
 def test_without_rules_the_table_says_so(tallystick):
     tallystick("remember", "tea")
     out = tallystick("review", "policy").out
 
-    assert "none; tallystick.toml may have some under [[policy.rules]]" in out
-    assert "whoever has the trust of a person" in out
-    assert "a yes lasts 1 week" in out
+    assert "none; tallystick.toml can have some under [[policy.rules]]" in out
+    assert "anyone with the trust of a person" in out
+    assert "expires     an unused approval after 1 week" in out
 
 
 def test_the_policy_is_there_as_json(tallystick, policy):
@@ -91,7 +89,7 @@ def test_the_policy_says_what_would_happen_and_which_rule_says_so(tallystick, po
     assert (told["then"], told["rule"]) == (then, rule)
     text = tallystick("review", "policy", "--test", *args).out
     assert text.startswith(f"{then}: {args[0]} by ")
-    assert (f"rule {rule}" if rule else "the defaults say so") in text
+    assert (f"rule {rule}" if rule else "by default") in text
     assert tallystick("log", "--op", "review", "--json").out.strip() in ("", "[]")
 
 
@@ -113,7 +111,7 @@ def test_an_action_that_nobody_knows_is_refused(tallystick, policy):
     done = tallystick("review", "policy", "--test", "bless")
 
     assert (done.status, done.out) == (1, "")
-    assert "action 'bless' is not known" in done.err
+    assert all(each in done.err for each in ("action must be one of remember, revise", "not 'bless'"))
 
 
 def test_a_policy_with_a_slip_is_one_line_and_reading_goes_on(tallystick, folder):
@@ -124,7 +122,7 @@ def test_a_policy_with_a_slip_is_one_line_and_reading_goes_on(tallystick, folder
         done = tallystick(*args)
         assert (done.status, done.out) == (1, "")
         assert done.err.count("\n") == 1
-        assert "tallystick.toml: policy.rules[1].who is not known; it is one of action, trust," in done.err
+        assert all(each in done.err for each in ("tallystick.toml: ", "policy.rules[1].who"))
     assert tallystick("show", "k").status == tallystick("recall", "tea").status == tallystick("review").status == 0
 
 
@@ -149,7 +147,7 @@ def test_several_are_answered_by_name_or_by_what_they_have_in_common(tallystick,
     done = tallystick("review", "reject", "--all", "--trust", "web", "--yes", "--json")
 
     assert [review["id"] for review in done.json] == three[2:]
-    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert tallystick("review").out == "No pending reviews.\n"
     assert tallystick("show", "ana", "--json").json["status"] == "tombstone"
 
 
@@ -160,7 +158,7 @@ def test_one_that_cannot_be_answered_does_not_stop_the_others(tallystick, three)
     assert done.status == 1
     assert done.out.count("Approved") == 1
     assert "stale and closed" in done.err
-    assert "1 review could not be answered" in done.err
+    assert "1 review failed" in done.err
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n"])
@@ -179,20 +177,21 @@ def test_several_are_shown_and_asked_about_once(tallystick, terminal, three, typ
 
 def test_a_yes_is_given_as_a_marker_and_used_by_a_program(tallystick, folder, three):
     given = tallystick("review", "approve", three[0], "--grant", "--json").json
+    assert Approval.from_dict(given).to_dict() == given
     assert tallystick("show", "ana", "--json").json["status"] == "active"
     assert three[0] not in [review["id"] for review in tallystick("review", "--json").json]
-    assert "has a yes" in tallystick("review", three[0]).out
+    assert "approved    by " in tallystick("review", three[0]).out
 
     with Memory(folder, trust="agent", by="cli:local") as agent:
         action = agent.reviews.get(three[0]).action
         agent.apply(action, Approval.from_dict(given))
-        with not_approved("used", "forget"):
+        with pytest.raises(NotApproved):
             agent.apply(action, Approval.from_dict(given))
     assert tallystick("show", "ana", "--json").json["status"] == "tombstone"
     log = tallystick("log", "--op", "review").out
-    assert f"{three[0][-6:]}: may be done once, until " in log
+    assert f"{three[0][-6:]}: approved for one use, until " in log
     assert f"{three[0][-6:]}: forget " in log
-    assert "was not let through: used" in log
+    assert "was refused: used" in log
 
 
 def test_a_marker_is_printed_for_a_person_too(tallystick, three):
@@ -212,10 +211,10 @@ def test_a_marker_is_printed_for_a_person_too(tallystick, three):
 @pytest.mark.parametrize(
     ("kind", "names", "said", "shows"),
     [
-        ("activate", ["gone"], {}, "Hold again gone?\n  + Ana was six\n"),
-        ("promote", ["guess"], {"confidence": 0.9}, "Hold for sure guess?\n  ~ Bob may come\n"),
-        ("merge", ["ana", "bob"], {}, "Make one of ana?\n  + Ana prefers tea\n"),
-        ("compact", ["person-ana"], {}, "Fold the page about person-ana?\n"),
+        ("activate", ["gone"], {}, "Activate again gone?\n  + Ana was six\n"),
+        ("promote", ["guess"], {"confidence": 0.9}, "Promote to a fact guess?\n  ~ Bob may come\n"),
+        ("merge", ["ana", "bob"], {}, "Merge ana?\n  + Ana prefers tea\n"),
+        ("compact", ["person-ana"], {}, "Compact the page about person-ana?\n"),
         ("remember", [], {"text": "new words", "key": "new", "tags": ["a"]}, "Remember new?\n  + new words\n"),
     ],
 )
@@ -252,10 +251,10 @@ def test_the_words_of_a_statement_that_was_never_approved_are_erased_by_its_revi
     tallystick("remember", "a secret", "--trust", "agent")
     [asked] = tallystick("review", "--json").json
 
-    assert tallystick("erase", asked["id"], "--dry-run").out.startswith("what waited for a yes would lose its words:")
-    assert tallystick("erase", asked["id"], "--yes").out == "Erased what waited for a yes, 1 event of the ledger\n"
+    assert tallystick("erase", asked["id"], "--dry-run").out.startswith("what needed approval would lose its words:")
+    assert tallystick("erase", asked["id"], "--yes").out == "Erased what needed approval, 1 event of the ledger\n"
     assert [path for path in folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()] == []
-    assert tallystick("review").out == "Nothing waits for a yes\n"
+    assert tallystick("review").out == "No pending reviews.\n"
 
 
 @pytest.mark.parametrize(
@@ -297,9 +296,3 @@ def test_long_texts_are_compared_in_time_that_grows_with_them():
         return seconds(lambda: (word_diff("a b " * size, "b a c " * size), word_diff("x " * size, "x " * (size + 1))))
 
     assert_linear(took, 5_000, 50_000)
-
-
-def test_the_json_of_a_grant_is_what_the_program_takes(tallystick, three):
-    given = json.loads(tallystick("review", "approve", three[0], "--grant", "--json").out)
-
-    assert Approval.from_dict(given).to_dict() == given

@@ -36,7 +36,7 @@ def test_check_names_what_is_kept_and_erase_takes_it_out(tallystick):
     (finding,) = tallystick("check", "--json").json
     assert (finding["code"], finding["text"]) == ("secret-found", "1 GitHub token in belief.text")
     assert tallystick(*finding["remedy"].split()[1:], "--yes").status == 0
-    assert tallystick("check").out == "Nothing is wrong\n"
+    assert tallystick("check").out == "No problems found.\n"
 
 
 def test_a_name_that_is_a_secret_is_refused_in_one_line(tallystick):

@@ -18,11 +18,11 @@ from tallystick.surfaces.serve.login import Sessions
         (["--rate", "-1"], 2, "-1.0 is not in the range"),
         (["--trust", "god"], 2, "'god' is not one of"),
         (["--profile", "x"], 2, "'x' is not one of"),
-        (["--host", "x" * 70], 1, "is no address of this machine; leave --host out for 127.0.0.1"),
+        (["--host", "x" * 70], 1, "is not an address of this machine; leave out --host for 127.0.0.1"),
         (["--host", "192.0.2.1", "--port", "0"], 1, "cannot listen on 192.0.2.1:0"),
-        (["--allow", "http://x", "--port", "0"], 1, "is no name of a server"),
+        (["--allow", "http://x", "--port", "0"], 1, "is not a host name"),
         (["--link", "--port", "0"], 2, "--link needs the port on which the server listens: --port N"),
-        (["--link"], 1, "there is no memory at"),
+        (["--link"], 1, "no memory at"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_told_in_one_line_and_nothing_is_made(tallystick, folder, options, status, told):
@@ -37,8 +37,8 @@ def test_a_port_that_is_taken_is_told(tallystick, folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = tallystick("serve", "--port", str(taken.getsockname()[1]))
     assert ended.status == 1
-    assert "Address already in use; choose another with --port" in ended.err
-    assert ended.err.endswith("if it is `tallystick serve` that listens there, --link opens its page\n")
+    assert "Address already in use; choose another port with --port" in ended.err
+    assert ended.err.endswith("if `tallystick serve` runs there, --link prints its login link\n")
     assert not folder.exists()
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_served_from_among_other_things(tallystick, home, command):
     (home / "desk" / "letter.txt").write_text("")
     ended = tallystick(*command, "-C", str(home / "desk"))
     assert (ended.status, ended.out) == (1, "")
-    assert "~/desk holds other things and no memory; `tallystick init ~/desk` makes one among them" in ended.err
+    assert "~/desk holds other files and no memory; `tallystick init ~/desk` creates one there" in ended.err
     assert [path.name for path in (home / "desk").iterdir()] == ["letter.txt"]
 
 
@@ -106,7 +106,7 @@ def test_it_opens_the_browser_with_the_link_that_it_prints_and_serves_until_it_i
     ended = tallystick("serve", "--port", "0", "--open", "--user", "bob")
     assert (ended.status, ended.out) == (0, "")
     [link] = opened
-    assert f"tallystick: open {link} (it works once" in ended.err
+    assert f"tallystick: open {link} (works once" in ended.err
     assert f"tallystick: serving {folder} (new) at http://" in ended.err
     port = link.partition("/login")[0].rpartition(":")[2]
     assert f"`tallystick serve --link --user bob --port {port}` makes another" in ended.err

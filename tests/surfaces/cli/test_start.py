@@ -88,7 +88,7 @@ UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders:
         "sse_starlette", "prometheus_client", "tallystick.surfaces.web", "tallystick.surfaces.api",
         "tallystick.ledger.signed_note",
         "tallystick.ledger.verify", "tallystick.memory.maintenance.status", "tallystick.text.secrets.patterns",
-        "tallystick.text.dates.relative", "tallystick.repair.findings", "tallystick.stores.esdb.migrate",
+        "tallystick.text.dates.time_phrases", "tallystick.repair.findings", "tallystick.stores.esdb.migrate",
     },
 }  # fmt: skip
 
@@ -109,4 +109,4 @@ def test_help_does_not_load_sqlite(args):
 
 
 def test_a_question_that_names_a_time_loads_what_reads_it(loaded):
-    assert "tallystick.text.dates.relative" in loaded("recall", "what was said last Friday?")
+    assert "tallystick.text.dates.time_phrases" in loaded("recall", "what was said last Friday?")

@@ -14,7 +14,7 @@ def plain(text: str) -> str:
 def test_colours_are_for_terminals_alone(terminal, process):
     process("remember", "Ana prefers tea", "--key", "ana-tea")
 
-    for args in (["status"], ["show"], ["show", "ana-tea"], ["log"]):
+    for args in (["status"], ["show"], ["show", "ana-tea"], ["log"], ["recall", "tea"]):
         assert COLOUR.search(terminal(*args).out)
         assert not COLOUR.search(process(*args).out)
         assert not COLOUR.search(terminal(*args, "--json").out)
@@ -34,7 +34,7 @@ def test_alone_it_shows_the_status_once_there_is_a_memory(terminal, process, fol
 
     drawn = plain(terminal(columns=80).out)
     assert drawn.startswith("~/.tallystick\n\n  beliefs     1  1 learned this week\n")
-    assert "  chain       whole, 2 events" in drawn
+    assert "  chain       intact, 2 events" in drawn
     assert max(map(len, drawn.splitlines())) <= 80
 
 
@@ -94,4 +94,4 @@ def test_a_server_that_a_person_starts_says_that_it_speaks_to_programs(terminal)
     done = terminal("mcp", typed="\x04")
 
     assert done.status == 0
-    assert "this speaks to programs; `tallystick connect` lets one start it. Ctrl-C ends it" in done.out
+    assert "this is for programs; `tallystick connect` sets one up. Ctrl-C ends it" in done.out

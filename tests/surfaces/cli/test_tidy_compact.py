@@ -32,7 +32,7 @@ def test_pages_that_are_to_be_folded_are_shown_with_what_becomes_of_them_and_not
     assert re.match(r"  1  person-ana: flagged: too long\n     2 entries into 1, about \d+ tokens into \d+\n", done.out)
     assert "     - ~~Ana lives in Berlin.~~\n" in done.out
     assert re.search(r"^     \+ Ana lives in Munich\. .*Ana lives in Berlin", done.out, re.MULTILINE)
-    assert "  2  person-bob: flagged: too long\n     nothing on it can be folded" in done.out
+    assert "  2  person-bob: flagged: too long\n     nothing on it can be compacted" in done.out
     assert done.out.endswith("tallystick tidy --compact --apply 1    or    tallystick tidy --compact --apply all\n")
     assert (long.read_bytes(), events(tallystick)) == (before, at)
 
@@ -40,16 +40,16 @@ def test_pages_that_are_to_be_folded_are_shown_with_what_becomes_of_them_and_not
 def test_nothing_to_fold_is_one_line(tallystick):
     tallystick("remember", "Ana lives in Berlin")
 
-    assert tallystick("tidy", "--compact").out == "no page is to be folded\n"
+    assert tallystick("tidy", "--compact").out == "No page to compact.\n"
     assert tallystick("tidy", "--compact", "--json").json == []
-    assert tallystick("tidy", "--compact", "--apply", "all", "--yes").out == "no page is to be folded\n"
+    assert tallystick("tidy", "--compact", "--apply", "all", "--yes").out == "No page to compact.\n"
 
 
 @pytest.mark.parametrize("name", ["1", "person-ana", "person-ana.md", "all"])
 def test_a_page_is_folded_by_number_or_name(tallystick, long, name):
     done = tallystick("tidy", "--compact", "--apply", name, "--yes", "--reason", "spring")
 
-    assert (done.status, done.out) == (0, "Folded person-ana: 2 entries into 1\n")
+    assert (done.status, done.out) == (0, "Compacted person-ana: 2 entries into 1\n")
     text = long.read_text()
     assert "~~" not in text
     assert "needs_compact: false" in text
@@ -61,14 +61,14 @@ def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
     done = tallystick("tidy", "--compact", "--apply", "1")
 
     assert (done.status, done.out) == (1, "")
-    assert "fold with --yes" in done.err
+    assert "confirm with --yes" in done.err
     assert "~~" in long.read_text()
 
 
 def test_on_a_terminal_it_asks(terminal, long):
     no = terminal("tidy", "--compact", "--apply", "1", typed="n\n")
     assert no.status == 1
-    assert "Fold 1 page?" in no.out
+    assert "Compact 1 page?" in no.out
     assert "~~" in long.read_text()
 
     assert terminal("tidy", "--compact", "--apply", "1", typed="y\n").status == 0
@@ -91,9 +91,9 @@ def test_a_rewrite_that_keeps_every_fact_is_taken(tallystick, long, home):
     (home / "mine.md").write_text(ours["text"])
     done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
 
-    assert (done.status, done.out) == (0, "Folded person-ana: 2 entries into 1\n")
+    assert (done.status, done.out) == (0, "Compacted person-ana: 2 entries into 1\n")
     piped = tallystick("tidy", "--compact", "--rewrite", "-", "--apply", "person-ana", stdin=long.read_text())
-    assert (piped.status, piped.out) == (0, "Left person-ana: nothing to fold\n")
+    assert (piped.status, piped.out) == (0, "Unchanged person-ana: nothing to compact\n")
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,6 @@ def test_a_file_that_is_no_text_is_no_rewrite(tallystick, long, home):
     assert "is not UTF-8 (byte 0)" in done.err
 
 
-def test_an_agent_folds_nothing(tallystick, long):
-    assert tallystick("tidy", "--compact", "--apply", "1", "--yes", "--trust", "agent").status == 1
-    assert "~~" in long.read_text()
-
-
 def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_told(tallystick, folder):
     then = datetime.now(UTC) - timedelta(days=200)
     with Memory(folder, clock=lambda: then) as m:
@@ -133,7 +128,7 @@ def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_to
     assert number
     done = tallystick("tidy", "--apply", number[1], "--yes")
 
-    assert done.out == "Put to rest person-bob.md: Bob, 1 entry\n"
+    assert done.out == "Made dormant person-bob.md: Bob, 1 entry\n"
     assert "person-bob" not in tallystick("pages").out.split()
     assert "dormant; What is known about Bob" in tallystick("pages", "--all").out
     assert tallystick("recall", "who sings?", "--json").json[0]["text"] == "Bob sings"
@@ -145,13 +140,4 @@ def test_plain_tidy_names_the_pages_that_are_flagged(tallystick, long):
     assert done.status == 0
     told = "is flagged; see what it becomes: tallystick tidy --compact"
     assert done.out.splitlines()[-2:] == [f"person-bob.md {told}", f"person-ana.md {told}"]
-    assert "nothing to tidy" not in done.out
-
-
-def test_a_page_that_one_command_made_far_too_long_is_flagged_in_its_file_and_named_by_tidy(tallystick, folder):
-    folder.mkdir(exist_ok=True)
-    (folder / "tallystick.toml").write_text("[writer]\nhard_limit_tokens = 40\n")
-    tallystick("remember", "Ana came and went. " * 10, "--about", "person-ana")
-
-    assert "needs_compact: true" in (folder / "memory/person-ana.md").read_text()
-    assert tallystick("tidy").out.startswith("person-ana.md is flagged;")
+    assert "Nothing to tidy." not in done.out

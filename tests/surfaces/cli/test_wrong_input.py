@@ -53,13 +53,13 @@ def story(tallystick, home):
 def check(done, what) -> None:
     """A status that is known, one line that a terminal may have, and nothing half said."""
     assert done.status in (0, 1, 2, 3, 4), (what, done)
-    assert "a fault of tallystick" not in done.err, (what, done.err)
+    assert "a bug in tallystick" not in done.err, (what, done.err)
     assert "Traceback" not in done.out + done.err, what
     assert not set(done.out + done.err) & set("\x1b\x07\u202e\u200b\ud800"), (what, done)
     if done.status and not what[0].startswith(TELLING):
         *others, last = done.err.splitlines() or [""]
         assert last.startswith("tallystick: "), (what, done)
-        assert all(line.startswith("tallystick: this is not all: ") for line in others), (what, done.err)
+        assert all(line.startswith("tallystick: incomplete: ") for line in others), (what, done.err)
         assert done.out == "", (what, done.out)
 
 
@@ -101,7 +101,7 @@ def test_a_home_that_nobody_has_is_one_line(story, line):
     done = story(*line.format("~no-such-user/x").split())
     check(done, line)
     assert done.status in (1, 2)
-    assert "this is a fault" not in done.err
+    assert "this is a bug" not in done.err
 
 
 def test_a_home_that_is_no_folder_keeps_nobody_from_asking(story, monkeypatch, folder):
@@ -118,7 +118,7 @@ def test_a_user_without_a_home_is_told_what_to_set(story, monkeypatch):
 
     monkeypatch.setattr(Path, "home", home)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    with refuses("unavailable", "HOME"):
+    with refuses("unavailable"):
         tokens_folder()
 
 
@@ -165,7 +165,7 @@ def test_nobody_gets_at_anothers_things_by_naming_them(story):
             done = story(*(name if word == "{}" else word for word in line.split()))
             check(done, (line, name))
             assert done.status == 1
-            assert done.err == f"tallystick: nothing is known as {name!r}; `tallystick log` shows what is\n"
+            assert done.err == f"tallystick: no belief named {name!r}; run `tallystick log` to list them\n"
     assert story("show", "hers", "--user", "bea", "--json").json["text"] == "hers"
 
 
@@ -184,7 +184,7 @@ def test_bytes_and_too_much_on_standard_input_are_refused_and_nothing_is_recorde
     [
         ("tallystick status >&-", 0, ""),
         ("tallystick show nobody 2>&-", 1, ""),
-        ("tallystick remember <&-", 1, "there is nothing to remember"),
+        ("tallystick remember <&-", 1, "text must not be empty"),
         ("tallystick show >/dev/full", 3, "no space left on device"),
     ],
 )

@@ -6,8 +6,10 @@ import os
 import shlex
 import sys
 
+from mcp import Client, StdioServerParameters
+
 from tallystick.surfaces.cli import connect as skin
-from tallystick.surfaces.connect import program
+from tallystick.surfaces.connect import clients as program
 from tests.surfaces.connect.client_files import held
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
@@ -38,7 +40,7 @@ def test_capturing_ends_without_disconnecting(tallystick, home):
 
     done = tallystick("connect", "claude-code", "--remove", "--capture", "--yes")
 
-    assert (done.status, "Captures no more." in done.out) == (0, True)
+    assert (done.status, "No longer captures." in done.out) == (0, True)
     assert not (home / ".claude/settings.json").exists()
     assert "tallystick" in held(home / ".claude.json")["mcpServers"]
     assert "captures nothing" in tallystick("connect", "claude-code", "--remove", "--capture").out
@@ -107,7 +109,7 @@ def test_a_tallystick_that_will_not_last_is_told_of(tallystick, monkeypatch):
     monkeypatch.setattr(skin, "this_program", lambda: ["/home/ana/.cache/uv/archive-v0/x/bin/tallystick"])
 
     assert "may be emptied" in tallystick("connect", "cursor").out
-    assert program.is_passing(["/home/ana/.local/bin/tallystick"]) is False
+    assert program.is_in_cache(["/home/ana/.local/bin/tallystick"]) is False
 
 
 def test_a_client_that_reads_its_file_starts_tallystick_and_finds_the_tools(tallystick, home, folder, monkeypatch):
@@ -118,8 +120,6 @@ def test_a_client_that_reads_its_file_starts_tallystick_and_finds_the_tools(tall
     bare = {"PYTHONPATH": os.environ["PYTHONPATH"], "HOME": "/nowhere"}  # the tests run from the source
 
     async def talk() -> list[str]:
-        from mcp import Client, StdioServerParameters
-
         server = StdioServerParameters(command=entry["command"], args=entry["args"], env=bare, cwd="/")
         async with Client(server) as client:
             done = await client.call_tool("remember", {"text": "Ana prefers tea"})

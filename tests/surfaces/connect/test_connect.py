@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tallystick.surfaces.cli import connect as skin, mcp as server
-from tallystick.surfaces.cli.connect_output import differing
+from tallystick.surfaces.cli import serve as server
+from tallystick.surfaces.cli.connect import differing
 from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
 
@@ -52,7 +52,7 @@ def test_a_project_has_its_own_file_where_the_client_has_such_files(tallystick, 
 
     if not file:
         assert done.status == 1
-        assert "has no file for a project" in done.err
+        assert "has no project file" in done.err
         return
     assert held(home / "work" / file)[key]["tallystick"]["args"] == ["mcp", "--agent", name]
     assert "names a program on this machine" in done.out
@@ -89,6 +89,8 @@ def arguments(tallystick, *more):
 
 def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, home, monkeypatch):
     assert arguments(tallystick) == []
+    profiles = ["--profile", "reference", "--profile", "pages"]
+    assert arguments(tallystick, *profiles) == profiles
     assert arguments(tallystick, "-C", "notes") == ["--folder", str(home / "work/notes")]
     (home / "work/.tallystick").mkdir()
     assert arguments(tallystick) == [], "everywhere is not only here"
@@ -96,12 +98,6 @@ def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, h
     assert "elsewhere it uses another memory" in tallystick("connect", "cursor").out
     monkeypatch.setenv("TALLYSTICK_HOME", "~/all")
     assert arguments(tallystick) == ["--folder", str(home / "all")]
-
-
-def test_profiles_are_handed_on(tallystick):
-    assert arguments(tallystick, "--profile", "reference", "--profile", "pages") == [
-        "--profile", "reference", "--profile", "pages",
-    ]  # fmt: skip
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(tallystick):
@@ -128,14 +124,14 @@ def test_a_server_that_runs_is_reached_and_its_token_is_never_written(tallystick
     [
         (["zed", "--http", "http://a"], "leave --http out"),
         (["vscode", "--http", "http://a"], "leave --http out"),
-        (["cursor", "--http", "ftp://a"], "not an address"),
-        (["cursor", "--http", "http://a b"], "not an address"),
+        (["cursor", "--http", "ftp://a"], "not a server address"),
+        (["cursor", "--http", "http://a b"], "not a server address"),
         (["cursor", "--http", "http://a", "--profile", "pages"], "has its own memory"),
         (["cursor", "--project", "--user-wide"], "choose"),
         (["cursor", "--remove", "--print"], "leave --print"),
         (["cursor", "--capture"], "has no hooks"),
         (["nvim", "--capture"], "has no hooks"),
-        (["nvim", "--remove"], "does not know"),
+        (["nvim", "--remove"], "no client named"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(tallystick, home, words, says):
@@ -173,21 +169,12 @@ def test_without_a_yes_it_only_shows(tallystick, home):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1)])
-def test_on_a_terminal_it_asks(tallystick, home, monkeypatch, typed, status):
-    monkeypatch.setattr(skin, "on_a_terminal", lambda: True)
+def test_on_a_terminal_it_asks(terminal, home):
     (home / ".cursor").mkdir()
 
-    done = tallystick("connect", "cursor", stdin=typed)
-
-    assert done.status == status
-    assert "Write this? [y/N]" in done.out
-    assert (home / ".cursor/mcp.json").exists() == (status == 0)
-
-
-def test_a_real_terminal_is_one(terminal, home):
-    (home / ".cursor").mkdir()
-
+    declined = terminal("connect", "cursor", typed="n\n")
+    assert (declined.status, (home / ".cursor/mcp.json").exists()) == (1, False)
+    assert "Write this? [y/N]" in declined.out
     done = terminal("connect", "cursor", typed="y\n")
 
     assert done.status == 0
@@ -285,16 +272,11 @@ def test_the_clients_are_listed_with_what_is_known_of_them(tallystick, home):
     assert (rows["codex"]["found"], rows["kiro"]["found"]) == (True, False)
     assert [line.split()[0] for line in told.splitlines()[:-1]] == list(FILES)
     assert "connected here" in next(line for line in told.splitlines() if " zed " in line)
+    assert "~/.claude.json\n" in told
+    assert all(len(line) <= 80 for line in told.splitlines())
 
 
 def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(tallystick):
     for typed in ("claud-code", "Claude Code", "claudecode"):
-        assert "tallystick knows; did you mean claude-code?\n" in tallystick("connect", typed).out
+        assert "a known client; did you mean claude-code?\n" in tallystick("connect", typed).out
     assert "did you mean" not in tallystick("connect", "my-editor").out
-
-
-def test_the_list_of_clients_fits_a_terminal(tallystick):
-    listed = tallystick("connect").out
-
-    assert "~/.claude.json\n" in listed
-    assert all(len(line) <= 80 for line in listed.splitlines())

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 
 from tallystick.surfaces.connect.clients import BY_NAME
-from tallystick.surfaces.connect.edits import checked, entry_in, with_entry, without_entry
-from tallystick.surfaces.connect.errors import Unclear
-from tallystick.surfaces.connect.json_edit import append, drop, put, read
+from tallystick.surfaces.connect.json_edit import Unclear, append, drop, put, read
+from tallystick.surfaces.connect.plan import checked, entry_in, with_entry, without_entry
 from tests.growth import assert_linear, assert_text_linear, seconds
 from tests.surfaces.connect.json_texts import texts
 
@@ -110,7 +109,7 @@ def test_a_list_gains_an_item_and_is_made_if_it_is_missing():
         ("[]", "not an object"),
         ("1", "not an object"),
         ('{"mcpServers": []}', "not an object"),
-        ('{"mcpServers": {"tallystick": 1}}', "is no server"),
+        ('{"mcpServers": {"tallystick": 1}}', "is not a server"),
         ('{"a": 1} /* no end', "does not end"),
         ('{"a": 1} /*/', "does not end"),
         ('{"a": NaN}', "NaN"),

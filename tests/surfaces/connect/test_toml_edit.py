@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.surfaces.connect.clients import BY_NAME
-from tallystick.surfaces.connect.edits import entry_in, with_entry, without_entry
-from tallystick.surfaces.connect.errors import Unclear
+from tallystick.surfaces.connect.json_edit import Unclear
+from tallystick.surfaces.connect.plan import entry_in, with_entry, without_entry
 from tallystick.surfaces.connect.toml_edit import read
 
 CODEX = BY_NAME["codex"]
@@ -59,17 +59,17 @@ def test_a_table_goes_with_those_below_it_and_what_is_said_of_the_next_one_stays
 @pytest.mark.parametrize(
     ("held", "says"),
     [
-        ("a = ", "no TOML"),
-        ("[a]\n[a]\n", "no TOML"),
+        ("a = ", "not TOML"),
+        ("[a]\n[a]\n", "not TOML"),
         ("mcp_servers = 1\n", "not an object"),
-        ("mcp_servers.tallystick = 1\n", "is no server"),
-        ("mcp_servers = { other = { command = 'x' } }\n", "no TOML|safely"),
-        ("mcp_servers.tallystick.command = 'x'\n", "no TOML|safely"),
-        ("[mcp_servers]\ntallystick = { command = 'x' }\n", "no TOML|safely"),
+        ("mcp_servers.tallystick = 1\n", "is not a server"),
+        ("mcp_servers = { other = { command = 'x' } }\n", "not TOML|safely"),
+        ("mcp_servers.tallystick.command = 'x'\n", "not TOML|safely"),
+        ("[mcp_servers]\ntallystick = { command = 'x' }\n", "not TOML|safely"),
         ("notes = '''\n" + "[mcp_servers.tallystick]\n" * 1_000 + "'''\nmcp_servers.tallystick.a = 1\n", "too many"),
         ("[mcp_servers.tallystick]\ncommand = 'x'\nsince = 2026-05-03\n", "by hand"),
-        ("a = " + "[" * 100_000, "deep|no TOML"),
-        ("a = " + "9" * 5000, "no TOML"),
+        ("a = " + "[" * 100_000, "deep|not TOML"),
+        ("a = " + "9" * 5000, "not TOML"),
     ],
     ids=lambda value: value[:20],
 )

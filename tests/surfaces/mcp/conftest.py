@@ -34,6 +34,13 @@ def agent(folder):
 
 
 @pytest.fixture
+def memory(home):
+    """The default memory, as an agent has it."""
+    with Memory(trust="agent", by="mcp:test") as opened:
+        yield opened
+
+
+@pytest.fixture
 def call(agent):
     """Call a tool with what a model sends; what it answers."""
 

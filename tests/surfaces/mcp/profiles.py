@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.server.worker import CallContext
 
@@ -31,7 +31,7 @@ class Profile:
 
     def __call__(self, tool: str, /, **given: Any) -> Told:
         asked = self.tools[tool]
-        answer = asked.run(self.desk, asked.takes.model_validate(asked.meant(given)))
+        answer = asked.run(self.desk, asked.takes.model_validate(asked.arguments(given)))
         data = answer.model_dump(mode="json", exclude_none=True)
         jsonschema.validate(data, {**defined(asked).output_schema, "additionalProperties": False})
         return Told(answer.text(), data)

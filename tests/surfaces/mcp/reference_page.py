@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tool import Tool
 
 _HEAD = """\
 # Tools of the MCP server
 
-Made from the program: every server of `tallystick mcp` has these tools, in this order. [Use it with an
-agent](../how-to/use-with-an-agent.md) tells how they are meant. Each answer comes as structure, as its fields say, and
-as text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
+Generated from the program: the tools of every `tallystick mcp` server, in this order. [Use it with an
+agent](../how-to/use-with-an-agent.md) shows how to use them. Each answer has its fields as structure, and the same as
+text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
 """
 
 
 _HEAD_OF_PROFILES = """\
 # Tools of the profiles
 
-Made from the program: what `tallystick mcp --profile NAME` offers beside [the tools that every server
-has](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) tells what they are for.
+Generated from the program: the tools that `tallystick mcp --profile NAME` offers in addition to [the tools of every
+server](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) describes what they are for.
 """
 
 
@@ -45,46 +46,54 @@ def _section(tool: Tool, level: str = "##") -> Iterator[str]:
     yield f"{tool.title}; {', '.join(hints)}.\n"
     yield "```text\n" + tool.description + "\n```\n"
     if fields := told.input_schema.get("properties"):
-        yield from _table("takes", fields, told.input_schema.get("required", ()), told.input_schema)
+        yield from _table("takes", fields, told.input_schema.get("required", ()))
     if tool.also:
         pairs = sorted(tool.also.items(), key=lambda pair: (pair[1], pair[0]))
         yield "Other names: " + ", ".join(f"`{name}` for `{meant}`" for name, meant in pairs) + ".\n"
     given = told.output_schema or {}
-    yield from _table("gives", given.get("properties", {}), given.get("required", ()), given)
+    yield from _table("gives", given.get("properties", {}), given.get("required", ()))
     for name, inner in given.get("$defs", {}).items():
-        yield from _table(f"{name}", inner.get("properties", {}), inner.get("required", ()), given)
+        yield from _table(f"{name}", inner.get("properties", {}), inner.get("required", ()))
 
 
 def _hints(tool: Tool) -> list[tuple[str, bool]]:
     return [
         ("reads only", tool.reads_only), ("adds", not tool.reads_only and not tool.destroys),
-        ("may put something out of sight", tool.destroys), ("again changes nothing more", tool.is_idempotent),
+        ("may hide something", tool.destroys), ("idempotent", tool.is_idempotent),
     ]  # fmt: skip
 
 
-def _table(head: str, fields: Mapping[str, Any], needed: Sequence[str], whole: Mapping[str, Any]) -> Iterator[str]:
+def _table(head: str, fields: Mapping[str, Any], needed: Sequence[str]) -> Iterator[str]:
     yield f"| {head} | | |"
     yield "|---|---|---|"
     for name, field in fields.items():
-        what = _kind(field, whole) + (", needed" if name in needed and head == "takes" else "")
-        yield f"| `{name}` | {what} | {_cell(field.get('description', ''))} |"
+        what = kind(field) + (", needed" if name in needed and head == "takes" else "")
+        yield f"| `{name}` | {what} | {cell(field.get('description', ''))} |"
     yield ""
 
 
-def _kind(field: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+def kind(field: Mapping[str, Any], link: str = "a {name}") -> str:
+    """The type of a field of a schema in words. `link` is how a model is named."""
     if "$ref" in field:
-        return f"a {str(field['$ref']).rpartition('/')[2]}"
+        name = str(field["$ref"]).rpartition("/")[2]
+        return link.format(name=name, anchor=name.lower())
+    if "const" in field:
+        return f"`{json.dumps(field['const'])}`"
     if "enum" in field:
         return " or ".join(f"`{each}`" for each in field["enum"])
     if "anyOf" in field:
-        return " or ".join(_kind(each, whole) for each in field["anyOf"])
+        return " or ".join(kind(each, link) for each in field["anyOf"])
     if field.get("type") == "array":
-        return f"list of {_kind(field.get('items', {}), whole).removeprefix('a ')}"
-    return _KINDS.get(str(field.get("type")), str(field.get("type")))
+        return f"list of {kind(field.get('items', {}), link).removeprefix('a ')}"
+    return _KINDS.get(str(field.get("type")), "anything")
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text as a cell of a table."""
     return text.replace("|", "\\|")
 
 
-_KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "object"}
+_KINDS = {
+    "string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "object",
+    "null": "null",
+}  # fmt: skip

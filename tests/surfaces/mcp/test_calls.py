@@ -8,6 +8,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
+from tallystick.records.errors import Closed
 from tallystick.surfaces.mcp.tools.read import RecallArgs
 from tests.surfaces.mcp.played import both_eras, line, play
 
@@ -25,7 +26,7 @@ def test_a_fault_costs_one_call_and_leaks_nothing(hold, owner, tea, era, monkeyp
     broken, odd, good = play(hold, scene, era=era)
 
     assert broken.is_error
-    assert line(odd).startswith("timeline failed inside tallystick")
+    assert line(odd).startswith("timeline failed with an internal error")
     assert "Traceback" not in line(broken)
     assert "ZeroDivision" not in line(broken)
     assert not good.is_error
@@ -108,7 +109,7 @@ def test_a_call_that_is_given_up_before_its_turn_is_not_made(hold):
 def test_a_memory_that_is_closed_says_so(hold):
     async def go():
         await hold.close()
-        with pytest.raises(Exception, match="closed; start the server again"):
+        with pytest.raises(Closed):
             await hold.run(lambda desk: desk)
 
     asyncio.run(go())

@@ -11,12 +11,6 @@ PREFS = "/memories/prefs.md"
 
 
 @pytest.fixture
-def memory(home):
-    with Memory(trust="agent", by="mcp:test") as opened:
-        yield opened
-
-
-@pytest.fixture
 def call(memory):
     profile = Profile(memory, "claude")
 
@@ -98,7 +92,7 @@ def test_what_cannot_be_done_is_told_in_that_tools_words_and_changes_nothing(cal
     for command in ("create", "str_replace", "insert"):
         assert "needs" in refusal(call, command, PREFS if command != "create" else "/memories/new")
     assert refusal(call, "str_replace", PREFS, old_str="", new_str="x").startswith("No replacement was performed")
-    assert "too long" in refusal(call, "create", "/memories/big", file_text="x" * 10_000_000)
+    assert "10,000,000" in refusal(call, "create", "/memories/big", file_text="x" * 10_000_000)
     assert memory.ledger.size == size
 
 
@@ -113,7 +107,7 @@ def test_no_path_leads_out_of_the_folder_and_the_folder_itself_stays(call, home)
         refusal(call, "create", path, file_text="x")
         refusal(call, "rename", old_path=PREFS, new_path=path)
     for command in ("delete", "create"):
-        assert "/memories itself stays" in refusal(call, command, "/memories", file_text="x")
+        assert "/memories itself cannot be changed" in refusal(call, command, "/memories", file_text="x")
     assert call("view") == LISTING.format("/memories") + "1B\t/memories\n1B\t/memories/prefs.md"
     assert not (home / "memories").exists()
 

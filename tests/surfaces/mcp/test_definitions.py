@@ -10,27 +10,38 @@ import jsonschema
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import CallContext
-from tests.surfaces.mcp.reference_page import page
+from tests.surfaces.mcp.reference_page import page, page_of_profiles
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"
-REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-tools.md"
+ROOT = Path(__file__).parents[3]
+BY_PROFILE = {name: tools_of(name) for name in PROFILES}
+EVERY = [*TOOLS, *(tool for tools in BY_PROFILE.values() for tool in tools)]
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+any_tool = pytest.mark.parametrize("tool", EVERY, ids=lambda tool: tool.name)
 
 
-def definitions() -> str:
-    found = [defined(tool).model_dump(by_alias=True, mode="json", exclude_none=True) for tool in TOOLS]
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+def described(tools) -> list[dict]:
+    return [defined(tool).model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools]
 
 
-def test_the_definitions_are_those_that_were_looked_at():
-    assert definitions() == GOLDEN.read_text()
+def written() -> dict[Path, str]:
+    """The files that say what clients are told, as they should be."""
+    profiles = {name: described(tools) for name, tools in BY_PROFILE.items()}
+    golden = {"mcp-tools": described(TOOLS), "mcp-profiles": profiles}
+    return {
+        **{ROOT / f"tests/golden/{name}.json": json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+           for name, found in golden.items()},
+        ROOT / "docs/reference/mcp-tools.md": page(TOOLS),
+        ROOT / "docs/reference/mcp-profiles.md": page_of_profiles(BY_PROFILE),
+    }  # fmt: skip
 
 
-def test_the_reference_is_made_from_the_program():
-    assert page(TOOLS) == REFERENCE.read_text()
+def test_what_clients_are_told_is_what_was_looked_at_and_the_reference_is_made_from_it():
+    for path, text in written().items():
+        assert text == path.read_text(), path
 
 
 def test_there_are_eight_in_their_order():
@@ -59,19 +70,33 @@ def test_a_tool_says_when_to_call_it_what_comes_back_and_shows_an_example_that_i
     assert all(field.get("description") for field in defined(tool).input_schema["properties"].values())
 
 
-@each_tool
-def test_another_name_means_one_that_the_tool_has_and_is_none_of_its_own(tool):
+@any_tool
+def test_another_name_means_one_that_the_tool_has_and_a_schema_needs_nothing_beyond_itself(tool):
     fields = set(tool.takes.model_fields)
 
     assert set(tool.also.values()) <= fields
     assert fields & set(tool.also) == set()
-
-
-@each_tool
-def test_a_schema_has_no_titles_no_nulls_and_needs_nothing_beyond_itself(tool):
+    assert not (tool.reads_only and tool.destroys)
     for schema in (defined(tool).input_schema, defined(tool).output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
+
+
+@pytest.mark.parametrize("tool", EVERY[len(TOOLS) :], ids=lambda tool: tool.name)
+def test_a_tool_of_a_profile_is_described_briefly_with_an_example_that_it_takes(tool):
+    what, _, example = tool.description.partition("\n\nExample: ")
+
+    assert tool.name not in {each.name for each in TOOLS}
+    assert what.endswith(".")
+    assert len(tool.description) < 700
+    if example:
+        tool.takes.model_validate(json.loads(example))
+        jsonschema.validate(json.loads(example), {**defined(tool).input_schema, "additionalProperties": False})
+
+
+@each_tool
+def test_a_schema_has_no_titles_and_no_nulls(tool):
+    for schema in (defined(tool).input_schema, defined(tool).output_schema):
         assert '"title"' not in json.dumps(schema)
         assert "null" not in json.dumps(schema)
 
@@ -94,5 +119,5 @@ def test_an_answer_is_as_the_output_schema_says(folder):
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text(definitions())
-    REFERENCE.write_text(page(TOOLS))
+    for path, text in written().items():
+        path.write_text(text)

@@ -1,10 +1,11 @@
-"""A server that is told to end finishes what was begun. Server and client share one loop here; the socket is real."""
+"""MCP over HTTP, told to end, finishes what was begun. Server and client share one loop here; the socket is real."""
 
 import asyncio
 import os
 import re
 import signal
-import time
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -14,9 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tallystick import Memory
 from tallystick.memory.core.token import token_of
-from tallystick.surfaces.mcp import http
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.serve.app import serve_mcp
 from tallystick.surfaces.server import listen as listening
+from tallystick.surfaces.server.listen import Where
 from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN
 
@@ -29,27 +31,45 @@ class Done(Answer):
     id: str
 
 
-def slow(desk, args):
-    time.sleep(0.8)
-    return Done(id=desk.memory.remember(args.text).id)
+def slow_tool():
+    """A tool, an event that is set when it is called, and one that lets it go on."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(context, args):
+        begun.set()
+        gate.wait(120)
+        return Done(id=context.memory.remember(args.text).id)
+
+    return Tool("slow", "Slow", "Takes its time.", Said, Done, slow), begun, gate
 
 
-SLOW = Tool("slow", "Slow", "Takes its time.", Said, Done, slow)
+def end(sign=signal.SIGTERM):
+    os.kill(os.getpid(), sign)
+
+
+def play(folder, scene, *, host="127.0.0.1", user="me", tools=()):
+    """Play a scene with the URL of a server, its token and its lines, until it has ended; the scene tells it to."""
+    lines = []
+
+    async def go():
+        hold = MemoryWorker(lambda: Memory(folder, user=user, trust="agent"))
+        server = asyncio.create_task(serve_mcp(hold, tools, Where(host, 0), note=lines.append))
+        while len(lines) < 2 + (host == "0.0.0.0"):
+            await asyncio.sleep(0.01)
+        url, path = re.search(r"http://\S+", lines[0])[0], re.search(r"is in (.*)", lines[1])[1]
+        found = await scene(url, Path(path).read_text().strip(), lines)
+        await server
+        return found
+
+    return asyncio.run(asyncio.wait_for(go(), 120))
 
 
 @pytest.mark.parametrize(("era", "sign"), [(LEGACY, signal.SIGTERM), (MODERN, signal.SIGINT)])
 def test_a_call_that_was_begun_is_answered_and_on_disk(home, era, sign):
-    folder, said = home / "notes", []
+    tool, begun, gate = slow_tool()
 
-    async def scene():
-        hold = MemoryWorker(lambda: Memory(folder, trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (SLOW,), http.Where(port=0), note=said.append))
-        while len(said) < 2:
-            await asyncio.sleep(0.01)
-        url = re.search(r"http://\S+", said[0])[0]
-        with Memory(folder) as memory:
-            token = token_of(memory.status().ledger)
-        headers = {"authorization": f"Bearer {token.secret}"}
+    async def scene(url, token, _):
+        headers = {"authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=120) as line,
             httpx2.AsyncClient(headers=headers, timeout=120) as other,
@@ -58,51 +78,25 @@ def test_a_call_that_was_begun_is_answered_and_on_disk(home, era, sign):
             async with Client(streamable_http_client(url, http_client=line), mode=era) as client:
                 await client.list_tools()  # a client asks for them once, to check what comes back
                 call = asyncio.create_task(client.call_tool("slow", {"text": "on the way"}))
-                await asyncio.sleep(0.2)
-                os.kill(os.getpid(), sign)
+                await asyncio.to_thread(begun.wait, 120)
+                end(sign)
                 await asyncio.sleep(0.2)
                 assert not call.done()
                 late = (await other.put(url)).status_code
                 with pytest.raises(httpx2.ConnectError):
                     await httpx2.AsyncClient().put(url)  # nobody new is heard
-                answer = await call
-            await server
-            return answer, late
+                gate.set()
+                return await call, late
 
-    answer, late = asyncio.run(asyncio.wait_for(scene(), 120))
+    answer, late = play(home / "notes", scene, tools=(tool,))
     assert not answer.is_error
     assert late == 503
-    with Memory(folder) as memory:
+    with Memory(home / "notes") as memory:
         assert memory.get(answer.structured_content["id"]).text == "on the way"
-
-
-def test_told_twice_it_waits_for_no_client(home):
-    said = []
-
-    async def scene():
-        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
-        while len(said) < 2:
-            await asyncio.sleep(0.01)
-        port, path = re.search(r":(\d+)/mcp", said[0])[1], re.search(r"is in (.*)", said[1])[1]
-        _, line = await asyncio.open_connection("127.0.0.1", int(port))
-        token = Path(path).read_text().strip()
-        head = ("POST /mcp HTTP/1.1", f"Host: localhost:{port}", f"Authorization: Bearer {token}", "Content-Length: 9")
-        line.write("\r\n".join((*head, "", "")).encode())  # and the rest never comes
-        await asyncio.sleep(0.2)
-        os.kill(os.getpid(), signal.SIGINT)
-        await asyncio.sleep(0.5)
-        assert not server.done()  # it waits for what was begun
-        os.kill(os.getpid(), signal.SIGINT)
-        await asyncio.wait_for(server, 120)
-        line.close()
-
-    asyncio.run(asyncio.wait_for(scene(), 120))
 
 
 def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
     monkeypatch.setattr(listening, "_HEAD", 0.3)
-    said = []
 
     async def slowly(port, *parts):
         """What comes back, until the server hangs up, which it does while we still talk."""
@@ -114,78 +108,36 @@ def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
             line.write(part)
             await asyncio.sleep(0.1)
         line.close()
-        return reading.result() if reading.done() else None
+        with suppress(ConnectionResetError):
+            return reading.result() if reading.done() else None
+        return b""
 
-    async def scene():
-        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
-        while len(said) < 2:
-            await asyncio.sleep(0.01)
-        port = int(re.search(r":(\d+)/mcp", said[0])[1])
+    async def scene(url, *_):
+        port = int(re.search(r":(\d+)/mcp", url)[1])
         whole = f"GET /mcp HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
         found = await asyncio.gather(slowly(port, *[b""] * 50), slowly(port), slowly(port, whole))
-        os.kill(os.getpid(), signal.SIGTERM)
-        await server
+        end()
         return found
 
-    silent, slow, again = asyncio.run(asyncio.wait_for(scene(), 120))
+    silent, slow, again = play(home / "notes", scene)
     assert (silent, slow) == (b"", b"")
     assert again.startswith(b"HTTP/1.1 401 ")
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_who_listens_to_other_machines_is_warned(home, host, warned):
-    said = []
+    async def scene(url, _, lines):
+        end()
+        return url, lines
 
-    async def scene():
-        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(host, 0), note=said.append))
-        while len(said) < 2 + warned:
-            await asyncio.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
-        await server
-
-    asyncio.run(asyncio.wait_for(scene(), 120))
-    assert len(said) == 2 + warned
-    assert "http://127.0.0.1:" in said[0]
-    assert ("other machines can reach 0.0.0.0" in said[-1]) == warned
-
-
-def test_a_new_token_locks_the_old_one_out(home):
-    said, tokens = [], []
-
-    async def scene(anew):
-        said.clear()
-        hold = MemoryWorker(lambda: Memory(home / "notes", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, renew=anew))
-        while len(said) < 2:
-            await asyncio.sleep(0.01)
-        path, url = re.search(r"is in (.*)", said[1])[1], re.search(r"http://\S+", said[0])[0]
-        with open(path) as file:
-            tokens.append(file.read().strip())
-        await asyncio.sleep(0.05)
-        async with httpx2.AsyncClient(timeout=120) as line:
-            answers = [
-                (await line.put(url, headers={"authorization": f"Bearer {token}"})).status_code for token in tokens
-            ]
-        os.kill(os.getpid(), signal.SIGTERM)
-        await server
-        return [status != 401 for status in answers]
-
-    assert asyncio.run(asyncio.wait_for(scene(False), 120)) == [True]
-    assert asyncio.run(asyncio.wait_for(scene(False), 120)) == [True, True]
-    assert asyncio.run(asyncio.wait_for(scene(True), 120)) == [False, False, True]
+    url, lines = play(home / "notes", scene, host=host)
+    assert url.startswith("http://127.0.0.1:")
+    assert len(lines) == 2 + warned
+    assert ("other machines can reach 0.0.0.0" in lines[-1]) == warned
 
 
 def test_another_users_memory_opens_with_another_token(home):
-    said = []
-
-    async def scene():
-        hold = MemoryWorker(lambda: Memory(home / "notes", user="bob", trust="agent"))
-        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
-        while len(said) < 2:
-            await asyncio.sleep(0.01)
-        url = re.search(r"http://\S+", said[0])[0]
+    async def scene(url, *_):
         with Memory(home / "notes") as memory:
             ledger = memory.status().ledger
         async with httpx2.AsyncClient(timeout=120) as line:
@@ -193,8 +145,7 @@ def test_another_users_memory_opens_with_another_token(home):
                 (await line.put(url, headers={"authorization": f"Bearer {token_of(ledger, user).secret}"})).status_code
                 for user in ("me", "ana", "bob")
             ]
-        os.kill(os.getpid(), signal.SIGTERM)
-        await server
+        end()
         return [status != 401 for status in found]
 
-    assert asyncio.run(asyncio.wait_for(scene(), 120)) == [False, False, True]
+    assert play(home / "notes", scene, user="bob") == [False, False, True]

@@ -10,12 +10,6 @@ from tests.surfaces.mcp.profiles import Profile
 
 
 @pytest.fixture
-def memory(home):
-    with Memory(trust="agent", by="mcp:test") as opened:
-        yield opened
-
-
-@pytest.fixture
 def pages(memory):
     return Profile(memory, "pages")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.surfaces.mcp import pipe
+from tallystick.surfaces.mcp import transport as pipe
 from tallystick.surfaces.mcp.transport import refusal
 
 

@@ -5,19 +5,13 @@ import json
 import pytest
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
-from tallystick.surfaces.mcp.definition import defined
 from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.server import defined
 from tests.surfaces.mcp.profiles import Profile
 
 ANA = {"name": "Ana Lima", "entityType": "person", "observations": ["drinks tea"]}
 ACME = {"name": "Acme/DE 🎉", "entityType": "organization", "observations": []}
 WORKS = {"from": "Ana Lima", "to": "Acme/DE 🎉", "relationType": "works_at"}
-
-
-@pytest.fixture
-def memory(home):
-    with Memory(trust="agent", by="mcp:test") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -53,7 +47,7 @@ def test_observations_are_added_once_and_only_to_what_is_known(call):
 
     assert added.data == {"results": [{"entityName": "Ana Lima", "addedObservations": ["sings"]}]}
     assert json.loads(added.text) == added.data["results"]
-    with pytest.raises(NotFound, match="Nobody"):
+    with pytest.raises(NotFound):
         call("add_observations", observations=[
             {"entityName": "Ana Lima", "contents": ["dances"]}, {"entityName": "Nobody", "contents": ["x"]},
         ])  # fmt: skip

@@ -8,9 +8,8 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
 from tallystick.surfaces.mcp.prompts import START
-from tallystick.surfaces.mcp.quote import NOTHING, quoted
 from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from tallystick.surfaces.mcp.wording import NOTICE
+from tallystick.surfaces.mcp.wording import NOTHING, NOTICE, quoted
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 
@@ -141,7 +140,7 @@ def test_what_the_memory_has_to_say_against_it_reaches_the_client_in_its_one_lin
 
     for code, message in play(scene, folder, era):
         assert code in (-32603, -32602)
-        assert message.endswith('ledger.durability is "full" or "group", not 7')
+        assert message.endswith('ledger.durability must be "full" or "group", not 7')
 
 
 def test_reading_writes_nothing(folder):

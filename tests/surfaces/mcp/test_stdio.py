@@ -11,9 +11,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.server import defined
 from tallystick.surfaces.mcp.tools import TOOLS
-from tests.refusals import refuses
 from tests.surfaces.mcp.played import MODERN, YES, line
 
 PROGRAM = [sys.executable, "-m", "tallystick", "mcp"]
@@ -154,7 +153,7 @@ def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder):
     ]  # fmt: skip
     sent = [json.dumps({"jsonrpc": "2.0", **each}).encode() for each in calls]
 
-    patient = "from tallystick.surfaces.mcp import transport; transport._PATIENCE = 600"
+    patient = "from tallystick.surfaces.mcp import transport; transport._TIMEOUT = 600"
     code = f"{patient}; from tallystick.surfaces.cli import main; main()"
     command = [sys.executable, "-c", code, "mcp", "-C", folder]
     done = subprocess.run(command, input=b"\n".join(sent), capture_output=True, timeout=120)
@@ -180,7 +179,7 @@ def test_it_ends_at_the_systems_word(folder, warm_program):
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.cli.mcp.find_spec", lambda _: None)
+    monkeypatch.setattr("tallystick.surfaces.cli.serve.find_spec", lambda _: None)
 
     ended = tallystick("mcp")
 
@@ -188,22 +187,12 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tallystick, m
     assert ended.err == "tallystick: the MCP server needs the package mcp: pip install '.[serve]' in a checkout\n"
 
 
-def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatch):
-    from tallystick.surfaces.cli import mcp
-
-    monkeypatch.setattr(mcp, "tools_of", lambda _: TOOLS[:1])
-
-    with refuses("duplicate", "'remember'"):
-        mcp.tools(["pages"])
-    assert mcp.tools([]) == TOOLS
-
-
 def test_the_command_for_a_person_means_the_same_memory(home):
-    from tallystick.surfaces.cli.call import Call
-    from tallystick.surfaces.cli.mcp import holder
+    from tallystick.surfaces.cli.command import Call
+    from tallystick.surfaces.cli.serve import holder
 
-    usual = holder(Call(), "me", "agent", "", "")
-    other = holder(Call(folder="my notes"), "bob", "agent", "", "")
+    usual = holder(Call(), "agent", "", "")
+    other = holder(Call(folder="my notes", user="bob"), "agent", "", "")
 
     assert usual.person
     assert usual.person.options == ""
@@ -212,7 +201,7 @@ def test_the_command_for_a_person_means_the_same_memory(home):
 
 
 def test_the_same_agent_started_again_is_the_samesource_of():
-    from tallystick.surfaces.cli.mcp import source_of
+    from tallystick.surfaces.cli.serve import source_of
 
     assert source_of("planner") == source_of("planner")
     assert len({source_of("planner"), source_of("coder"), source_of("")}) == 3

@@ -9,11 +9,8 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.changes import Changes
-from tallystick.surfaces.mcp.offers import Offers
-from tallystick.surfaces.mcp.server import made
-from tallystick.surfaces.server.worker import MemoryWorker
-from tests.surfaces.mcp.offered import LEGACY, MODERN, play
+from tallystick.surfaces.mcp.subscriptions import Changes
+from tests.surfaces.mcp.offered import LEGACY, MODERN, offering, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
 
@@ -119,49 +116,45 @@ def test_a_client_of_the_handshakes_era_is_told_of_what_it_subscribed_to(folder)
 
 
 def test_what_this_server_writes_is_told_as_well_and_what_only_looks_is_not(folder):
-    async def scene(_):
-        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
-        offers = Offers(hold, every=0.02)
+    async def scene():
         async with (
-            Client(made(hold, (), **offers.handlers), mode=MODERN) as client,
+            offering(folder) as (hold, _, server), Client(server, mode=MODERN) as client,
             listening(client, resource_subscriptions=[STATUS, SELF]) as heard,
-        ):
+        ):  # fmt: skip
             await hold.run(lambda desk: desk.memory.recall("tea", receipt=True))
             await hold.run(lambda desk: desk.memory.receipts.flush())
             await asyncio.sleep(0.2)
             assert heard == []
             await hold.run(lambda desk: desk.memory.remember("Ana likes cake"))
             await until(heard, {STATUS, SELF})
-            offers.close()
-        await hold.close()
 
-    play(scene, folder)
+    asyncio.run(asyncio.wait_for(scene(), 120))
 
 
 def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
-    async def scene(_):
-        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
-        offers = Offers(hold, every=0.02)
-        watch = offers._watch
-        server = made(hold, (), **offers.handlers)
-        async with Client(server, mode=LEGACY) as client:
-            await client.subscribe_resource(ANA)
-            await client.list_resources()
-            assert len(watch._wanted) == 2
-        async with Client(server, mode=MODERN) as client, listening(client, resource_subscriptions=[ANA]):
-            assert list(watch._wanted) == [ANA]
-        await asyncio.sleep(0.1)
-        assert (watch._wanted, watch._listeners, watch._task.done()) == ({}, {}, True)
-        async with Client(server, mode=MODERN) as client, listening(client, resource_subscriptions=[ANA]) as heard:
-            await elsewhere(folder, lambda memory: memory.remember("Ana likes cake", about="person-ana"))
-            await until(heard, {ANA})
-        await hold.close()
+    async def scene():
+        async with offering(folder) as (_, offers, server):
+            watch = offers._watch
+            async with Client(server, mode=LEGACY) as client:
+                await client.subscribe_resource(ANA)
+                await client.list_resources()
+                assert len(watch._wanted) == 2
+            async with Client(server, mode=MODERN) as client, listening(client, resource_subscriptions=[ANA]):
+                assert list(watch._wanted) == [ANA]
+            for _ in range(200):
+                if watch._task.done():
+                    break
+                await asyncio.sleep(0.02)
+            assert (watch._wanted, watch._listeners, watch._task.done()) == ({}, {}, True)
+            async with Client(server, mode=MODERN) as client, listening(client, resource_subscriptions=[ANA]) as heard:
+                await elsewhere(folder, lambda memory: memory.remember("Ana likes cake", about="person-ana"))
+                await until(heard, {ANA})
 
-    play(scene, folder)
+    asyncio.run(asyncio.wait_for(scene(), 120))
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._MOST", 2)
+    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._LIMIT", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):
@@ -199,7 +192,7 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
     (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     with Memory(folder) as memory:
         changes = Changes()
-        changes.begin(memory, [ANA, STATUS], again=True)
+        changes.begin(memory, [ANA, STATUS], is_first=True)
         assert not changes.are_due()
         memory.remember("Ana likes green tea", about="person-ana")
         assert changes.are_due()
@@ -212,15 +205,12 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
 
 
 def test_a_stream_ends_as_a_stream_should_when_the_server_does(folder):
-    async def scene(_):
-        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
-        offers = Offers(hold, every=0.02)
+    async def scene():
         async with (
-            Client(made(hold, (), **offers.handlers), mode=MODERN) as client,
+            offering(folder) as (_, offers, server), Client(server, mode=MODERN) as client,
             client.listen(resource_subscriptions=[ANA]) as stream,
-        ):
+        ):  # fmt: skip
             offers.close()
             assert [event async for event in stream] == []  # it ends; a stream that is lost would raise
-        await hold.close()
 
-    play(scene, folder)
+    asyncio.run(asyncio.wait_for(scene(), 120))

@@ -6,15 +6,15 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given, strategies as st
 from starlette.responses import PlainTextResponse
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.access_control import AccessControl, Key, Place
-from tallystick.surfaces.serve.headers import PAGE_POLICY
-from tallystick.surfaces.serve.limits import Buckets, Limits
+from tallystick.surfaces.serve.access_control import PAGE_POLICY, AccessControl, Buckets, Key, Limits, Place
 from tallystick.surfaces.serve.login import Sessions
 from tallystick.surfaces.serve.metrics import Metrics
-from tallystick.surfaces.server.guard import Names
+from tallystick.surfaces.server.guard import LIMIT, Names, bracketed, is_loopback
+from tests.refusals import refuses
 
 SECRET = "k" * 43
 TOKEN = Token(Path("t"), SECRET)
@@ -50,7 +50,7 @@ class Behind:
 
 
 class House:
-    def __init__(self, **how):
+    def __init__(self, names=None):
         self.api, self.mcp, self.programs, self.site = map(Behind, ("api", "mcp", "programs", "site"))
         self.sessions, self.limits, self.metrics = Sessions(TOKEN, 8722), Limits(), Metrics()
         self.door = AccessControl(
@@ -60,7 +60,7 @@ class House:
                 Place("/metrics", self.programs, Key.TOKEN), Place("/healthz", self.programs, Key.NONE),
                 Place("/static", self.programs, Key.NONE), Place("/login", self.site, Key.NONE, is_page=True),
             ),
-            Place("", self.site, Key.COOKIE, is_page=True), Names.at("127.0.0.1", 8722), TOKEN, self.sessions,
+            Place("", self.site, Key.COOKIE, is_page=True), names or Names.at("127.0.0.1", 8722), TOKEN, self.sessions,
             life=self.mcp, limits=self.limits, metrics=self.metrics,
         )  # fmt: skip
         _, value = self.sessions.begin()
@@ -152,6 +152,97 @@ def test_a_script_that_asks_for_a_piece_is_told_and_not_sent_anywhere(house):
 # -- where it comes from ----------------------------------------------------------------------------------------------
 
 
+def test_other_names_of_us_and_of_our_pages_are_known(house):
+    for host in ("localhost:8722", "LOCALHOST:8722", "[::1]:8722"):
+        assert house.status("/v1", ("host", host), BEARER, host=False) == 200
+    for origin in ("http://localhost:8722", "http://[::1]:8722", "HTTP://LocalHost:8722"):
+        assert house.status("/v1", ("origin", origin), BEARER) == 200
+    assert house.status("/v1", ("authorization", f"bearer  {SECRET} ")) == 200
+
+
+def test_a_name_that_only_looks_like_ours_is_refused_before_the_token_is_looked_at(house):
+    for host in (
+        "", "127.0.0.1", "127.0.0.1:08722", "127.0.0.1:8722 ", "localhost.:8722", "evil.example:8722",
+        "127.0.0.1:8722@evil.example", "evil.example#127.0.0.1:8722", "127.0.0.1.nip.io:8722", "0.0.0.0:8722",
+        "127.0.0.2:8722", "127.1:8722", "2130706433:8722", "[::]:8722", "[0:0:0:0:0:0:0:1]:8722", "::1:8722",
+        "user@127.0.0.1:8722", "127.0.0.1:8722,127.0.0.1:8722", "127.0.0.1:8722\x00", "localhost:0",
+    ):  # fmt: skip
+        for key in ((BEARER,), ()):
+            assert house.status("/v1", ("host", host), *key, host=False) == 421, host
+    assert house.status("/v1", BEARER, ("host", "evil.example")) == 421
+    for path in ("http://evil.example/mcp", "http://127.0.0.1:8722/mcp", "*", "", "mcp"):
+        assert house.status(path, BEARER) == 421, path
+
+
+def test_a_page_from_elsewhere_is_forbidden_even_with_the_token(house):
+    for origin in (
+        "http://127.0.0.1", "http://localhost:8722.evil.example", "http://localhost:8722/", "file://", " ",
+        "chrome-extension://abc", "http://127.0.0.1:8722 http://evil.example",
+    ):  # fmt: skip
+        assert house.status("/v1", BEARER, ("origin", origin)) == 403, origin
+        assert house.status("/v1", BEARER, ("origin", "http://127.0.0.1:8722"), ("origin", origin)) == 403, origin
+
+
+def test_a_wrong_token_is_told_how_it_is_sent(house):
+    for text in (
+        "", "Bearer", "Bearer ", f"Basic {SECRET}", SECRET, f"Bearer {SECRET}x", f"Bearer {SECRET[:-1]}",
+        f"Bearer x{SECRET}", f"Bearer {SECRET.upper()}", f"Bearer {SECRET},{SECRET}", f"Bearer {SECRET} {SECRET}",
+        f"Bearer\t{SECRET}", "Bearer \xff\xfe", f"Bearer {SECRET}\x00",
+    ):  # fmt: skip
+        status, headers, _ = house.ask("/v1", ("authorization", text))
+        assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="tallystick", error="invalid_token"'), text
+    status, headers, text = house.ask("/v1")
+    assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="tallystick"')
+    assert (headers["content-length"], json.loads(text)["type"]) == (str(len(text)), "about:blank")
+    for other in ("Bearer x", BEARER[1]):
+        assert house.status("/v1", BEARER, ("authorization", other)) == 401
+    assert house.api.seen == []
+
+
+@given(st.lists(st.tuples(
+    st.sampled_from(["host", "origin", "authorization", "content-length", "x"]),
+    st.text(st.characters(max_codepoint=255), max_size=20),
+), max_size=6, unique_by=lambda pair: pair[0]))  # fmt: skip
+def test_whatever_is_sent_without_the_token_is_refused_in_one_line(headers):
+    house = House()
+    status, _, text = house.ask("/v1", *headers, host=False)
+    assert status in (401, 403, 421)
+    assert text.count("\n") == 1
+    assert house.api.seen == []
+
+
+def test_names_are_known_where_they_were_named():
+    usual = House(Names.at("127.0.0.1", 80))
+    assert usual.status("/v1", ("host", "localhost"), BEARER, host=False) == 200
+    assert usual.status("/v1", ("host", "localhost:80"), ("origin", "http://localhost"), BEARER, host=False) == 200
+    assert usual.status("/v1", BEARER) == 421
+    named = House(Names.at("192.168.1.5", 9000, ["Memory.example.org", "[fe80::1]:7000"]))
+    known = ("192.168.1.5:9000", "localhost:9000", "memory.example.org", "memory.example.org:9000", "[fe80::1]:7000")
+    unknown = ("192.168.1.5", "example.org", "[fe80::1]", "[fe80::1]:9000")
+    for host, status in (*((host, 200) for host in known), *((host, 421) for host in unknown)):
+        assert named.status("/v1", ("host", host), BEARER, host=False) == status, host
+    for origin in ("https://memory.example.org", "http://192.168.1.5:9000"):
+        assert named.status("/v1", ("host", known[0]), ("origin", origin), BEARER, host=False) == 200, origin
+    everywhere = House(Names.at("0.0.0.0", 9000))
+    assert everywhere.status("/v1", ("host", "0.0.0.0:9000"), BEARER, host=False) == 421
+    assert everywhere.status("/v1", ("host", "127.0.0.1:9000"), BEARER, host=False) == 200
+
+
+@pytest.mark.parametrize("name", [
+    "", "*", "*.example.org", "http://example.org", "example.org/", "a b", "exa\nmple", "example.org:0",
+    "example.org:x", "..", "a..b", "-a", "é.example", "[::1", "user@example.org", "a" * 10 + ":123456",
+])  # fmt: skip
+def test_what_cannot_be_a_name_is_refused(name):
+    with refuses("name"):
+        Names.at("127.0.0.1", 1, [name])
+
+
+def test_what_only_this_machine_can_reach_is_known():
+    assert [is_loopback(host) for host in ("127.0.0.1", "127.9.9.9", "::1", "LocalHost")] == [True] * 4
+    assert [is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "")] == [False] * 5
+    assert [bracketed(host) for host in ("::1", "127.0.0.1", "a.b")] == ["[::1]", "127.0.0.1", "a.b"]
+
+
 @pytest.mark.parametrize("path", ["/", "/v1/status", "/mcp", "/healthz", "/static/x", "/login", "/metrics"])
 def test_another_name_or_another_site_is_refused_everywhere(house, path):
     keys = (BEARER, house.cookie)
@@ -191,7 +282,10 @@ def test_a_body_that_is_too_long_is_refused_unread(house):
     for path, key in (("/v1/remember", BEARER), ("/mcp", BEARER), ("/search", house.cookie), ("/login", HOST)):
         headers = () if key is HOST else (key,)
         assert house.status(path, *headers, ("content-length", str(5 << 20)), method="POST") == 413
-        assert house.status(path, *headers, ("content-length", "x"), method="POST") == 400
+        for length in ("x", "-1", "+5", "1e3", "", "5, 5", "\xb2"):
+            assert house.status(path, *headers, ("content-length", length), method="POST") == 400
+        for length in (str(LIMIT + 1), "9" * 17, "9" * 5000):
+            assert house.status(path, *headers, ("content-length", length), method="POST") == 413
         chunks = [b"x" * (1 << 20)] * 5
         assert house.status(path, *headers, ("transfer-encoding", "chunked"), method="POST", chunks=chunks) == 413
     assert house.seen == [[], [], [], []]

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.serve.notices import ServerNotices
+from tallystick.surfaces.serve.app import ServerNotices
 from tallystick.surfaces.server.changes import Feed
 from tallystick.surfaces.server.worker import MemoryWorker
 
@@ -141,13 +141,13 @@ def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_i
     told = ServerNotices(said.append)
     with (folder / "events.wal").open("ab") as wal:
         wal.write(b'{"seq":%d,"ts":"20' % (len((folder / "events.wal").read_bytes().splitlines())))
-    with Memory(folder, tell=told) as memory:
+    with Memory(folder, notify=told) as memory:
         told.opened(memory)
         told.opened(memory)
         told.hear(memory.log())
         for number in range(50):
             told(f"the index was made anew {number}")
-    assert said[0].startswith("tallystick: a write was cut off by a crash: its 17 bytes were set aside (event ")
+    assert said[0].startswith("tallystick: a crash interrupted a write: its 17 bytes were set aside (event ")
     assert said.count(said[0]) == 1
     assert len(told.lines) == 20
     fresh = ServerNotices(said.append)
@@ -178,6 +178,6 @@ def test_what_is_told_later_is_heard_by_the_feed(folder):
         with Memory(folder) as third:
             third.remember("after the crash")
             await soon(listener)
-        assert [line[:33] for line in told.lines] == ["a write was cut off by a crash: i"]
+        assert [line[:33] for line in told.lines] == ["a crash interrupted a write: its "]
 
     play(folder, scene, hear=told.hear)

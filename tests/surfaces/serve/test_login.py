@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _seal, made_code
+from tallystick.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _mac, made_code
 
 TOKEN, OTHER = Token(Path("t"), "k" * 43), Token(Path("t"), "l" * 43)
 START = 1_800_000_000.0
@@ -119,9 +119,9 @@ def test_each_session_has_a_word_of_its_own_for_its_forms(sessions):
     assert sessions.of(cookie(value)).csrf == one.csrf
 
 
-def test_what_is_sealed_for_one_use_is_not_for_another():
-    seals = {_seal(TOKEN, what_for, "1.a") for what_for in ("code", "session", "csrf")}
-    assert len(seals) == 3
+def test_what_is_maced_for_one_use_is_not_for_another():
+    macs = {_mac(TOKEN, purpose, "1.a") for purpose in ("code", "session", "csrf")}
+    assert len(macs) == 3
 
 
 def test_who_logs_out_is_out_and_nobody_else(sessions):

@@ -63,7 +63,7 @@ def test_a_server_whose_folder_was_replaced_serves_nothing_from_the_other_one(tm
         shutil.rmtree(folder)
         folder.mkdir()
         for what, (status, _, body) in asks(served, cookie, session).items():
-            assert status >= 400 or b"is not there any more" in body, (what, status, body[-600:])
+            assert status >= 400 or b"is gone" in body, (what, status, body[-600:])
         assert list(folder.iterdir()) == []
         folder.rmdir()
         away.rename(folder)

@@ -8,7 +8,7 @@ import pytest
 from tallystick import Memory
 from tallystick.records.errors import Refused
 from tallystick.records.rule import ConsolidationRule
-from tallystick.surfaces.serve.rule_scheduler import Rules
+from tallystick.surfaces.serve.app import Rules
 from tallystick.surfaces.server.worker import MemoryWorker
 
 

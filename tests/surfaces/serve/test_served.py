@@ -115,9 +115,9 @@ def form(served, path, *headers, **fields):
 def test_killed_and_started_again_nothing_is_lost_and_the_page_says_what_was_set_aside(killed, served, cookie):
     told = killed[1]
     assert len(told) >= 8
-    assert "tallystick: a write was cut off by a crash: its " in served.said
+    assert "tallystick: a crash interrupted a write: its " in served.said
     status, _, page = served.ask("GET /", cookie)
-    assert (status, b"a write was cut off by a crash: its " in page) == (200, True)
+    assert (status, b"a crash interrupted a write: its " in page) == (200, True)
     with Memory(served.folder) as memory:
         held = [belief.text for belief in memory.beliefs]
         assert set(told) <= set(held)
@@ -134,61 +134,25 @@ def test_it_says_how_to_reach_it_and_never_the_token(served):
 
 
 def test_on_the_socket_itself_nobody_is_let_in_who_is_not_meant(served, cookie, bearer):
-    port, own = served.port, f"Host: 127.0.0.1:{served.port}"
-    bobs = token_for(served, "bob").secret
+    own, bobs = f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {token_for(served, 'bob').secret}"
     for path in ("/", "/v1/status", "/mcp", "/healthz"):
-        for lines, answer in (
-            (("Host: evil.example",), {421}), ((f"Host: localhost.:{port}",), {421}), (("Host: 127.0.0.1:1",), {421}),
-            ((), {400}), ((own, "Host: evil.example"), {400}), ((own, own), {400}),
-            ((own, "Origin: null"), {403}), ((own, "Origin: http://evil.example"), {403}),
-            ((own, "Origin: http://127.0.0.1:3000"), {403}),
-            ((own, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"), {403}),
-            ((own, "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors"), {403}),
+        for lines, status in (
+            (("Host: evil.example",), 421), ((), 400), ((own, own), 400), ((own, "Origin: null"), 403),
+            ((own, "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors"), 403),
         ):  # fmt: skip
-            assert served.ask(f"GET {path}", *lines, cookie, bearer, host=False)[0] in answer, (path, lines)
-        assert served.ask(f"GET http://127.0.0.1:{port}{path}", cookie, bearer)[0] == 421
-        assert served.ask(f"GET http://evil.example{path}", cookie, bearer)[0] == 421
+            assert served.ask(f"GET {path}", *lines, cookie, bearer, host=False)[0] == status, (path, lines)
+        assert served.ask(f"GET http://127.0.0.1:{served.port}{path}", cookie, bearer)[0] == 421
     assert served.ask("OPTIONS *", bearer)[0] == 421
     assert served.ask(f"GET {link_for(served, 'bob')}")[0] == 401
     for path in ("/v1/status", "/mcp", "/metrics", "/openapi.json"):
-        assert served.ask(f"GET {path}")[0] == 401
-        assert served.ask(f"GET {path}", cookie)[0] == 401
-        assert served.ask(f"GET {path}", f"Authorization: Bearer {bobs}")[0] == 401
+        for key in ((), (cookie,), (bobs,)):
+            assert served.ask(f"GET {path}", *key)[0] == 401
     for path in ("/", "/timeline", "/reviews"):
         assert served.ask(f"GET {path}", bearer)[0] == 303
         assert served.ask(f"POST {path}", bearer, body=b"x")[0] == 401
     upgrade = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA==")
     assert served.ask("GET /live", *upgrade)[0] == 401
     assert int(served.raw(b"\x00\x01\x02\r\n\r\n").split(b" ")[1]) == 400
-
-
-def test_a_form_from_another_site_changes_nothing(served, cookie):
-    word = csrf_of(served, cookie)
-    before = served.ask("GET /healthz")[0]
-    for headers, fields in (
-        ((cookie, "Origin: http://evil.example"), {"csrf": word}), ((cookie, "Origin: null"), {"csrf": word}),
-        ((cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"), {"csrf": word}),
-        ((cookie,), {}), ((cookie,), {"csrf": ""}), ((cookie,), {"csrf": word[:-1]}), ((cookie,), {"csrf": "x" * 43}),
-    ):  # fmt: skip
-        assert form(served, "/logout", *headers, **fields)[0] == 403, (headers, fields)
-    assert form(served, "/logout", csrf=word)[0] == 401
-    assert served.ask("POST /logout", cookie, "Content-Type: text/plain", body=f"csrf={word}".encode())[0] == 400
-    assert served.ask("GET /nothing-here", cookie)[0] == 404  # still in
-    assert before == 200
-
-
-def test_what_is_too_long_or_too_deep_is_refused(served, bearer):
-    assert served.ask("POST /v1/remember", bearer, "Content-Length: 10000000000")[0] == 413
-    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-    lines = ("POST /v1/remember HTTP/1.1", f"Host: localhost:{served.port}", bearer, "Transfer-Encoding: chunked")
-    head = "\r\n".join((*lines, "", "")).encode()
-    assert b" 413 " in served.raw(head + chunk * 70 + b"0\r\n\r\n")[:20]
-    for deep in (b"[" * 100_000, b'{"a":' * 33 + b"1" + b"}" * 33):
-        answer = served.ask("POST /v1/remember", bearer, "Content-Type: application/json", body=deep)
-        assert (answer[0], json.loads(answer[2])["status"]) == (400, 400)
-    assert served.ask(f"GET /v1/{'x' * 20_000}", bearer)[0] in (414, 400)
-    assert served.ask(f"GET /search?q={'x' * 20_000}", bearer)[0] in (414, 400)
-    assert served.ask("GET /v1/status", bearer, f"X: {'x' * 100_000}")[0] in (431, 400)
 
 
 def test_a_link_works_once_and_another_one_can_be_made(served):

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick import Memory
 from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import made
+from tallystick.surfaces.web.app import create_app
 
 CSRF = "the-word-of-this-session"
 
@@ -38,7 +38,7 @@ class Web(TestClient):
     def __init__(self, m: Memory) -> None:
         self.m = m
         self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human"))
-        super().__init__(LetIn(made(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
+        super().__init__(LetIn(create_app(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
 
     def __exit__(self, *args: Any) -> None:
         super().__exit__(*args)

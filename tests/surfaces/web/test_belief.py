@@ -6,7 +6,7 @@ import pytest
 
 from tallystick import ConsolidationRule, Memory
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.web.episode import AROUND
+from tallystick.surfaces.web.belief import AROUND
 from tests.surfaces.web.conftest import Page
 
 
@@ -29,7 +29,7 @@ def test_a_belief_is_told_with_all_that_is_known_of_it(web, m):
 
     assert len(page.all("h1")) == 1
     assert "<strong>password</strong>" in page.html
-    for word in ("90 %", "net", "Ana saw it", "from 2026-05-03", "the board is gone", "held", "wifi/pass", now.id):
+    for word in ("90 %", "net", "Ana saw it", "from 2026-05-03", "the board is gone", "current", "wifi/pass", now.id):
         assert word in page.text
     assert "<del>on</del><ins>at</ins>" in page.html
     assert "confidence: 0.8 0.9" in page.text
@@ -103,7 +103,7 @@ def test_a_belief_is_forgotten_only_as_it_was_read(web, m):
 @pytest.mark.parametrize(("said", "signal"), [("helped", 1.0), ("misled", 0.0)])
 def test_what_came_of_a_belief_is_noted(web, m, said, signal):
     one = m.remember("Ana prefers tea")
-    assert "Noted." in web.say(f"/beliefs/{one.id}", do=said, version=one.id, reason="it was so").text
+    assert "Saved." in web.say(f"/beliefs/{one.id}", do=said, version=one.id, reason="it was so").text
     body = list(m.log())[-1].body
 
     assert body is not None
@@ -175,9 +175,9 @@ def test_an_episode_leads_to_what_was_learned_from_it_and_back(web, m):
 
 def test_an_episode_that_was_taken_back_says_that_recall_leaves_it_out(web, m):
     episode = m.observe("Nonsense", session="s")
-    assert "Recall leaves it out" not in web.page(f"/episodes/{episode.id}").text
+    assert "Not recalled" not in web.page(f"/episodes/{episode.id}").text
     m.episodes.retract(episode.id)
-    assert "Recall leaves it out" in web.page(f"/episodes/{episode.id}").text
+    assert "Not recalled" in web.page(f"/episodes/{episode.id}").text
 
 
 def test_the_address_of_a_belief_leads_to_the_episode_of_that_name(web, m):

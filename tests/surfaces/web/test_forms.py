@@ -27,11 +27,24 @@ def test_a_form_without_the_word_of_this_session_is_refused_everywhere_and_write
     assert web.m.status().events == before
 
 
+def test_a_piece_is_the_changing_part_of_a_page_alone(web):
+    said = web.m.remember("Ana prefers tea", about="person-ana")
+    form = f"/pages/person-ana?edit={said.id}"
+    for address in ("/", "/pages", "/timeline?kind=belief", "/reviews", "/integrity", form):
+        piece = web.page(address, headers={"X-Piece": "1"})
+        assert not piece.all("html") + piece.all("h1"), address
+        assert bool(piece.all("textarea", name="text")) is (address == form)
+        assert web.get(address).headers["vary"] == "X-Piece"
+        if address in ("/", "/timeline?kind=belief", "/pages"):
+            assert "tea" in piece.text or piece.all("a", href="/pages/person-ana")
+            assert web.page(address).all("div", data_live=address, data_seq="1"), address
+
+
 def test_what_fails_inside_is_a_page_and_tells_nothing_of_the_inside(web, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("with /a/secret/path")
 
-    monkeypatch.setattr("tallystick.surfaces.web.home.ask", broken)
+    monkeypatch.setattr("tallystick.surfaces.web.home.with_memory", broken)
     with TestClient(web.app, raise_server_exceptions=False, base_url="http://127.0.0.1:8722") as client:
         answer = client.get("/")
     assert (answer.status_code, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
@@ -40,9 +53,11 @@ def test_what_fails_inside_is_a_page_and_tells_nothing_of_the_inside(web, monkey
 
 
 def test_an_address_that_takes_no_form_says_what_it_takes(web):
-    answer = web.put("/")
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == "GET, HEAD, POST"
+    for answer, methods in ((web.put("/"), "GET, HEAD, POST"), (web.say("/search", q="tea"), "GET, HEAD")):
+        assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+        assert "Use the form on its page" in Page(answer.text).text
+    for name in ("verify", "check", "backup", "checkpoint"):
+        assert web.get(f"/integrity/{name}").status_code == 405
 
 
 def test_what_was_typed_into_a_form_that_is_not_taken_can_be_sent_again(web):

@@ -11,8 +11,8 @@ from hypothesis import example, given, strategies as st
 
 from tallystick import Memory
 from tallystick.surfaces.present.text import cells
+from tallystick.surfaces.web.graph import EXPANDED, MOST, ROOM, picture
 from tallystick.surfaces.web.graph_layout import Box, line, named, placed, width_of
-from tallystick.surfaces.web.graph_view import EXPANDED, MOST, ROOM, picture
 from tests.surfaces.web.conftest import Page
 
 
@@ -43,7 +43,7 @@ def office(m: Memory) -> Memory:
 
 
 def test_a_memory_without_relations_says_how_they_come(web):
-    assert "Nothing is related yet" in web.page("/graph").text
+    assert "No entities yet" in web.page("/graph").text
 
 
 def test_who_is_known_is_listed_and_found_by_name(web, office):
@@ -52,8 +52,8 @@ def test_who_is_known_is_listed_and_found_by_name(web, office):
     assert page.all("a", class_="entity")[0]["href"] == "/graph?at=person-ana", "most is known of her"
     assert "Ana person, 3 memories" in page.text
     assert [each["href"] for each in found.all("a", class_="entity")] == ["/graph?at=project-harbor"]
-    assert "Nobody and nothing is called so" in web.page("/graph?q=zebra").text
-    assert "goes by the name “zebra”" in web.page("/graph?at=zebra").text
+    assert "No matching entities" in web.page("/graph?q=zebra").text
+    assert "No single entity is named “zebra”" in web.page("/graph?at=zebra").text
 
 
 # -- one and its neighbours --------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_a_thing_is_drawn_with_its_neighbours_and_told_in_words(web, office):
     page = web.page("/graph?at=Ana")
 
     assert sorted(drawn(page)) == [
-        "Acme, thing: show what it is related to", "Ana, person", "Bob, thing: show what it is related to",
+        "Acme, thing: show its relations", "Ana, person", "Bob, thing: show its relations",
     ]  # fmt: skip
     assert "<title>Ana works at Acme</title>" in page.html
     assert "<title>Bob works at Acme</title>" in page.html, "also what leads from one neighbour to another"
@@ -74,12 +74,12 @@ def test_a_thing_is_drawn_with_its_neighbours_and_told_in_words(web, office):
 
 
 def test_a_thing_that_is_chosen_shows_what_it_is_related_to_too(web, office):
-    to = drawn(web.page("/graph?at=Ana"))["Acme, thing: show what it is related to"]
+    to = drawn(web.page("/graph?at=Ana"))["Acme, thing: show its relations"]
     assert to == "/graph?at=person-ana&expand=acme"
     page = web.page(to)
-    assert "Harbor, project: show what it is related to" in drawn(page)
+    assert "Harbor, project: show its relations" in drawn(page)
     assert drawn(page)["Acme, thing"] == "/graph?at=acme", "one that is open leads to its own picture"
-    further = drawn(page)["Harbor, project: show what it is related to"]
+    further = drawn(page)["Harbor, project: show its relations"]
     assert further == "/graph?at=person-ana&expand=acme&expand=project-harbor"
     last = web.page(further)
     assert "PostgreSQL" in last.text, "what is only said of it hangs on it"
@@ -103,7 +103,7 @@ def test_nobody_can_ask_for_more_than_can_be_drawn(web, m):
     page = web.page("/graph?at=Hub")
 
     assert len(drawn(page)) == MOST
-    assert "more than can be drawn" in page.text
+    assert "more relations than can be drawn" in page.text
     made = picture(m, "Hub", [f"Part {number}" for number in range(60)])
     assert made is not None
     assert len(made.nodes) <= MOST
@@ -113,7 +113,7 @@ def test_nobody_can_ask_for_more_than_can_be_drawn(web, m):
 
 def test_a_thing_alone_and_a_thing_related_to_itself_are_shown(web, m):
     m.remember("Ana prefers tea", about="person-ana")
-    assert "Nothing is said to be related to it" in web.page("/graph?at=person-ana").text
+    assert "No relations." in web.page("/graph?at=person-ana").text
     relate(m, ("Ana", "trusts", "Ana"))
     assert "trusts" in web.page("/graph?at=person-ana").text
 

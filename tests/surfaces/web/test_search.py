@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.web.search import _halving
 from tests.surfaces.web.conftest import CSRF, Page, Web
-from tests.surfaces.web.test_home import HOSTILE, links
+from tests.surfaces.web.test_home import links
+
+HOSTILE = '<script>alert(1)</script><img src="https://evil.example/x.png">"></textarea>{{7*7}}\u202e'
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +61,13 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     bars = {str(each["aria-label"]): str(each["value"]) for each in page.all("meter")}
     assert bars["words"] == f"{hit.signals['words']:.4f}"
     assert bars["recency"] == f"{hit.signals['recency']:.4f}"
-    assert "Nothing from date" in page.text
+    assert "None from date" in page.text
     assert "from Python" in page.text
     assert "you" in page.text
     assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(links(page))
-
-
-def test_what_nearly_fitted_stands_below_with_the_reason(asks: Web) -> None:
-    page = asks.page("/search?q=where+does+Ana+work")
-
-    told = asks.m.recall("where does Ana work", k=10, explain=True).nearly
-    assert told
-    assert f"What nearly fitted ({len(told)})" in page.text
-    assert told[0].why in page.text
+    nearly = asks.m.recall("where does Ana work", k=10, explain=True).nearly
+    assert f"Near misses ({len(nearly)})" in page.text
+    assert nearly[0].why in page.text
 
 
 def test_an_episode_is_found_and_leads_to_itself(asks: Web) -> None:
@@ -90,7 +85,7 @@ def test_nothing_to_stand_behind_names_what_came_nearest(asks: Web) -> None:
     answer = asks.m.recall("quantum chromodynamics lattice")
     assert not answer
     assert not found(page)
-    assert "Nothing I would stand behind" in page.text
+    assert "I don't know" in page.text
     assert answer.nearest[0].text in page.text
 
 
@@ -103,7 +98,7 @@ def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Pa
         web.page("/search?q=tea")
         web.page("/search?q=tea&frame=attention")
         assert m.recall("tea").receipt  # elsewhere, this memory leaves them
-        web.portal.call(web.app._app.state.hold.close)  # type: ignore[union-attr, attr-defined]
+        web.portal.call(web.app._app.state.worker.close)  # type: ignore[union-attr, attr-defined]
         assert m.ledger.size == size
 
 
@@ -193,7 +188,7 @@ def test_what_a_frame_left_out_is_told_with_the_reason(asks: Web) -> None:
     assert framed.dropped
     assert "Left out" in page.text
     assert all(each.why in page.text for each in framed.dropped)
-    assert "given no text" in page.text
+    assert "gets no text" in page.text
 
 
 def test_a_frame_needs_no_question(asks: Web) -> None:
@@ -207,7 +202,7 @@ def test_the_piece_is_the_answer_alone(asks: Web) -> None:
     assert found(piece)
     assert not piece.all("html")
     assert not piece.all("input", name="q")
-    assert piece.all("p", id="moment-said", data_seq="3")
+    assert piece.all("p", id="moment-text", data_seq="3")
     assert piece.all("p", id="found", role="status")
 
 
@@ -216,24 +211,6 @@ def test_a_wrong_question_as_you_type_is_a_piece_too(asks: Web) -> None:
         piece = Page(asks.get(address, headers={"X-Piece": "1"}).text)
         assert not piece.all("html")
         assert piece.all("p", role="alert")
-
-
-def test_hostile_text_and_questions_are_shown_and_never_become_markup(asks: Web) -> None:
-    evil = '"><script>alert(1)</script>\u202e\x00'
-    for address in ("/search?q=zebra", "/search?q=zebra&frame=attention"):
-        page = asks.page(address, params={"q": f"zebra {evil}", "session": "", "tag": ""})
-        narrowed = asks.page("/search", params=dict.fromkeys(("q", "session", "agent", "kind", "tag"), evil[:30]))
-        for each in (page, narrowed):
-            assert [script["src"] for script in each.all("script")] == ["/static/tallystick.js", "/static/search.js"]
-            assert len(each.all("img")) == 1
-            assert not each.all("u")
-            assert not each.all("i")
-            assert not any(name.startswith("on") or name == "style" for _, seen in each.tags for name in seen)
-            assert all(link.startswith(("/", "#")) for link in links(each))
-    shown = asks.page("/search?q=zebra")
-    assert "<script>alert(1)</script>" in shown.text
-    assert "{{7*7}}" in shown.text
-    assert "\u202e" not in shown.html
 
 
 @pytest.mark.parametrize("question", ["", " ", "\x00", "🦓" * 500, "\u200b", "a" * 60_000, "%", "\ufffd", "' OR 1=1"])
@@ -248,7 +225,7 @@ def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(
 
     assert answer.url.path == "/search"
     assert answer.url.query == b"q=tea&noted=helped"
-    assert "Noted: it helped" in Page(answer.text).text
+    assert "Saved: it helped" in Page(answer.text).text
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0]
     web.say("/search/outcome", name=said.id, how="misled", back="//evil.example")
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0, 0.0]
@@ -272,25 +249,3 @@ def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(ask
     assert len(page.all("input", name="csrf", value=CSRF)) == len(found(page)) + 1  # one logs out
     assert page.all("input", name="back", value="q=where+does+Ana+work&kind=fact")
     assert page.all("input", name="name", value=found(page)[0])
-
-
-def test_a_damaged_memory_answers_nothing_and_says_why_with_the_question_kept(tmp_path: Path) -> None:
-    with Memory(tmp_path / "memory") as m:
-        m.remember("Ana prefers tea")
-        m.remember("Bob prefers rum")
-    wal = tmp_path / "memory" / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b"Ana", b"Eva"))
-    with Memory(tmp_path / "memory") as m, Web(m) as web:
-        answer = web.get("/search?q=tea")
-
-        page = Page(answer.text)
-        assert answer.status_code == 503
-        assert "is damaged" in page.text
-        assert page.all("input", name="q", value="tea")
-        assert web.page("/search").all("input", name="q")
-
-
-def test_halving_finds_the_last_for_which_it_holds() -> None:
-    for size in range(12):
-        for last in range(size + 1):
-            assert _halving(0, size, lambda number: number <= last) == last  # noqa: B023

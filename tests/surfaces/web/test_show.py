@@ -31,21 +31,10 @@ def test_a_page_that_is_not_there_says_so_kindly(web: Web) -> None:
 
     page = Page(answer.text)
     assert answer.status_code == 404
-    assert "Nothing is here" in page.text
+    assert "Not found" in page.text
     assert len(page.all("h1")) == 1
     assert page.all("a", href="/")
     assert [each["src"] for each in page.all("script")] == ["/static/tallystick.js"]
-
-
-def test_a_page_and_its_piece_are_told_apart_by_whoever_keeps_copies(web: Web) -> None:
-    assert web.get("/").headers["vary"] == "X-Piece"
-
-
-def test_an_address_that_takes_no_form_says_so(web: Web) -> None:
-    answer = web.say("/search", q="tea")
-
-    assert answer.status_code == 405
-    assert "Use the form on its page" in Page(answer.text).text
 
 
 @pytest.mark.parametrize(
@@ -82,8 +71,8 @@ def test_a_text_is_cut_where_it_is_a_name_and_shows_what_cannot_be_seen() -> Non
     assert words.short("a\nb\x1b[31m\u202e") == "a b\\x1b[31m\\u202e"
     assert len(words.short("x" * 1000)) == 160
     assert words.short("x" * 1000).endswith("…")
-    assert words.said("one\ntwo\x07", 100) == "one\ntwo\\x07"
-    assert words.said("x" * 2000, 50) == "x" * 50 + "…"
+    assert words.excerpt("one\ntwo\x07", 100) == "one\ntwo\\x07"
+    assert words.excerpt("x" * 2000, 50) == "x" * 50 + "…"
 
 
 def test_times_are_marked_up_and_what_is_none_is_shown_as_text() -> None:
@@ -94,8 +83,8 @@ def test_times_are_marked_up_and_what_is_none_is_shown_as_text() -> None:
 
 
 def test_words_with_commas_between_are_several_once_each() -> None:
-    assert words.several(" a, b ,a,, c") == ["a", "b", "c"]
-    assert words.several(" , ") == []
+    assert words.words(" a, b ,a,, c") == ["a", "b", "c"]
+    assert words.words(" , ") == []
 
 
 def test_a_name_becomes_one_segment_of_an_address() -> None:
@@ -103,11 +92,11 @@ def test_a_name_becomes_one_segment_of_an_address() -> None:
 
 
 def test_who_and_where_are_said_as_people_say_them() -> None:
-    assert (words.by_whom("human"), words.by_whom("web"), words.by_whom("other")) == ("you", "a web page", "other")
-    assert words.door("page:local") == "on the page"
-    assert words.door("odd\u202e:1") == "odd\\u202e:1"
-    assert words.folder_of("20261115-2346-a5e1b1") == "beliefs"
-    assert words.folder_of("turn-1") == "episodes"
+    assert [words.FILTERS["speaker"](who) for who in ("human", "web", "other")] == ["you", "a web page", "other"]
+    assert words.client("page:local") == "on the page"
+    assert words.client("odd\u202e:1") == "odd\\u202e:1"
+    assert words.FILTERS["folder_of"]("20261115-2346-a5e1b1") == "beliefs"
+    assert words.FILTERS["folder_of"]("turn-1") == "episodes"
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.html")), ids=lambda path: path.name)

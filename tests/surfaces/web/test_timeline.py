@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from tallystick import Memory
 from tallystick.memory.maintenance.ledger import check_proof
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import made
-from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
-
-HOSTILE = (
-    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(1)> \u202eevil\u200b \x00 🐘",
-    "{{ 7 * 7 }}{% raw %}", '"><svg onload=alert(1)>', "x" * 300_000, "a\n\n\n\tb", "مرحبا",
-)  # fmt: skip
+from tests.surfaces.web.conftest import Page, Web
 
 
 def seqs(page: Page) -> list[int]:
@@ -30,17 +21,6 @@ def at(page: Page, word: str) -> str:
     """The address behind a link that says so."""
     [found] = {link for link, text in re.findall(r'<a [^>]*href="([^"]+)"[^>]*>([^<]*)</a>', page.html) if text == word}
     return found.replace("&amp;", "&")
-
-
-def is_harmless(page: Page) -> bool:
-    ours = {"/static/tallystick.js", "/static/integrity.js"}
-    assert {found.get("src") for found in page.all("script")} <= ours
-    assert all(str(found.get("src")).startswith("/static/") for found in page.all("img"))
-    assert not page.all("svg")
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "style"]
-    links = [str(found.get("href", "")) for found in page.all("a")]
-    assert all(link.startswith(("/", "#")) for link in links), links
-    return True
 
 
 def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: Web) -> None:
@@ -101,7 +81,12 @@ def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) ->
         other.remember("Zoe has a cat")
     web.m.remember("Ana prefers tea", about="person-ana")
     seq = web.m.ledger.size - 1
-    places = ["/", "/timeline", f"/timeline/{seq}", "/search?q=who+prefers+tea", f"/?said={kept.id}&how=remembered"]
+    with Memory(web.m.folder, by="web:1", trust="web") as doubtful:
+        pending = doubtful.remember("A blog says Harbor leaks", about="topic-blog")  # on no page yet
+    places = [
+        f"/beliefs/{pending.id}", "/", "/timeline", f"/timeline/{seq}", "/search?q=who+prefers+tea",
+        f"/?said={kept.id}&how=remembered",
+    ]  # fmt: skip
     assert "/pages/topic-notes" in web.page("/").html
 
     assert [link for place in places for link in dead(web, place)] == []
@@ -111,9 +96,14 @@ def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) ->
 
 
 def dead(web: Web, address: str) -> list[str]:
-    """The links of a page that lead to nothing."""
+    """The links of a page that lead to nothing, or to no such place on a page."""
     links = {str(found.get("href")) for found in web.page(address).all("a")}
-    return sorted(link for link in links if not link.startswith("#") and web.get(link).status_code != 200)
+    found = {link: web.get(link.partition("#")[0]) for link in links if not link.startswith("#")}
+    parts = {link: link.partition("#")[2] for link in found}
+    return sorted(
+        link for link, answer in found.items()
+        if answer.status_code != 200 or (parts[link] and f'id="{parts[link]}"' not in answer.text)
+    )  # fmt: skip
 
 
 def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
@@ -152,20 +142,9 @@ def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_
     assert len(seqs(rest)) == 10
     assert "turn 0" in rest.text
     assert "fact" not in rest.text
-    assert "No event fits" in web.page("/timeline?source=mcp").text
-    assert "No event fits" in web.page("/timeline?agent=an").text
+    assert "No matching events" in web.page("/timeline?source=mcp").text
+    assert "No matching events" in web.page("/timeline?agent=an").text
     assert seqs(web.page("/timeline?kind=ledger")) == [0]
-
-
-def test_new_events_come_with_the_piece_that_a_live_page_fetches(web: Web) -> None:
-    web.m.remember("the first")
-    web.page("/timeline?kind=belief")
-    web.m.remember("the second")
-    piece = web.page("/timeline?kind=belief", headers={"X-Piece": "1"})
-
-    assert seqs(piece) == [2, 1]
-    assert not piece.all("html")
-    assert not piece.all("form")
 
 
 @pytest.mark.parametrize(
@@ -175,22 +154,7 @@ def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str
     answer = web.get(f"/timeline{address}")
 
     assert answer.status_code == 400
-    assert "begin again" in answer.text or "choose one" in answer.text
-
-
-def test_hostile_words_are_shown_harmless_on_the_list_and_on_the_event(web: Web) -> None:
-    with web.m.batch():
-        for text in HOSTILE:
-            web.m.observe(text, session=text[:90], agent=text[:90], metadata={"<b>": text[:900]})
-            web.m.remember(text, tags=["<i>tag</i>"], data={"<script>": ["</script>", "</code></pre>"]})
-    for address in ("/timeline", *(f"/timeline/{seq}" for seq in range(1, 2 * len(HOSTILE) + 1))):
-        page = web.page(address)
-        assert is_harmless(page)
-        assert "\u202e" not in page.html
-        assert "\u200b" not in page.html
-        assert "\0" not in page.html
-        assert len(page.html) < 120_000
-    assert "That is the beginning" in web.page("/timeline/7").text
+    assert "start again" in answer.text or "choose one" in answer.text
 
 
 # -- one event ---------------------------------------------------------------------------------------------------------
@@ -216,7 +180,7 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     web.m.remember("Ana prefers tea")
     page = web.page("/timeline/1")
 
-    assert "convinces you, and nobody else" in page.text
+    assert "convinces nobody else" in page.text
     assert web.m.ledger.checkpoints() == []
     assert web.get("/timeline/1/proof.txt").status_code == 404
     assert web.post("/timeline/1/sign", data={"csrf": "forged"}).status_code == 403
@@ -232,14 +196,22 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     assert check_it in Page(signed.text).text
 
 
+def test_a_long_event_is_cut_and_says_so(web: Web) -> None:
+    web.m.observe("x" * 300_000)
+    page = web.page("/timeline/1")
+
+    assert "This is the beginning" in page.text
+    assert len(page.html) + len(web.page("/timeline").html) < 150_000
+
+
 def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
     name = web.m.remember("a secret to be gone").id
     web.m.erase(name)
     web.m.ledger.checkpoint()
     listed, page = web.page("/timeline"), web.page("/timeline/1")
 
-    assert "Its words were erased" in listed.text
-    assert "Its words were erased" in page.text
+    assert "Its content was erased" in listed.text
+    assert "Its content was erased" in page.text
     assert "Proved." in page.text
     assert "secret to be gone" not in listed.html + page.html
 
@@ -256,35 +228,6 @@ def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> No
     assert web.m.ledger.checkpoints() == []
 
 
-def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memory) -> None:
-    for text in ("one", "two", "three"):
-        m.remember(text)
-    m.close()
-    wal = m.folder / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b'"two"', b'"owt"'))
-    before = wal.read_bytes()
-    with Web(m) as web:
-        listed, page = web.page("/timeline"), web.page("/timeline/1")
-
-        assert seqs(listed) == [1, 0]
-        assert "Only what is good can be shown" in listed.text
-        assert "/integrity" in {found.get("href") for found in listed.all("a")}
-        assert not [form for form in page.all("form") if form.get("method") == "post" and form["action"] != "/logout"]
-        assert web.say("/timeline/1/sign").status_code == 503
-        assert web.get("/timeline/3").status_code == 404
-    assert wal.read_bytes() == before
-
-
-def test_what_may_only_be_read_is_shown_and_not_signed(m: Memory) -> None:
-    m.remember("one")
-    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
-    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
-        page = Page(client.get("/timeline/1").text)
-
-    assert "convinces you" in page.text
-    assert not page.all("form", action="/timeline/1/sign")
-
-
 def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web: Web, tmp_path: Path) -> None:
     web.m.remember("old")
     web.m.ledger.compact()
@@ -296,8 +239,3 @@ def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_nee
     assert "Older" not in listed.text
     assert "they were moved away" in web.page(f"/timeline/{last}").text
     assert web.get("/timeline/1").status_code == 404
-
-
-def test_the_site_has_the_word_that_its_forms_carry(web: Web) -> None:
-    web.m.remember("one")
-    assert web.page("/timeline/1").all("input", name="csrf", value=CSRF)

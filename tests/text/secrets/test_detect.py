@@ -7,10 +7,9 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.secret_count import told
-from tallystick.text.secrets import nested as secrets_fields
-from tallystick.text.secrets.detect import Secret, find, masked
-from tallystick.text.secrets.nested import kind_under, kinds_in, masked_fields
+from tallystick.records.display import counted
+from tallystick.text.secrets import detect as secrets_fields
+from tallystick.text.secrets.detect import Secret, find, kind_under, kinds_in, masked, masked_fields
 from tests.growth import assert_linear
 from tests.strategies import json_objects, texts
 from tests.text.secrets.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets
@@ -90,8 +89,8 @@ def test_a_kind_may_be_kept_and_what_is_known_already_stays():
 
 
 def test_kinds_are_counted_in_words():
-    assert told(["password", "GitHub token", "password"]) == "2 passwords, 1 GitHub token"
-    assert told([]) == ""
+    assert counted(["password", "GitHub token", "password"]) == "2 passwords, 1 GitHub token"
+    assert counted([]) == ""
 
 
 # -- whatever stands in a text -----------------------------------------------------------------------------------------

@@ -1,31 +1,82 @@
-"""Claims from what people say in plain English, without a model. It would rather miss a claim than make one up.
+"""Claims from plain English, without a model. It would rather miss a claim than make one up.
 
-What is read: plain statements, one clause at a time, of somebody, a verb and what follows it, for the verbs and nouns
-that stand in its tables. The predicates are the closed list `PREDICATES`; `MULTI_VALUED` are those that may hold
-several objects at once. A claim quotes its evidence, from the word that names its subject to the last one that says it.
+What is read: plain statements, one clause at a time, of a subject, a verb and what follows it, for the verbs and nouns
+in its tables. The predicates are the closed list `PREDICATES`, and `favourite_…` for each thing that may be a favourite
+(`favourite_colour`); `MULTI_VALUED` are those that may hold several objects at once. A claim quotes its evidence, from
+the word that names its subject to the last one of the claim.
 
 Who "I" is: the episode's metadata `speaker`; else the label before the line ("Ana: …"); else the episode's agent; else
-its user. "We" is the same one, a little less surely. A line that is labelled with another name than the metadata's
-speaker is a quotation and is not read. Where metadata says `role` assistant, system or tool and no agent is named, "I"
-is nobody. Others are named as they stand there; "my sister" without a name is "Ana's sister". "He", "she" and "they"
-are read only when exactly one person was named in the sentence before, of the same episode.
+its user. "We" is the same, a little less surely. A line labelled with another name than the metadata's speaker is a
+quotation and is not read. Where metadata has `role` assistant, system or tool and no agent is named, "I" is nobody.
+Others are named as in the text; "my sister" without a name is "Ana's sister". "He", "she" and "they" are read only when
+exactly one person was named in the sentence before, of the same episode.
 
-What is not read: questions, orders, conditions, wishes, plans (but `goal` and `decided`), what was and is over (but
-`studied`, a birth, and what held until a time that is told), what others say ("Bob said …" is skipped, not attributed),
-anything in quotation marks, code, links and lists of examples, all that follows a request to write or translate
-something, capitals throughout, passwords and keys. "Just kidding" takes back the sentence before it. Of a content the
-first 20,000 characters are read, and no sentence of more than 600.
+What is not read: questions, orders, conditions, wishes, plans (but `goal` and `decided`), the past (but `studied`, a
+birth, and what held until a time that is named), the words of others ("Bob said …" is skipped, not attributed),
+quotations, code, links and lists of examples, all that follows a request to write or translate something, text in
+capitals, passwords and keys. "Just kidding" takes back the sentence before it. Of a content the first 20,000 characters
+are read, and no sentence of more than 600.
 
-What is denied: `is_denied` is for "not", "no longer", "used to" and for what was left or given up. "I don't like X" is
-`dislikes`. What is corrected: "not A but B", "B, not A", "A. Actually, it's B." and "from A to B" give B with
-`instead_of` A. Times are read from the moment of the episode: `valid_from` is the first day of the time that was named,
-`valid_to` the day after its last. Without such words, only "moved to" and "switched to" hold from the episode's day.
+Denials: `is_denied` is for "not", "no longer", "used to" and for what was left or given up. "I don't like X" is
+`dislikes`. Corrections: "not A but B", "B, not A", "A. Actually, it's B." and "from A to B" give B with `instead_of` A.
+Times are read from the moment of the episode: `valid_from` is the first day of the time that is named, `valid_to` the
+day after its last. Without such words, only "moved to" and "switched to" hold from the episode's day.
 
-How sure: 0.45 to 0.7, by how plainly it is said. After "I think", "maybe" and the like it `is_hedged`; what that takes
-off is for who weighs it.
+Confidence: 0.45 to 0.7, by how plain the statement is. After "I think", "maybe" and the like it `is_hedged`; what that
+takes off is for the caller to decide.
 """
 
 from tallystick.consolidate.english.extractor import EnglishExtractor
-from tallystick.consolidate.english.predicates import MULTI_VALUED, PREDICATES
+from tallystick.text.word_lists import set_of
 
 __all__ = ["MULTI_VALUED", "PREDICATES", "EnglishExtractor"]
+
+PREDICATES = {
+    "name": "what the subject is called: a name",
+    "email": "an address for mail",
+    "phone": "a number to call, as written",
+    "age": "in years, a number",
+    "birthday": "a day of the year, like 3 May",
+    "born_on": "a date, a month or a year",
+    "born_in": "a place",
+    "comes_from": "a place: “I'm from Porto”",
+    "lives_in": "a place",
+    "works_at": "an employer",
+    "works_as": "a job or role",
+    "reports_to": "a manager",
+    "manages": "a team, a group or a person",
+    "studies": "a subject, now",
+    "studied": "a subject, then",
+    "studies_at": "a school, now",
+    "studied_at": "a school, then",
+    "member_of": "a club, a team or a group",
+    "married_to": "a person",
+    "partner": "a person, not married to the subject as far as was said",
+    "child": "a person",
+    "parent": "a person",
+    "sibling": "a person",
+    "relative": "a person: cousin, aunt, grandmother …",
+    "friend": "a person",
+    "colleague": "a person",
+    "has_pet": "an animal, with its name where it was said: “dog Rex”",
+    "owns": "a thing",
+    "likes": "a thing, or something one does",
+    "dislikes": "the same; “I don't like X” is read as this",
+    "prefers": "a thing; `instead_of` is what it is preferred to",
+    "allergic_to": "a thing",
+    "diet": "vegan, vegetarian and the like",
+    "speaks": "a language",
+    "knows": "a person, a tool or a language of programming",
+    "uses": "a tool",
+    "plays": "an instrument, a sport or a game",
+    "does": "a habit; only read where it was given up: “I quit smoking”",
+    "decided": "what is to be done: “use PostgreSQL”",
+    "goal": "what is wished or planned: “run a marathon”",
+    "deadline": "of a project: a date",
+    "due": "of a thing: a date",
+    "is": "the value of a setting, or the day of an event: “the port is 5432”",
+}
+MULTI_VALUED = set_of(
+    "studied studied_at member_of child parent sibling relative friend colleague has_pet owns likes dislikes"
+    " prefers allergic_to speaks knows uses plays does decided goal manages"
+)

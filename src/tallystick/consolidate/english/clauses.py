@@ -1,7 +1,7 @@
-"""A sentence as clauses: of whom each speaks, with which verb, whether that is denied, and what follows the verb.
+"""Clauses of a sentence, and the verb of each: its tense, whether it is denied, and what follows it.
 
-A clause is only looked for where one may begin: at the beginning of the sentence, after a comma, or after "and", "but"
-and the like. What hangs on "that", "when" or "if" is never the beginning of one.
+A clause may begin at the beginning of the sentence, after a comma, or after "and", "but" and the like; never at "that",
+"when" or "if".
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tallystick.text.grammar import FORMS, GOING, PAST, THIRD
-from tallystick.text.tokens import BLOT, Token
 from tallystick.text.word_lists import ADVERBS, HEDGES, LEADS, MAYBE, MODALS, NOT_NAMES, OPENERS, set_of
+from tallystick.text.words import BLOT, Token
 
 BE = frozenset(("am", "is", "are", "'m", "'re", "'s"))
 _JOINS = frozenset(("and", "but", "so", "because", "plus", "then", "though", "yet"))
@@ -33,13 +33,13 @@ _MORE_FORMS = {
 
 
 def form_of(low: str) -> tuple[str, str]:
-    """The bare form of a verb and which form this is; two empty texts for what is no verb."""
+    """The bare form of a verb and which form this is; two empty texts if it is no verb."""
     return _MORE_FORMS.get(low) or FORMS.get(low) or ("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with all that belongs to it. `next` is where in the clause that which follows it begins."""
+    """A verb with all that belongs to it. `next` is the place in the clause of the word after it."""
 
     bare: str  # "be" for is and are
     tense: str  # present, going, done (have …), past
@@ -79,8 +79,7 @@ def _may_begin(tokens: list[Token], at: int) -> bool:
         return any(token.low in BE or token.low == "was" or form_of(token.low)[1] == THIRD
                    for token in tokens[at + 1 : at + 5])  # fmt: skip
     if tokens[at].is_name and low not in NOT_NAMES:
-        rest = tokens[at + 1 : at + 4]
-        for token in rest:
+        for token in tokens[at + 1 : at + 4]:
             if token.low in ("is", "was", "'s", "has", "does", "no", "never") or form_of(token.low)[1] in (THIRD, PAST):
                 return True
             if not token.is_name:
@@ -89,7 +88,7 @@ def _may_begin(tokens: list[Token], at: int) -> bool:
 
 
 def _shares(tokens: list[Token], at: int) -> bool:
-    """Whether a verb stands here whose subject is that of the clause before: "… and work at Acme"."""
+    """Whether this is a verb with the subject of the clause before: "… and work at Acme"."""
     while at < len(tokens) and tokens[at].low in ADVERBS:
         at += 1
     if at + 1 >= len(tokens) or tokens[at].mark:
@@ -107,7 +106,7 @@ _SHARED = set_of("love like hate dislike enjoy prefer speak own use have join le
 
 
 def opened(tokens: list[Token]) -> tuple[int, bool]:
-    """How many words stand before the statement itself, and whether they hedge it."""
+    """How many words come before the statement itself, and whether they hedge it."""
     at, is_hedged = 0, False
     while at < len(tokens):
         rest = tokens[at:]
@@ -125,7 +124,7 @@ def opened(tokens: list[Token]) -> tuple[int, bool]:
 
 
 def name_at(tokens: list[Token], at: int) -> int:
-    """How many words of a name stand here: "Ana", "Dr Ana Lima"."""
+    """How many words of a name begin here: "Ana", "Dr Ana Lima"."""
     count = 0
     while at + count < len(tokens) and count < 3:
         token = tokens[at + count]
@@ -140,7 +139,7 @@ def name_at(tokens: list[Token], at: int) -> int:
 
 
 def verb_at(tokens: list[Token], at: int) -> Verb | None:
-    """The verb that stands here with what belongs to it, or None: a plan, a guess, a question, no verb at all."""
+    """The verb at this place with what belongs to it, or None: a plan, a guess, a question, no verb at all."""
     tense, is_denied, is_over, is_hedged = "", False, False, False
     while at < len(tokens):
         low = tokens[at].low
@@ -155,18 +154,20 @@ def verb_at(tokens: list[Token], at: int) -> Verb | None:
             tense = "can"
         elif low in ("can", "could") and following == "speak" and not tense:
             tense = "present"
-        elif low in MODALS or low == "did" or tokens[at].mark:
-            return None if low in MODALS or low == "did" else _main(tokens, at, tense, is_denied, is_over, is_hedged)
+        elif low in MODALS or low == "did":
+            return None
+        elif tokens[at].mark:
+            return _main(tokens, at, tense, is_denied, is_over, is_hedged)
         elif low == "used" and following == "to" and not tense:
             verb = _main(tokens, at + 2, "used", True, True, is_hedged) if at + 2 < len(tokens) else None
             return replace(verb, tense="present", is_past=True) if verb else None
         elif low in ("do", "does") and not tense and (following in ("n't", "not") or form_of(following)[1] == "bare"):
             tense = "present"
-        elif low in ("have", "has", "'ve", "'s") and not tense and _is_done(tokens, at + 1):
+        elif low in ("have", "has", "'ve", "'s") and not tense and _form_after(tokens, at + 1) in ("been", PAST):
             tense = "done"
-        elif low in BE and not tense and _is_going(tokens, at + 1):
+        elif low in BE and not tense and _form_after(tokens, at + 1) == GOING:
             tense = "going"
-        elif low == "been" and tense == "done" and _is_going(tokens, at + 1):
+        elif low == "been" and tense == "done" and _form_after(tokens, at + 1) == GOING:
             tense = "done"
         elif low not in ADVERBS or form_of(low)[0]:
             return _main(tokens, at, tense, is_denied, is_over, is_hedged)
@@ -174,20 +175,12 @@ def verb_at(tokens: list[Token], at: int) -> Verb | None:
     return None
 
 
-def _after(tokens: list[Token], at: int) -> str:
+def _form_after(tokens: list[Token], at: int) -> str:
+    """The form of the verb here, behind adverbs and denials; "been" for itself, and none for "going" to."""
     while at < len(tokens) and (tokens[at].low in ADVERBS or tokens[at].low in ("n't", "not", "never")):
         at += 1
-    return tokens[at].low if at < len(tokens) else ""
-
-
-def _is_done(tokens: list[Token], at: int) -> bool:
-    low = _after(tokens, at)
-    return low == "been" or form_of(low)[1] == PAST
-
-
-def _is_going(tokens: list[Token], at: int) -> bool:
-    low = _after(tokens, at)
-    return form_of(low)[1] == GOING and low != "going"
+    low = tokens[at].low if at < len(tokens) else ""
+    return low if low == "been" else "" if low == "going" else form_of(low)[1]
 
 
 def _main(tokens: list[Token], at: int, tense: str, is_denied: bool, is_over: bool, is_hedged: bool) -> Verb | None:

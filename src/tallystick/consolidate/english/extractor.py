@@ -1,24 +1,20 @@
-"""The extractor itself: sentence by sentence, clause by clause, from the words to the claims."""
+"""The English extractor: sentence by sentence, clause by clause, from the words to the claims."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
 
-from tallystick.consolidate.english import objects as values
+from tallystick.consolidate.english import objects as values, verbs
 from tallystick.consolidate.english.clauses import Verb, clauses_of, opened, verb_at
-from tallystick.consolidate.english.copula import own_at, pet_at, read_being, read_own, read_setting, relation_at
-from tallystick.consolidate.english.guards import asks_for_fiction, is_unread, takes_back
-from tallystick.consolidate.english.predications import Draft, Predication
-from tallystick.consolidate.english.sentences import Sentence, sentences_of
+from tallystick.consolidate.english.predications import Draft, Predication, Times, times_in
+from tallystick.consolidate.english.sentences import Sentence, asks_for_fiction, is_unread, sentences_of, takes_back
 from tallystick.consolidate.english.subjects import Cast, Subject, owner_at, people_in, relations_in, subject_at
-from tallystick.consolidate.english.times import Times, times_in
-from tallystick.consolidate.english.verbs import read_verb
 from tallystick.records.episode import Episode
-from tallystick.records.extraction import Extracted
+from tallystick.records.rule import Extracted
 from tallystick.text.grammar import BARE, THIRD
-from tallystick.text.tokens import BLOT, Phrases, Token, tokens_of
 from tallystick.text.word_lists import RELATIONS, TAILS, set_of
+from tallystick.text.words import BLOT, Phrases, Token, tokens_of
 
 _LEAST = 0.3
 _CORRECTS = Phrases(
@@ -33,7 +29,7 @@ class EnglishExtractor:
     name = "english"
 
     def extract(self, episode: Episode) -> list[Extracted]:
-        """What the episode says, as far as it is plain. Nothing is remembered from one episode to the next."""
+        """The plain claims of an episode. Nothing is kept from one episode to the next."""
         given = episode.metadata.get("speaker")
         named = given.strip() if isinstance(given, str) else ""
         reader = _Reader(episode)
@@ -50,7 +46,7 @@ class EnglishExtractor:
 
 
 class _Lead(NamedTuple):
-    """A time that stands before a clause, and where."""
+    """A time before a clause, and its position."""
 
     start: int = -1
     text: str = ""
@@ -73,7 +69,7 @@ class _Reader:
         self.before = 0  # how many claims there were before the last sentence
 
     def read(self, sentence: Sentence, speaker: str) -> bool:
-        """Take in a sentence. False when nothing after it may be read."""
+        """Read a sentence. False when nothing after it may be read."""
         tokens = tokens_of(sentence.text, sentence.start)
         if not tokens:
             return True
@@ -89,7 +85,8 @@ class _Reader:
         else:
             if not self._correct(tokens):
                 self._clauses(tokens)
-                self._relations(tokens)
+                for draft, start in relations_in(tokens, self.cast):
+                    self._add(draft, draft.subject, start, 0.0, False)
             self.cast = Cast(speaker, people_in(tokens, self.cast))
         self.before = before
         return True
@@ -106,7 +103,8 @@ class _Reader:
             skipped, hedges = opened(clause)
             clause = clause[skipped:]
             is_hedged = hedges or (is_hedged and not is_said)
-            is_hedged = is_hedged or TAILS.end(clause) > 0 or _is_hedged_after(tokens, end)
+            rest = tokens[end:]  # "…, I think."
+            is_hedged = is_hedged or TAILS.end(clause) > 0 or (0 < len(rest) <= 5 and TAILS.begin(rest) == len(rest))
             clause = self._without_lead(clause)
             is_said = bool(clause)
             if not clause:
@@ -116,12 +114,15 @@ class _Reader:
                 continue
             count = len(self.found)
             subject = rest_of_subject if shares else subject_at(clause, self.cast)
-            self._clause(clause, subject, is_hedged)
+            more = subject.confidence if subject else 0.0
+            start = self.lead.start if self.lead.text and self.lead.start >= 0 else clause[0].start
+            for draft, name, hedged in self._drafts(clause, subject):
+                self._add(draft, draft.subject or name, start, more, is_hedged or hedged)
             self.lead = _Lead()
             is_open = len(self.found) > count and not any(token.low == "to" for token in clause[:-1])
 
     def _without_lead(self, clause: list[Token]) -> list[Token]:
-        """The clause without a time that stands before it, which is kept: "Last May I …", "In 2019, I …"."""
+        """The clause without a time before it, which is kept: "Last May I …", "In 2019, I …"."""
         if not clause or not (clause[0].low in _TIME_STARTS or clause[0].text[0].isdigit()):
             return clause
         start = clause[0].start
@@ -133,21 +134,19 @@ class _Reader:
             return rest
         return clause
 
-    def _clause(self, clause: list[Token], subject: Subject | None, is_hedged: bool) -> None:
-        for draft, subject_name, hedged in self._drafts(clause, subject):
-            more = subject.confidence if subject else 0.0
-            start = self.lead.start if self.lead.text and self.lead.start >= 0 else clause[0].start
-            self._add(draft, draft.subject or subject_name, start, more, is_hedged or hedged)
 
     def _drafts(self, clause: list[Token], subject: Subject | None) -> list[tuple[Draft, str, bool]]:
         if found := self._owned(clause) or self._called(clause):
             return found
-        is_thing = clause[0].low in ("the", "our", "my") and not relation_at(clause, 1)[0]
+        is_thing = clause[0].low in ("the", "our", "my") and not verbs.relation_at(clause, 1)[0]
         if is_thing or (len(clause) > 1 and clause[1].text == "="):
             last = clause[-1].end
-            draft = read_setting(self.content[clause[0].start : last], clause[0].start, self.now)
+            draft = verbs.read_setting(self.content[clause[0].start : last], clause[0].start, self.now)
             if draft and not any(BLOT in token.text for token in clause):
-                return self._as_mine(draft, clause[0].low == "my")
+                if clause[0].low != "my":
+                    return [(draft, "", False)]
+                speaker = self.cast.speaker  # "my flight is on Friday" is about Ana's flight, if Ana speaks
+                return [(replace(draft, subject=f"{speaker}'s {draft.subject}"), "", False)] if speaker else []
         if subject is None:
             return []
         verb = verb_at(clause, subject.next)
@@ -155,16 +154,10 @@ class _Reader:
             return []
         said = self._predication(clause, verb, subject.is_first)
         if verb.bare != "be":
-            return [(draft, subject.name, verb.is_hedged) for draft in read_verb(said)]
-        drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or read_being(said)
+            return [(draft, subject.name, verb.is_hedged) for draft in verbs.read_verb(said)]
+        drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or verbs.read_being(said)
         return [(draft, subject.name, verb.is_hedged) for draft in drafts]
 
-    def _as_mine(self, draft: Draft, is_mine: bool) -> list[tuple[Draft, str, bool]]:
-        """ "my flight is on Friday" speaks of Ana's flight, if it is Ana who speaks."""
-        if not is_mine:
-            return [(draft, "", False)]
-        speaker = self.cast.speaker
-        return [(replace(draft, subject=f"{speaker}'s {draft.subject}"), "", False)] if speaker else []
 
     def _predication(self, clause: list[Token], verb: Verb, is_first: bool) -> Predication:
         rest = clause[verb.next :]
@@ -184,23 +177,21 @@ class _Reader:
         owner, at = owner_at(clause, self.cast)
         if not owner or at >= len(clause):
             return []
-        pet, after = pet_at(clause, at)
+        pet, after = verbs.pet_at(clause, at)
         if pet:
-            return self._pet_called(clause, owner, pet, after)
-        predicate, after = own_at(clause, at)
+            lows = [token.low for token in clause[after : after + 3]]
+            skip = 3 if lows == ["'s", "name", "is"] else 2 if lows[:2] in (["is", "called"], ["is", "named"]) else 0
+            called = values.person(clause[after + skip :]) if skip else ""
+            return [(Draft("has_pet", f"{pet} {called}", clause[-1].end), owner, False)] if called else []
+        predicate, after = verbs.own_at(clause, at)
         verb = verb_at(clause, after) if predicate else None
         if verb is None:
             return []
         said = self._predication(clause, verb, True)
         rest = clause[verb.next :]
         whole = self.content[rest[0].start : rest[-1].end] if rest else ""
-        return [(draft, owner, verb.is_hedged) for draft in read_own(predicate, said, whole)]
+        return [(draft, owner, verb.is_hedged) for draft in verbs.read_own(predicate, said, whole)]
 
-    def _pet_called(self, clause: list[Token], owner: str, pet: str, at: int) -> list[tuple[Draft, str, bool]]:
-        lows = [token.low for token in clause[at : at + 3]]
-        skip = 3 if lows == ["'s", "name", "is"] else 2 if lows[:2] in (["is", "called"], ["is", "named"]) else 0
-        called = values.person(clause[at + skip :]) if skip else ""
-        return [(Draft("has_pet", f"{pet} {called}", clause[-1].end), owner, False)] if called else []
 
     def _called(self, clause: list[Token]) -> list[tuple[Draft, str, bool]]:
         """ "call me Ana", "everyone calls me Ana", "email me at …"."""
@@ -211,9 +202,6 @@ class _Reader:
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
 
-    def _relations(self, tokens: list[Token]) -> None:
-        for draft, start in relations_in(tokens, self.cast):
-            self._add(draft, draft.subject, start, 0.0, False)
 
     # --- "no, at Initech"
 
@@ -250,11 +238,6 @@ class _Reader:
         )  # fmt: skip
 
 
-def _is_hedged_after(tokens: list[Token], end: int) -> bool:
-    """ "…, I think."."""
-    return 0 < len(tokens) - end <= 5 and TAILS.begin(tokens[end:]) == len(tokens) - end
-
-
 def _cut(words: list[Token], start: int, times: Times) -> tuple[list[Token], int]:
     """The words without those that name a time, and where the last of these ends."""
     kept: list[Token] = []
@@ -273,7 +256,7 @@ def _cut(words: list[Token], start: int, times: Times) -> tuple[list[Token], int
 
 
 def _turned(words: list[Token], verb: Verb) -> tuple[list[Token], list[Token], Verb]:
-    """ "not at Acme but at Initech", "at Initech, not (at) Acme": what is said, and what is said not to be."""
+    """ "not at Acme but at Initech", "at Initech, not (at) Acme": the words that hold, and those that do not."""
     lows = [token.low for token in words]
     is_denied = verb.is_denied or lows[:1] == ["not"]
     if is_denied and "but" in lows and not verb.is_over:
@@ -306,7 +289,7 @@ def _as_relative(said: Predication, subject: Subject, cast: Cast) -> list[Draft]
     owner, at = owner_at(words, cast)
     if not owner or subject.is_first or at >= len(words) or said.verb.tense != "present":
         return []
-    relation, after = relation_at(words, at)
+    relation, after = verbs.relation_at(words, at)
     if not relation or (after < len(words) and not words[after - 1].mark):
         return []
     return [Draft(RELATIONS[relation], subject.name, words[after - 1].end, 0.6, said.verb.is_denied, subject=owner)]

@@ -1,30 +1,16 @@
-"""What may be the object of a claim: each kind takes the words that stand there and gives the object, or nothing.
+"""Objects of claims: each kind takes the words at that place and gives the object, or nothing.
 
-A kind is strict. Words that it does not know how to end make no object, so that no half of a sentence is ever kept.
+A kind is strict. Words that it does not know how to end make no object, so half a sentence is never kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from tallystick.text import word_lists as lists
 from tallystick.text.grammar import FORMS, GOING
-from tallystick.text.tokens import BLOT, Token
-from tallystick.text.word_lists import (
-    CITIES,
-    GROUPS,
-    KNOWN_AS,
-    LANGUAGES,
-    NOT_A_THING,
-    NOT_NAMES,
-    PETS,
-    PETS_MANY,
-    PLAYED,
-    THINGS,
-    TOOLS,
-    TRAILERS,
-    TRAILING,
-    set_of,
-)
+from tallystick.text.word_lists import set_of
+from tallystick.text.words import BLOT, Token
 
 Kind = Callable[[list[Token]], str]  # the object, or ""
 
@@ -42,11 +28,11 @@ _EMPTY = set_of("thing things stuff way idea ideas part fact feeling kind sort b
 
 
 def trimmed(tokens: list[Token]) -> list[Token]:
-    """Without the words at the end that say nothing: "now", "any more", "a lot"."""
+    """The words without those at the end that add nothing: "now", "any more", "a lot"."""
     while tokens:
-        if taken := TRAILING.end(tokens):
+        if taken := lists.TRAILING.end(tokens):
             tokens = tokens[:-taken]
-        elif tokens[-1].low in TRAILERS and len(tokens) > 1:
+        elif tokens[-1].low in lists.TRAILERS and len(tokens) > 1:
             tokens = tokens[:-1]
         else:
             break
@@ -55,10 +41,10 @@ def trimmed(tokens: list[Token]) -> list[Token]:
 
 def text_of(tokens: list[Token]) -> str:
     """The words as they were written, one space between them."""
-    said = ""
+    clause = ""
     for at, token in enumerate(tokens):
-        said += (" " if at and token.start > tokens[at - 1].end else "") + token.text
-    return said
+        clause += (" " if at and token.start > tokens[at - 1].end else "") + token.text
+    return clause
 
 
 def _bare(tokens: list[Token]) -> list[Token]:
@@ -75,36 +61,36 @@ def name(tokens: list[Token]) -> str:
     tokens = _bare(tokens)
     if not 0 < len(tokens) <= 6 or _is_blotted(tokens) or not (tokens[0].is_name and tokens[-1].is_name):
         return ""
-    if any(not token.is_name and token.low not in _INSIDE for token in tokens) or tokens[0].low in NOT_NAMES:
+    if any(not token.is_name and token.low not in _INSIDE for token in tokens) or tokens[0].low in lists.NOT_NAMES:
         return ""
     return text_of(tokens)
 
 
 def person(tokens: list[Token]) -> str:
-    said = name(tokens)
-    is_person = said and len(tokens) <= 3 and all(token.is_name for token in tokens)
-    return said if is_person and tokens[0].low not in KNOWN_AS and said.replace(" ", "").isalpha() else ""
+    clause = name(tokens)
+    is_person = clause and len(tokens) <= 3 and all(token.is_name for token in tokens)
+    return clause if is_person and tokens[0].low not in lists.KNOWN_AS and clause.replace(" ", "").isalpha() else ""
 
 
 def place(tokens: list[Token]) -> str:
     """A name, or "the countryside"."""
-    said = name(tokens)
-    if not said and len(tokens := _bare(tokens)) == 1 and tokens[0].low in _COUNTRYSIDE:
+    clause = name(tokens)
+    if not clause and len(tokens := _bare(tokens)) == 1 and tokens[0].low in _COUNTRYSIDE:
         return tokens[0].low
-    return "" if said.lower() in TOOLS else said
+    return "" if clause.lower() in lists.TOOLS else clause
 
 
 def employer(tokens: list[Token]) -> str:
     """A name, and not that of a place or of somebody's tool."""
-    said = name(tokens)
-    return said if said.lower() not in CITIES and said.lower() not in TOOLS else ""
+    clause = name(tokens)
+    return clause if clause.lower() not in lists.CITIES and clause.lower() not in lists.TOOLS else ""
 
 
 def organisation(tokens: list[Token]) -> str:
     """A name, or something with an article and of few words: "a small bakery"."""
-    said = name(tokens)
-    if said:
-        return "" if said.lower() in TOOLS else said
+    clause = name(tokens)
+    if clause:
+        return "" if clause.lower() in lists.TOOLS else clause
     tokens = trimmed(tokens)
     if len(tokens) < 2 or tokens[0].low not in _ARTICLES or len(tokens) > 5:
         return ""
@@ -112,9 +98,9 @@ def organisation(tokens: list[Token]) -> str:
 
 
 def school(tokens: list[Token]) -> str:
-    said = name(tokens)
+    clause = name(tokens)
     words = {token.low for token in tokens}
-    return said or (organisation(tokens) if words & _SCHOOLS else "")
+    return clause or (organisation(tokens) if words & _SCHOOLS else "")
 
 
 _SCHOOLS = set_of("university college school academy conservatory")
@@ -128,13 +114,11 @@ def role(tokens: list[Token]) -> str:
 
 
 def thing(tokens: list[Token]) -> str:
-    """A few words without a verb of their own and without a pronoun: what they mean stands in them."""
+    """A few words without a verb of their own and without a pronoun: they mean the same anywhere."""
     tokens = _bare(tokens)
     if not 0 < len(tokens) <= 7 or not _is_plain(tokens) or tokens[0].low in _EMPTY or tokens[-1].low in _EMPTY:
         return ""
-    if tokens[0].low in ("my", "our", "another"):
-        return ""
-    if tokens[-1].low in _DANGLING:
+    if tokens[0].low in ("my", "our", "another") or tokens[-1].low in _DANGLING:
         return ""
     return text_of(tokens)
 
@@ -142,11 +126,15 @@ def thing(tokens: list[Token]) -> str:
 def liked(tokens: list[Token]) -> str:
     """A thing of any kind and not a certain one: "hiking", "good coffee", and not "the film" or "your hat"."""
     tokens = trimmed(tokens)
-    if not tokens or (tokens[0].low == "the" and not _is_known(tokens[1:])):
+    if not tokens:
         return ""
+    if tokens[0].low == "the":
+        rest = tokens[1:]
+        if not rest or not (rest[0].is_name or (len(rest) == 1 and rest[0].low in _NATURE)):
+            return ""
     if tokens[0].low == "to":
-        is_said = len(tokens) > 1 and tokens[1].low not in _VAGUE_TO
-        return f"to {thing(tokens[1:])}" if is_said and thing(tokens[1:]) else ""
+        what = thing(tokens[1:]) if len(tokens) > 1 and tokens[1].low not in _VAGUE_TO else ""
+        return f"to {what}" if what else ""
     if tokens[0].low in ("by", "for", "at", "in", "on", "with", "as", "from", "about", "of", "like"):
         return ""
     if tokens[0].low in FORMS and FORMS[tokens[0].low][1] == GOING and tokens[0].low in _VAGUE_DOING:
@@ -159,10 +147,6 @@ _VAGUE_DOING = set_of("seeing hearing being having getting knowing doing thinkin
 _VAGUE_TO = set_of("hear see be know have do think say get thank share give help find talk make look feel go come")
 
 
-def _is_known(tokens: list[Token]) -> bool:
-    return bool(tokens) and (tokens[0].is_name or (len(tokens) == 1 and tokens[0].low in _NATURE))
-
-
 def tool(tokens: list[Token]) -> str:
     """Something from the list of tools, with its version, or written like a name of one: "PostgreSQL 16"."""
     tokens = _bare(tokens)
@@ -170,14 +154,15 @@ def tool(tokens: list[Token]) -> str:
         return ""
     first = tokens[0].low.rstrip("0123456789.")
     rest_fits = all(token.is_name or token.text[:1].isdigit() or token.low in ("code", "pro") for token in tokens[1:])
-    is_tool = first in TOOLS or tokens[0].low in TOOLS or (tokens[0].is_name and first not in NOT_NAMES)
+    is_name = tokens[0].is_name and first not in lists.NOT_NAMES
+    is_tool = first in lists.TOOLS or tokens[0].low in lists.TOOLS or is_name
     return text_of(tokens) if is_tool and rest_fits else ""
 
 
 def known_tool(tokens: list[Token]) -> str:
-    """The same, but only what stands in the list."""
-    said = tool(tokens)
-    return said if said and said.split()[0].lower().rstrip("0123456789.") in TOOLS else ""
+    """The same, but only from the list."""
+    clause = tool(tokens)
+    return clause if clause and clause.split()[0].lower().rstrip("0123456789.") in lists.TOOLS else ""
 
 
 def known(tokens: list[Token]) -> str:
@@ -188,7 +173,7 @@ def language(tokens: list[Token]) -> str:
     tokens = trimmed(tokens)
     while tokens and tokens[0].low in _SOMEWHAT:
         tokens = tokens[1:]
-    return tokens[0].text if len(tokens) == 1 and tokens[0].low in LANGUAGES else ""
+    return tokens[0].text if len(tokens) == 1 and tokens[0].low in lists.LANGUAGES else ""
 
 
 _SOMEWHAT = set_of("a little bit of some basic fluent good native also both perfect decent conversational")
@@ -196,13 +181,13 @@ _SOMEWHAT = set_of("a little bit of some basic fluent good native also both perf
 
 def played(tokens: list[Token]) -> str:
     tokens = _bare(tokens)
-    return text_of(tokens) if 0 < len(tokens) <= 2 and tokens[-1].low in PLAYED and _is_plain(tokens) else ""
+    return text_of(tokens) if 0 < len(tokens) <= 2 and tokens[-1].low in lists.PLAYED and _is_plain(tokens) else ""
 
 
 def group(tokens: list[Token]) -> str:
     """Something that has members: "the choir", "Porto Chess Club"."""
     tokens = trimmed(tokens)
-    if not tokens or not any(token.low in GROUPS for token in tokens):
+    if not tokens or not any(token.low in lists.GROUPS for token in tokens):
         return ""
     return name(tokens) or (thing(tokens) if tokens[0].low in _ARTICLES else "")
 
@@ -217,18 +202,16 @@ def possession(tokens: list[Token]) -> str:
     """Something from the list of things that are owned for long: "a car", "a small house"."""
     tokens = trimmed(tokens)
     has_article = bool(tokens) and tokens[0].low in ("a", "an", "two", "three")
-    return thing(tokens) if has_article and len(tokens) <= 5 and tokens[-1].low in THINGS else ""
+    return thing(tokens) if has_article and len(tokens) <= 5 and tokens[-1].low in lists.THINGS else ""
 
 
 def _is_plain(tokens: list[Token]) -> bool:
-    return not _is_blotted(tokens) and not any(
-        token.low in NOT_A_THING or (token.mark and at + 1 < len(tokens)) or not _has_letter(token.text)
+    return not _is_blotted(tokens) and all(
+        token.low not in lists.NOT_A_THING
+        and not (token.mark and at + 1 < len(tokens))
+        and (token.text == "&" or any(map(str.isalnum, token.text)))
         for at, token in enumerate(tokens)
     )
 
 
-def _has_letter(text: str) -> bool:
-    return any(letter.isalnum() for letter in text) or text == "&"
-
-
-PET_WORDS = PETS | PETS_MANY
+PET_WORDS = lists.PETS | lists.PETS_MANY

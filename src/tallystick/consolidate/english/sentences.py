@@ -1,8 +1,8 @@
-"""An episode's content as sentences, each with the place where it stands and who says it.
+"""Sentences of an episode's content, each with its position and its speaker; and which of them are not read at all.
 
-Code, links and quotations are blotted out, letter for letter, so that every place stays what it was: nothing in them is
-ever read. Only the first 20,000 characters are read, and no sentence of more than 600. The work grows with the length
-of the text and not faster.
+Code, links and quotations are blotted out, character for character, so that every position stays what it was: nothing
+in them is ever read. Only the first 20,000 characters are read, and no sentence of more than 600. The time grows with
+the length of the text and not faster.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tallystick.text.tokens import BLOT
-from tallystick.text.word_lists import set_of
+from tallystick.text.word_lists import ASKS, EXAMPLES, HEDGES, LEADS, MAKES_UP, ORDERS, SAID, UNREAL, set_of
+from tallystick.text.words import BLOT, Phrases, Token
 
 READ = 20_000  # characters of a content
 LONGEST = 600  # characters of a sentence
@@ -47,21 +47,22 @@ _ABOUT_SELF = re.compile(r"\b(?:about me|myself|facts?|my (?:profile|details|pre
 
 
 class Sentence(NamedTuple):
-    """`text` is the sentence with what must not be read blotted out; its first letter stands at `start`."""
+    """`text` is the sentence with what must not be read blotted out; its first character is at `start`."""
 
     text: str
     start: int
-    speaker: str | None  # as a label before it names: "" for oneself, None where no label stands
+    speaker: str | None  # named by a label before it: "" for oneself, None without a label
     is_asked: bool
 
 
 def sentences_of(content: str) -> Iterator[Sentence]:
     """The sentences that may be read, in their order. A machine's lines and lists of examples are left out."""
-    text = _blotted(content[:READ])
+    text = content[:READ]
+    for hidden in (_CODE, _QUOTED_LINE, _HIDDEN):
+        text = hidden.sub(_blot, text)
     speaker: str | None = None
     is_listed = is_muted = False
-    for line in _lines(text):
-        start, end = line
+    for start, end in _lines(text):
         label = _LABEL.match(text, start, end)
         if label:
             name = label["name"].casefold()
@@ -82,40 +83,34 @@ def sentences_of(content: str) -> Iterator[Sentence]:
             yield from _in_line(text, start, end, speaker)
 
 
-def _blotted(text: str) -> str:
-    text = _CODE.sub(_blot, text)
-    text = _QUOTED_LINE.sub(_blot, text)
-    return _HIDDEN.sub(_blot, text)
-
-
 def _blot(match: re.Match[str]) -> str:
-    said = match[0]
+    found = match[0]
     if match.re is _HIDDEN:
         if match["short"]:
-            return f" {said[1:-1]} "  # `ruff` is a word like any other
-        if said[0] == "(":
-            return "," + " " * (len(said) - 2) + ","  # an aside
-    return re.sub(r"[^\n]", BLOT, said)
+            return f" {found[1:-1]} "  # `ruff` is a word like any other
+        if found[0] == "(":
+            return "," + " " * (len(found) - 2) + ","  # an aside
+    return re.sub(r"[^\n]", BLOT, found)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where each line begins and ends; a long line and one that goes on in small letters are one."""
-    held: tuple[int, int] | None = None
+    """Where each line begins and ends; a long line and one that goes on in lowercase are one."""
+    last: tuple[int, int] | None = None
     for match in _LINE.finditer(text):
-        if held and _goes_on(text, held, match):
-            held = (held[0], match.end())
+        if last and _goes_on(text, *last, match):
+            last = (last[0], match.end())
             continue
-        if held:
-            yield held
-        held = match.span()
-    if held:
-        yield held
+        if last:
+            yield last
+        last = match.span()
+    if last:
+        yield last
 
 
-def _goes_on(text: str, held: tuple[int, int], line: re.Match[str]) -> bool:
-    is_next = line.start() - held[1] <= 2 and text.count("\n", held[1], line.start()) <= 1
-    before = text[max(held[0], held[1] - 3) : held[1]].rstrip()
-    is_open = held[1] - held[0] > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
+def _goes_on(text: str, start: int, end: int, line: re.Match[str]) -> bool:
+    is_next = line.start() - end <= 2 and text.count("\n", end, line.start()) <= 1
+    before = text[max(start, end - 3) : end].rstrip()
+    is_open = end - start > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
     return is_next and is_open and not _MARKER.match(line[0]) and line[0].lstrip()[:1].islower()
 
 
@@ -131,13 +126,69 @@ def _in_line(text: str, start: int, end: int, speaker: str | None) -> Iterator[S
 def _is_short(text: str, start: int, dot: int) -> bool:
     """Whether the dot ends an abbreviation or an initial: "Dr.", "J."."""
     word = re.split(r"[\s(]", text[max(start, dot - 12) : dot])[-1]
-    return word.lower() in _SHORT or (len(word) == 1 and word.isupper() and word != "I") or (
-        len(word) > 2 and word[-2] == "." and word[-1].isalpha()
+    return (
+        word.lower() in _SHORT
+        or (len(word) == 1 and word.isupper() and word != "I")
+        or (len(word) > 2 and word[-2] == "." and word[-1].isalpha())
     )
 
 
 def _sentence(text: str, start: int, end: int, speaker: str | None) -> Iterator[Sentence]:
-    said = text[start:end]
-    bare = said.strip()
+    bare = text[start:end].strip()
     if bare and len(bare) <= LONGEST:
-        yield Sentence(bare, start + len(said) - len(said.lstrip()), speaker, "?" in bare[-6:])
+        yield Sentence(bare, text.index(bare, start), speaker, "?" in bare[-6:])
+
+
+# --- sentences that are not read
+
+_SUBJECTS = set_of("i you we he she they it there this that my your the anyone anybody someone")
+_KIDDING = Phrases(
+    "just kidding", "only kidding", "i'm kidding", "i was kidding", "kidding", "just joking", "i'm joking", "jk",
+    "only joking", "i'm just kidding",
+)  # fmt: skip
+_IN_FICTION = (
+    "in the story", "in my story", "in the game", "in my novel", "in the novel", "in my dream", "my character ",
+)  # fmt: skip
+_PLEASE = set_of("please hey hi ok okay now could can you would so and then just")
+
+
+def is_unread(tokens: list[Token], text: str) -> bool:
+    """Whether a sentence must not be read."""
+    low = text.lower()
+    if any(phrase in low for phrase in EXAMPLES) or any(phrase in low for phrase in _IN_FICTION):
+        return True
+    rest = tokens[max(HEDGES.begin(tokens), LEADS.begin(tokens)) :]  # they may hold a forbidden word: "as I said"
+    capitals = [token.text.isupper() for token in tokens if len(token.text) > 1 and token.text[0].isalpha()]
+    is_shouted = len(capitals) > 2 and sum(capitals) > len(capitals) * 0.6  # names cannot be told from other words
+    if not rest or _is_order(rest) or _is_question(rest) or is_shouted:
+        return True
+    return any(token.low in UNREAL or token.low in SAID for token in rest)
+
+
+def _without_please(tokens: list[Token]) -> list[Token]:
+    """The words from the first on that is no "please", "could you" and the like; the last word stays in any case."""
+    return tokens[next((at for at, token in enumerate(tokens[:-1]) if token.low not in _PLEASE), -1) :]
+
+
+def asks_for_fiction(tokens: list[Token]) -> bool:
+    """ "Write a story …": what comes after may be part of it."""
+    lows = [token.low for token in _without_please(tokens)]
+    is_role = lows[0] in ("pretend", "imagine", "roleplay", "role-play") or lows[:2] == ["act", "as"]
+    return (lows[0] in MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
+
+
+def takes_back(tokens: list[Token]) -> bool:
+    """ "Just kidding": the sentence before it is not meant."""
+    return len(tokens) <= 8 and (_KIDDING.begin(tokens) > 0 or _KIDDING.end(tokens) > 0)
+
+
+def _is_order(tokens: list[Token]) -> bool:
+    first, *rest = _without_please(tokens)
+    is_named = bool(rest) and rest[0].low in ("works", "lives", "is", "has", "likes", "'s", "'m")
+    return first.low in ORDERS and not first.mark and not is_named
+
+
+def _is_question(tokens: list[Token]) -> bool:
+    if tokens[0].low not in ASKS or len(tokens) < 2:
+        return False
+    return tokens[1].low in _SUBJECTS or tokens[0].low in ("who", "what", "how", "why", "which", "whose", "whom")

@@ -1,4 +1,4 @@
-"""Of whom a clause speaks: who says it, somebody named, somebody's sister, or the one a pronoun can only mean."""
+"""Subjects of clauses: the speaker, somebody named, somebody's sister, or the only one a pronoun can mean."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import NamedTuple
 
 from tallystick.consolidate.english import objects as values
 from tallystick.consolidate.english.clauses import BE, form_of, name_at
-from tallystick.consolidate.english.copula import pet_at, relation_at
 from tallystick.consolidate.english.predications import Draft
+from tallystick.consolidate.english.verbs import pet_at, relation_at
 from tallystick.text.grammar import PAST, THIRD
-from tallystick.text.tokens import Token
 from tallystick.text.word_lists import MEN, RELATIONS, WOMEN, set_of
+from tallystick.text.words import Token
 
 
 class Person(NamedTuple):
-    """Whom a pronoun may mean."""
+    """A person whom a pronoun may mean."""
 
     name: str
-    sex: str = ""  # f or m, where a word told it
+    sex: str = ""  # f or m, where a word says so
 
 
 class Subject(NamedTuple):
-    """Of whom a clause speaks."""
+    """The person that a clause is about."""
 
     name: str
     next: int  # the word after it
-    confidence: float = 0.0  # how much more or less sure one may be
+    confidence: float = 0.0  # to be added to that of the claim
     is_first: bool = False
     owner: str = ""  # of "Ana's sister": Ana
     relation: str = ""  # and sister
@@ -33,14 +33,14 @@ class Subject(NamedTuple):
 
 
 class Cast(NamedTuple):
-    """Who speaks, and who was named in the sentence before."""
+    """The speaker, and the people named in the sentence before."""
 
     speaker: str
     people: list[Person]
 
 
 def subject_at(tokens: list[Token], cast: Cast) -> Subject | None:
-    """Of whom the clause speaks that these words begin, or None where that is not plain."""
+    """The subject of the clause that begins with these words, or None where that is not plain."""
     if not tokens:
         return None
     low = tokens[0].low
@@ -61,7 +61,7 @@ def subject_at(tokens: list[Token], cast: Cast) -> Subject | None:
 
 
 def owner_at(tokens: list[Token], cast: Cast) -> tuple[str, int]:
-    """Whose something is, and the word after that: "my", "Ana's", "her"."""
+    """The owner that is named here, and the word after that: "my", "Ana's", "her"."""
     low = tokens[0].low if tokens else ""
     if low in ("my", "our"):
         return cast.speaker, 1
@@ -78,10 +78,8 @@ def _of_owner(tokens: list[Token], owner: str, at: int) -> Subject | None:
     if not relation or after >= len(tokens):
         return None
     count = 0 if tokens[after - 1].mark else name_at(tokens, after)
-    if count:
-        name = values.text_of(tokens[after : after + count])
-        return Subject(name, after + count, -0.05, False, owner, relation, True)
-    return Subject(f"{owner}'s {relation}", after, -0.05, False, owner, relation, True)
+    name = values.text_of(tokens[after : after + count]) if count else f"{owner}'s {relation}"
+    return Subject(name, after + count, -0.05, False, owner, relation, True)
 
 
 def _meant(pronoun: str, people: list[Person]) -> str:
@@ -96,7 +94,7 @@ _SEX = {"he": "m", "she": "f"}
 
 
 def relations_in(tokens: list[Token], cast: Cast) -> list[tuple[Draft, int]]:
-    """ "my sister Eva", "Ana's husband Bob", "my dog Rex", wherever they stand; and where each begins."""
+    """ "my sister Eva", "Ana's husband Bob", "my dog Rex", anywhere in a sentence; and where each begins."""
     found: list[tuple[Draft, int]] = []
     for at in range(len(tokens) - 2):
         if tokens[at].low not in ("my", "our", "'s"):
@@ -117,37 +115,30 @@ def _apposed(tokens: list[Token], at: int, owner: str) -> Draft | None:
     pet = ""
     if not relation:
         pet, after = pet_at(tokens, at)
-    if not (relation or pet) or (tokens[after - 1].mark not in ("", ",")):
+    mark = tokens[after - 1].mark
+    if not (relation or pet) or mark not in ("", ","):
         return None
-    count = name_at(tokens, after)
-    if not count or (tokens[after - 1].mark and not _is_apposed(tokens, after, count)):
+    last = after + name_at(tokens, after)
+    following = tokens[last].low if last < len(tokens) else ""
+    is_verb = following in BE or form_of(following)[1] in (THIRD, PAST)
+    if mark and not (tokens[last - 1].mark == "," and is_verb):  # "my sister, Eva, is": a comma on both sides
         return None
-    name = values.person(tokens[after : after + count])
-    if not name or (after + count < len(tokens) and tokens[after + count].low == "'s" and pet):
+    name = values.person(tokens[after:last])
+    if not name or (pet and following == "'s"):
         return None
-    end = tokens[after + count - 1].end
-    if pet:
-        return Draft("has_pet", f"{pet} {name}", end, 0.6, subject=owner)
-    return Draft(RELATIONS[relation], name, end, 0.6, subject=owner)
-
-
-def _is_apposed(tokens: list[Token], after: int, count: int) -> bool:
-    """ "my sister, Eva, is": a comma on both sides, and a verb."""
-    last = after + count
-    if tokens[last - 1].mark != "," or last >= len(tokens):
-        return False
-    return tokens[last].low in BE or form_of(tokens[last].low)[1] in (THIRD, PAST)
+    predicate, object = ("has_pet", f"{pet} {name}") if pet else (RELATIONS[relation], name)
+    return Draft(predicate, object, tokens[last - 1].end, 0.6, subject=owner)
 
 
 def people_in(tokens: list[Token], cast: Cast) -> list[Person]:
-    """Who is named in a sentence, so that a pronoun in the next may mean them. Somebody unnamed counts too."""
+    """The people in a sentence, so that a pronoun in the next may mean them. Somebody unnamed counts too."""
     people: dict[str, Person] = {}
     at = 0
     while at < len(tokens):
         count = name_at(tokens, at)
         if count and _is_of_a_person(tokens, at, count):
-            name = values.text_of(tokens[at : at + count])
-            people.setdefault(name, Person(name, _sex_before(tokens, at)))
+            name, before = values.text_of(tokens[at : at + count]), tokens[at - 1].low if at else ""
+            people.setdefault(name, Person(name, "f" if before in WOMEN else "m" if before in MEN else ""))
         elif tokens[at].low in RELATIONS and not (at + 1 < len(tokens) and name_at(tokens, at + 1)):
             people.setdefault("", Person(""))
         at += count or 1
@@ -169,8 +160,3 @@ def _is_of_a_person(tokens: list[Token], at: int, count: int) -> bool:
 
 _BEFORE_PEOPLE = set_of("met meet with called named know knows saw visited and")
 _BEFORE_PLACES = set_of("at in from to on near of for the a")
-
-
-def _sex_before(tokens: list[Token], at: int) -> str:
-    before = tokens[at - 1].low if at else ""
-    return "f" if before in WOMEN else "m" if before in MEN else ""

@@ -1,45 +1,142 @@
-"""A filter as a Python function, made once of small ones: no tree is walked per row.
+"""Tests of a filter as Python functions, made once and called for each row.
 
-What is compared is what SQLite would see in the row: TRUE is 1, a whole number beyond 64 bits is a float, a number that
-JSON cannot hold is NULL. A list, an object, bytes, and in metadata text with a NUL, are `OTHER`: there, but neither
-equal to nor before nor after anything.
+A value counts as SQLite would store it: TRUE is 1, a whole number beyond 64 bits is a float, a number that JSON cannot
+hold is NULL. A list, an object, bytes, and in metadata text with a NUL, are `OTHER`: present, but neither equal to nor
+before nor after anything.
+
+A NOT is applied to the comparisons while the filter is parsed. So a test need not tell "unknown" from "no": neither
+makes a row fit.
+
+A test may come with SQL that is true of every episode that fits, and perhaps of others: with it, a table of episodes
+need not be read whole. It is left out where it would be long; SQLite limits how deep an expression may be.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from tallystick.consolidate.filter.row import Row
-from tallystick.consolidate.filter.tree import Absent, Column, Compare, Every, Like, Node, OneOf, Pair, Some, Step
+import orjson
+
 from tallystick.records.clock import stamp
 
-Test: TypeAlias = Callable[[Row], bool]
-
+TEXTS = ("id", "scope_key", "content", "user", "session", "agent")
+DOCUMENTED = (*TEXTS, "timestamp", "metadata")
 OTHER: Final = object()
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _NUMBERS = (int, float)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LONGEST_SQL = 300
+_PLAIN = re.compile(r"[A-Za-z0-9 ]+")  # text that is the same in JSON
+_PLAIN_PATTERN = re.compile(r"[A-Za-z0-9 %]+")
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 
-def compiled(node: Node) -> Test:
-    """The function that tells whether a row fits."""
-    if isinstance(node, Every):
-        return _every([compiled(part) for part in node.parts])
-    if isinstance(node, Some):
-        return _some([compiled(part) for part in node.parts])
-    if isinstance(node, Compare):
-        return _compare(node)
-    if isinstance(node, Pair):
-        return _pair(node)
-    if isinstance(node, OneOf):
-        return _one_of(node)
-    return _like(node) if isinstance(node, Like) else _absent(node)
+class Row(NamedTuple):
+    """One episode. `timestamp` has a zone. `extra` are the added columns by name; a missing one is NULL."""
+
+    id: str
+    scope_key: str
+    content: str
+    timestamp: datetime
+    metadata: dict[str, Any]
+    extra: Mapping[str, Any] = _NOTHING
+    user: str = ""
+    session: str = ""
+    agent: str = ""
+
+
+class Test(NamedTuple):
+    """A function that tells whether a row fits, and SQL that holds for every row that does; empty: any."""
+
+    fits: Callable[[Row], bool]
+    sql: str = ""
+    values: tuple[object, ...] = ()
+
+
+Value: TypeAlias = str | int | float | datetime
+Step: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or with `steps` the place inside metadata that they lead to: keys, and numbers in a list from 0."""
+
+    name: str
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """Always text, never NULL."""
+        return self.name in TEXTS
+
+    @property
+    def is_moment(self) -> bool:
+        return self.name == "timestamp"
+
+    def getter(self) -> Callable[[Row], Any]:
+        """The function that takes this column's value from a row, as SQLite would see it."""
+        if self.is_text:
+            return operator.attrgetter(self.name)
+        if self.is_moment:
+            return _moment
+        if self.name != "metadata":
+            return lambda row: _stored(row.extra.get(self.name))
+        raw = self.raw()
+        return lambda row: _from_json(raw(row))
+
+    def raw(self) -> Callable[[Row], Any]:
+        """The function that takes the value from a row's metadata as it is."""
+        if len(self.steps) == 1 and isinstance(key := self.steps[0], str):
+            return lambda row: row.metadata.get(key)
+        return lambda row: _reached(row.metadata, self.steps)
+
+
+# -- joined tests ------------------------------------------------------------------------------------------------------
+
+
+everything, nothing = Test(lambda _: True), Test(lambda _: False)
+
+
+def every(tests: list[Test]) -> Test:
+    """All of them."""
+    if nothing in tests:
+        return nothing
+    tests = [test for test in tests if test is not everything]
+    if len(tests) < 2:
+        return tests[0] if tests else everything
+    checks = [test.fits for test in tests]
+    return _joined(lambda row: all(fits(row) for fits in checks), " AND ", [test for test in tests if test.sql])
+
+
+def some(tests: list[Test]) -> Test:
+    """At least one of them."""
+    if everything in tests:
+        return everything
+    tests = [test for test in tests if test is not nothing]
+    if len(tests) < 2:
+        return tests[0] if tests else nothing
+    checks = [test.fits for test in tests]
+    return _joined(lambda row: any(fits(row) for fits in checks), " OR ", tests)
+
+
+def _joined(fits: Callable[[Row], bool], word: str, tests: list[Test]) -> Test:
+    sql = word.join(test.sql for test in tests)
+    if not all(test.sql for test in tests) or not 0 < len(sql) <= _LONGEST_SQL:
+        return Test(fits)
+    return Test(fits, f"({sql})", tuple(value for test in tests for value in test.values))
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
 
 
 def holds(left: Any, sign: str, right: Any) -> bool:
@@ -50,98 +147,118 @@ def holds(left: Any, sign: str, right: Any) -> bool:
         return bool(left == right) and left is not OTHER
     if sign == "!=":
         return bool(left != right)
-    return _ordered(left, right) and _SIGNS[sign](left, right)
-
-
-def _ordered(left: Any, right: Any) -> bool:
     if isinstance(left, _NUMBERS):
-        return isinstance(right, _NUMBERS)
-    return left is not OTHER and type(left) is type(right)
+        return isinstance(right, _NUMBERS) and _SIGNS[sign](left, right)
+    return left is not OTHER and type(left) is type(right) and _SIGNS[sign](left, right)
 
 
-def _every(tests: list[Test]) -> Test:
-    if len(tests) == 2:
-        one, two = tests
-        return lambda row: one(row) and two(row)
-    if len(tests) == 3:
-        one, two, three = tests
-        return lambda row: one(row) and two(row) and three(row)
-    return lambda row: all(test(row) for test in tests)
+def compare(column: Column, sign: str, value: Value) -> Test:
+    """A column against a value. `sign` is one of = != < <= > >=."""
+    return Test(_compared(column, sign, value), *_sql(column, sign, value))
 
 
-def _some(tests: list[Test]) -> Test:
-    if len(tests) == 2:
-        one, two = tests
-        return lambda row: one(row) or two(row)
-    return lambda row: any(test(row) for test in tests)
+def _sql(column: Column, sign: str, value: Value) -> tuple[str, tuple[object, ...]]:
+    """A comparison of a column that the table has; of metadata, a search for the bytes of a text."""
+    if isinstance(value, datetime):
+        return f"timestamp {sign} ?", (stamp(value),)
+    if column.is_text and column.name != "content":
+        return f"{column.name} {sign} ?", (value,)
+    if column.name == "metadata" and sign == "=" and isinstance(value, str) and _PLAIN.fullmatch(value):
+        return "instr(metadata, ?)", (orjson.dumps(value),)
+    return "", ()
 
 
-def _compare(node: Compare) -> Test:
-    get, value = _getter(node.column), node.value
-    if isinstance(value, str) and node.column.name == "metadata" and node.sign in ("=", "!="):
-        return _same_text(_raw(node.column.steps), value, node.sign == "=")
-    sign = _SIGNS[node.sign]
-    if node.column.is_text or node.column.is_moment:
-        return lambda row: sign(get(row), value)
-    if node.sign == "=":
+def _compared(column: Column, sign: str, value: Value) -> Callable[[Row], bool]:
+    get, is_true = column.getter(), _SIGNS[sign]
+    if isinstance(value, str) and column.name == "metadata" and sign in ("=", "!="):
+        raw = column.raw()  # most filters are made of these: only what is not text needs a second look
+        if sign == "=":
+            return lambda row: bool(raw(row) == value)
+        return lambda row: (found := raw(row)) != value and (type(found) is str or _from_json(found) is not None)
+    if column.is_text or column.is_moment:
+        return lambda row: is_true(get(row), value)
+    if sign == "=":
         return lambda row: bool(get(row) == value)
-    if node.sign == "!=":
+    if sign == "!=":
         return lambda row: (found := get(row)) is not None and bool(found != value)
     kinds = (str,) if isinstance(value, str) else _NUMBERS
-    return lambda row: type(found := get(row)) in kinds and sign(found, value)
+    return lambda row: type(found := get(row)) in kinds and is_true(found, value)
 
 
-def _same_text(raw: Callable[[Row], Any], value: str, same: bool) -> Test:
-    """The test that most filters are made of: only what is not text needs a second look."""
-    if same:
-        return lambda row: bool(raw(row) == value)
-    return lambda row: (found := raw(row)) != value and (type(found) is str or _written(found) is not None)
+def pair(left: Column, sign: str, right: Column) -> Test:
+    """Two columns of the same row."""
+    one, other = left.getter(), right.getter()
+    return Test(lambda row: holds(one(row), sign, other(row)))
 
 
-def _pair(node: Pair) -> Test:
-    left, sign, right = _getter(node.left), node.sign, _getter(node.right)
-    return lambda row: holds(left(row), sign, right(row))
+def one_of(column: Column, listed: tuple[Value, ...], negated: bool) -> Test:
+    """The column's value is among these; if negated, it has one and it is not."""
+    get, values = column.getter(), frozenset(listed)
+    if negated:
+        return Test(lambda row: (found := get(row)) is not None and found not in values)
+    return _joined(lambda row: get(row) in values, " OR ", [compare(column, "=", value) for value in listed])
 
 
-def _one_of(node: OneOf) -> Test:
-    get, values = _getter(node.column), frozenset(node.values)
-    if node.negated:
-        return lambda row: (found := get(row)) is not None and found not in values
-    return lambda row: get(row) in values
-
-
-def _like(node: Like) -> Test:
-    get, matches = _getter(node.column), node.pattern.matcher()
-    if node.column.is_moment:
-        return lambda row: matches(stamp(row.timestamp)) != node.negated
-    if node.negated:
-        return lambda row: (found := get(row)) is not None and not (type(found) is str and matches(found))
-    return lambda row: type(found := get(row)) is str and matches(found)
-
-
-def _absent(node: Absent) -> Test:
-    get, negated = _getter(node.column), node.negated
-    return lambda row: (get(row) is None) != negated
-
-
-def _getter(column: Column) -> Callable[[Row], Any]:
-    """What SQLite would see of this column."""
-    if column.is_text:
-        return operator.attrgetter(column.name)
+def like(column: Column, text: str, escape: str, negated: bool) -> Test | None:
+    """The column's value is LIKE `text`; if negated, it has one and it is not. None, if `text` ends in an escape."""
+    get, matches = column.getter(), pattern(text, escape)
+    if matches is None:
+        return None
     if column.is_moment:
-        return _moment
-    if column.name != "metadata":
-        name = column.name
-        return lambda row: _stored(row.extra.get(name))
-    raw = _raw(column.steps)
-    return lambda row: _written(raw(row))
+        return Test(lambda row: matches(stamp(row.timestamp)) != negated)
+    if negated:
+        return Test(lambda row: (found := get(row)) is not None and not (type(found) is str and matches(found)))
+    is_plain = column.name == "content" and not escape and _PLAIN_PATTERN.fullmatch(text)
+    sql = ("CAST(content AS TEXT) LIKE ?", (f"%{text}%",)) if is_plain else ("", ())
+    return Test(lambda row: type(found := get(row)) is str and matches(found), *sql)
 
 
-def _raw(steps: tuple[Step, ...]) -> Callable[[Row], Any]:
-    """What metadata has at this place, as it is."""
-    if len(steps) == 1 and isinstance(key := steps[0], str):
-        return lambda row: row.metadata.get(key)
-    return lambda row: _reached(row.metadata, steps)
+def absent(column: Column, negated: bool) -> Test:
+    """The column is NULL; if negated, it is not."""
+    get = column.getter()
+    return Test(lambda row: (get(row) is None) != negated)
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------------
+
+
+def pattern(text: str, escape: str = "") -> Callable[[str], bool] | None:
+    """The function that tells whether a text is LIKE `text`; None if that ends in the middle of an escape.
+
+    Each part between two `%` is taken where it first occurs. That leaves most room for the next, so nothing is tried
+    twice: the time is at most the length of the pattern times that of the text.
+    """
+    parts, plain = [""], [""]  # as regular expressions, and as text
+    characters = iter(text)
+    for character in characters:
+        if character == "%" != escape:
+            parts.append("")
+            plain.append("")
+            continue
+        is_any = character == "_" != escape
+        if character == escape and not (character := next(characters, "")):
+            return None
+        parts[-1] += "." if is_any else re.escape(_folded(character))
+        plain[-1] += "" if is_any else _folded(character)
+    first, *between = parts
+    if len(between) == 2 and not first + between[1] and between[0] == re.escape(needle := plain[1]):
+        return lambda text: needle in _folded(text)  # '%word%', as most are
+    last = f".*{between.pop()}" if between else ""
+    fits = re.compile(first + "".join(f"(?>.*?{each})" for each in between if each) + last, re.DOTALL).fullmatch
+    return lambda text: fits(_folded(text)) is not None
+
+
+def _folded(text: str) -> str:
+    """`text` as SQLite's LIKE sees it: up to its first NUL, A-Z as a-z, the two characters that are none as U+FFFD."""
+    if "\0" in text:
+        text = text[: text.index("\0")]
+    if text.isascii():
+        return text.lower()
+    lower = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+    return _NO_CHARACTERS.sub("\ufffd", lower)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
 
 
 def _moment(row: Row) -> datetime:
@@ -159,10 +276,8 @@ def _reached(found: Any, steps: tuple[Step, ...]) -> Any:
     return found
 
 
-def _written(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     """A value of metadata, as it is once it was written as JSON and read by SQLite."""
-    if type(value) is str:
-        return OTHER if "\0" in value else value
     plain = _stored(value)
     if type(plain) is float and not isfinite(plain):
         return None
@@ -170,18 +285,14 @@ def _written(value: Any) -> Any:
 
 
 def _stored(value: Any) -> Any:
-    """A value of an added column, as SQLite holds it."""
+    """A value of an added column, as SQLite stores it."""
     if value is None or type(value) is str:
         return value
     if isinstance(value, int):
-        return int(value) if -(2**63) <= value < 2**63 else _as_float(value)
+        try:
+            return int(value) if -(2**63) <= value < 2**63 else float(value)
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
     if isinstance(value, float):
         return None if value != value else float(value)
     return str.__str__(value) if isinstance(value, str) else OTHER
-
-
-def _as_float(number: int) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")

@@ -1,8 +1,7 @@
-"""Which beliefs contradict or repeat one another, and which of them is to be kept.
+"""Which beliefs contradict or repeat one another, and which of them to keep.
 
-The better supported one: who said it counts first, then how many say it, then how it proved in use, then that it is
-newer. Nothing compares everything with everything: what may contradict shares what it speaks of, and what repeats
-shares its gist.
+The better supported one: by trust first, then by how many state it, by its use, and by age. Only beliefs about the same
+thing are compared for contradictions, and only those with the same gist for repeats.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.index.rows import Source
 from tallystick.projections.index.tidy import Kept
 from tallystick.records.belief import Belief
 from tallystick.records.policy import RANK
@@ -20,7 +20,7 @@ from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 from tallystick.text.claims import Conflict, claim_of, conflict, gist
 
-AT_ONCE = 40  # of those that speak of one thing, or say the same: the best supported; the rest comes next time
+AT_ONCE = 40  # beliefs about one thing, or with one gist: the best supported; the rest comes next time
 
 _SUPPORT = ("it is more trusted", "more say it", "it proved better in use", "it is newer")
 # What repeats agree in: one belief in their place must lose nothing of either.
@@ -37,14 +37,15 @@ def contradictions(groups: Iterable[list[Kept]], user: str) -> list[Proposal]:
 
 
 def _pairs(group: list[Kept]) -> Iterator[tuple[Kept, Kept, Conflict]]:
-    """Each that is contradicted by a better one that itself stands."""
+    """Each that is contradicted by a better one that is not contradicted itself."""
     best = sorted(group, key=_support, reverse=True)[:AT_ONCE]
-    claims = [claim_of(each.text, _triple(each)) for each in best]
+    claims = [claim_of(each.text, tuple(orjson.loads(each.source.triple or "[]"))) for each in best]
     standing: list[int] = []
     for at, claim in enumerate(claims):
         for better in standing:
             against = claims[better]
-            found = conflict(against, claim) if against and claim and _may_clash(best[better], best[at]) else None
+            is_possible = may_overlap(best[better].source, best[at].source)
+            found = conflict(against, claim) if against and claim and is_possible else None
             if found:
                 yield best[better], best[at], found
                 break
@@ -67,18 +68,12 @@ def _choice(kept: Kept, other: Kept, found: Conflict, user: str) -> Proposal:
     )  # fmt: skip
 
 
-def _triple(kept: Kept) -> tuple[str, ...]:
-    return tuple(orjson.loads(kept.source.triple)) if kept.source.triple else ()
-
-
-def _may_clash(one: Kept, other: Kept) -> bool:
-    """Whether there is a time in the world at which both are said to hold."""
-    first, second = one.source, other.source
-    return not (_is_over(first.valid_to, second.valid_from) or _is_over(second.valid_to, first.valid_from))
-
-
-def _is_over(until: str | None, since: str | None) -> bool:
-    return bool(until and since and until <= since)
+def may_overlap(one: Belief | Source, other: Belief | Source) -> bool:
+    """Whether there can be a time at which both are true."""
+    return not any(
+        until and since and until <= since
+        for until, since in ((one.valid_to, other.valid_from), (other.valid_to, one.valid_from))
+    )
 
 
 def repeats(known: State, texts: Iterable[tuple[str, str]], user: str) -> Iterator[Proposal]:
@@ -110,17 +105,17 @@ def _merges(known: State, names: list[str], user: str) -> Iterator[Proposal]:
 
 
 def _standing(known: State, belief: Belief) -> tuple[float, ...]:
-    """The oldest goes on, unless another is more trusted, surer, or has a name that a person gave it."""
+    """The oldest is kept, unless another is more trusted, surer, or has a key that a person gave it."""
     return RANK[_trust(known, belief)], belief.confidence, belief.key != belief.id, -belief.seq
 
 
 def _trust(known: State, belief: Belief) -> str:
-    """What a person said yes to is the person's word."""
+    """Approved by a person counts as stated by one."""
     return "human" if known.reviews.is_approved(belief.id) else belief.trust
 
 
 def merged(together: Sequence[CurrentVersion]) -> dict[str, Any]:
-    """What changes in the first when the others become part of it: it has the tags and the reasons of all."""
+    """What changes in the first when the others become part of it: it gets the tags and the reasons of all."""
     beliefs, refs = [held.belief() for held in together], {held.ref for held in together}
     found = {
         name: tuple(dict.fromkeys(item for belief in beliefs for item in getattr(belief, name)))

@@ -1,4 +1,4 @@
-"""`m.beliefs`: what is held true, to be looked through."""
+"""`m.beliefs`: queries of beliefs."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class BeliefStore:
         }  # fmt: skip
         return [belief for _, belief in self._fitting(-1, None, **asked)]
 
-    def page(self, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
+    def page(self, /, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
         """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.
 
         A place is the number of the event that first stated a belief. What others write meanwhile moves no place.
         """
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
+            raise Refused(f"limit must be 1 or more, not {limit!r}")
         found = self._fitting(after, limit + 1, **which)
         return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
 
     def all(self, *, user: str | None = None) -> list[Belief]:
-        """Every belief, held or not."""
+        """Every belief, active or not."""
         return self.query(status="", user=user)
 
     def _fitting(
@@ -66,9 +66,9 @@ class BeliefStore:
         min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
         believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
     ) -> list[tuple[int, Belief]]:  # fmt: skip
-        """Those that fit and were first stated after an event, each with the number of the one that first did.
+        """Those that fit and were first stated after an event, each with the number of that first event.
 
-        Only words that the caller may read can fit: nobody finds out by asking what is withheld from them.
+        Only words that the caller may read can fit: no query reveals withheld words.
         """
         outlet = self._folder.outlet
         needle, found = containing.casefold(), list[tuple[int, Belief]]()

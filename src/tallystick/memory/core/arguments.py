@@ -1,11 +1,11 @@
-"""What a caller may ask, and what a receipt keeps of it so that it can be asked again.
+"""Checks of a recall's arguments, and what a receipt keeps of them so that it can be replayed.
 
-Whatever is of the wrong sort is refused here, in one line. Further in, it would pass for damage of the index.
+An argument of the wrong type is refused here, in one line. Further in, it would look like damage of the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tallystick.records.receipt import BLANK
 
 if TYPE_CHECKING:
     from tallystick.recall.pipeline import Ask
+    from tallystick.records.recall import Query
 
 NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
 
@@ -25,59 +26,60 @@ _BEYOND = 1 << 62  # more than anyone has memories
 
 
 def check(question: object, k: object, floor: object, believed_at: object, as_of: object) -> None:
-    """Refused, unless these are what they should be."""
+    """Refused, if one of these is of the wrong type or range."""
     if not isinstance(question, str):
-        raise Refused(f"a question is text, not {type(question).__name__}")
+        raise Refused(f"a question must be a string, not {type(question).__name__}")
     if k is not None and (type(k) is not int or k < 1):
-        raise Refused(f"k is how many are wanted, 1 or more, not {k!r}")
+        raise Refused(f"k must be 1 or more, not {k!r}")
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
-        raise Refused(f"the floor is a number from 0 to 1, not {floor!r}")
+        raise Refused(f"floor must be a number from 0 to 1, not {floor!r}")
     if not isinstance(believed_at, int | str | datetime | None):
-        raise Refused(f"believed_at is an event's number or a time, not {believed_at!r}", "time")
+        raise Refused(f"believed_at must be an event number or a time, not {believed_at!r}", "time")
     if not isinstance(as_of, str | date | None):
-        raise Refused(f"as_of is a date or a time, not {as_of!r}", "time")
+        raise Refused(f"as_of must be a date or a time, not {as_of!r}", "time")
 
 
 def check_names(**names: object) -> None:
-    """Refused, unless each is text."""
+    """Refused, unless each is a string."""
     for name, value in names.items():
         if not isinstance(value, str):
-            raise Refused(f"{name} is text, not {value!r}")
+            raise Refused(f"{name} must be a string, not {value!r}")
 
 
 def can_be_written(name: str) -> bool:
-    """Whether anything can be recorded under a name. A lone surrogate is no letter."""
+    """Whether a name can be recorded: it has no lone surrogate."""
     return name.isascii() or not any("\ud800" <= each <= "\udfff" for each in name)
 
 
 def checked_list(names: object, what: str) -> tuple[str, ...]:
-    """Several texts, as a caller gives them. Refused, if it is anything else."""
+    """A list of strings. Refused, if it is anything else."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise Refused(f"{what} is a list of texts; write [{names!r}]")
+        raise Refused(f"{what} must be a list of strings; write [{names!r}]")
     found = tuple(names)
     if wrong := [name for name in found if not isinstance(name, str)]:
-        raise Refused(f"{what} is a list of texts, and {wrong[0]!r} is none")
+        raise Refused(f"{what} must be a list of strings, not {wrong[0]!r}")
     return found
 
 
 def check_frame(frame: object, budget: object = None) -> None:
     """Refused, unless it is a frame, and the budget a number of tokens."""
     if not isinstance(frame, Frame):
-        raise Refused(f"a frame is meant by its name, or is a Frame; not {frame!r}")
+        raise Refused(f"frame must be a name or a Frame, not {frame!r}")
     if budget is not None and (type(budget) is not int or budget < 0):
-        raise Refused(f"a budget is a number of tokens, 0 or more, not {budget!r}")
+        raise Refused(f"budget must be a number of tokens, 0 or more, not {budget!r}")
 
 
-def to_keep(ask: Ask, asked: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """What a receipt says was asked, beside the question: with it the same is asked again."""
-    given = {name: asked[name] for name in _KEPT if asked.get(name) not in (None, "") and asked[name] is not False}
+def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
+    """The arguments that a receipt keeps, for asking the same again."""
+    asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
+    given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
     narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
     without = narrowed.pop("without")
     if filters := {name: value for name, value in narrowed.items() if value}:
         given["filters"] = filters
     if without:
         given["without"] = without
-    if asked.get("believed_at") is not None:
+    if query.believed_at is not None:
         given["believed_at"] = ask.scope.at
     if ask.scope.as_of is not None:
         given["as_of"] = ask.scope.as_of
@@ -89,5 +91,5 @@ def to_keep(ask: Ask, asked: Mapping[str, Any], at: str) -> dict[str, Any]:
 
 
 def number_to_keep(k: int) -> int:
-    """How many were wanted, as a number that any file can hold."""
+    """The number of hits that were wanted, as a number that any file can hold."""
     return min(k, _BEYOND)

@@ -1,11 +1,11 @@
-"""Knowing again what recall served, so that a memory cannot confirm, reinforce or launder itself.
+"""Echoes: texts that repeat what recall served, so that a memory cannot confirm, reinforce or launder itself.
 
-What was served is known from receipts, which the index has read, and from what this very process served since it was
-opened, receipts or not. What another process served without a receipt is not known: `receipts = true` is for that.
+What was served is known from receipts in the index, and from what this very process served since it was opened,
+receipts or not. What another process served without a receipt is not known: `receipts = true` is for that.
 
-Looked for are the whole text and each of its lines and sentences, whatever their capitals, spaces, signs, bullets and
-labels. Another way of putting it is not recognised. A person's own words are never an echo; nobody asks here for them.
-If the index is not at hand, nothing is looked for: no write waits for it.
+The whole text and each of its lines and sentences are looked up, whatever their case, spaces, punctuation, bullets and
+labels. A paraphrase is not recognised. A person's own words are never an echo. If the index is not available, nothing
+is looked up: no write waits for it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import orjson
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.rows import WITHHELD, Source
-from tallystick.records.hit import Hit
 from tallystick.records.policy import RANK
+from tallystick.records.recall import Hit
 from tallystick.text.fingerprint import KEPT, marks_of, whole_marks
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ Key = tuple[str, str]  # whose, and a block or a mark
 class Echo(NamedTuple):
     """What a text repeats."""
 
-    ids: tuple[str, ...] = ()  # the versions and episodes that say it
-    trust: str = ""  # the trust that it takes over; empty: what it repeats is in recall
-    held: tuple[Source, ...] = ()  # the beliefs that say the whole of it now
+    ids: tuple[str, ...] = ()  # the versions and episodes with that text
+    trust: str = ""  # the trust that it inherits; empty: what it repeats is in recall
+    held: tuple[Source, ...] = ()  # the active beliefs with the whole text
 
     def belief_in(self, session: str, agent: str, path: str) -> str:
-        """The belief that says the whole of it in this scope; empty if there is none."""
+        """The belief with the whole text in this scope; empty if there is none."""
         same = (each.id for each in self.held if (each.session, each.agent, each.path) == (session, agent, path))
         return next(same, "")
 
@@ -49,7 +49,7 @@ NO_ECHO = Echo()
 
 
 class EchoDetector:
-    """What one memory has served, and what repeats it."""
+    """What one memory has served, and the texts that repeat it."""
 
     def __init__(self, index: Callable[[], IndexService]) -> None:
         self._index = index
@@ -64,7 +64,7 @@ class EchoDetector:
                 self._fresh[user, hit.block] = None
 
     def forget(self) -> None:
-        """Words were destroyed: nothing may be known by them here."""
+        """Forget everything: words were destroyed."""
         self._fresh.clear()
         self._looked.clear()
         self._marks.clear()
@@ -119,14 +119,12 @@ def _echo(file: IndexFile, found: dict[str, set[str]], whole: set[str]) -> Echo:
         ids += [source.id for source in speaking]
         if all(source.is_kept_out for source in speaking):
             lower.append(min(map(_worth, speaking), key=RANK.__getitem__))
-        if not whole.isdisjoint(found[block]) and _is_all_of(file, block, whole):
+        is_whole = not whole.isdisjoint(found[block]) and any(  # the text is all of the block, not one sentence of it
+            not whole.isdisjoint(whole_marks(content)) for _, content in _contents(file, [block])
+        )
+        if is_whole:
             held += [each for each in speaking if each.what == "belief" and each.until_seq is None]
     return Echo(tuple(ids[:_NAMED]), min(lower, key=RANK.__getitem__, default=""), tuple(held))
-
-
-def _is_all_of(file: IndexFile, block: str, whole: set[str]) -> bool:
-    """Whether the text is all that the block says, and not one sentence of it."""
-    return any(not whole.isdisjoint(whole_marks(content)) for _, content in _contents(file, [block]))
 
 
 def _worth(source: Source) -> str:

@@ -1,7 +1,7 @@
-"""Rows of an open memory that are kept level with its ledger: the pages', and the graph's.
+"""Rows of an open memory that are kept up to date with its ledger: those of the pages, and of the graph.
 
-They follow from the ledger alone, and are made anew whenever they are missing, damaged, of another shape or behind an
-erasure. Whoever has no write access gets them in memory, and so does a reader where the disk has no room for them.
+They are derived from the ledger alone, and rebuilt whenever they are missing, damaged, of another shape or behind an
+erasure. A reader without write access gets them in memory, and so does one on a full disk.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Follower(ABC, Generic[File]):
 
     @abstractmethod
     def _read_on(self, db: File, mark: Bookmark) -> Bookmark:
-        """Take in what the ledger has behind the bookmark."""
+        """Read the events after the bookmark."""
 
     def close(self) -> None:
         with self._lock:
@@ -65,16 +65,16 @@ class Follower(ABC, Generic[File]):
                         db.close()
 
     def fix(self, error: Exception, *, is_last: bool = False) -> None:
-        """Whoever came upon that may try again with new rows. Busy or NotWritten, if the file is not what is wrong."""
+        """Remove rows that caused an error, for another try. Busy or NotWritten, if the file is not the cause."""
         if has_no_room(error):
             self.close()
-            raise NotWritten(f"{self.place} could not be written ({error}); make room, then do it again") from error
+            raise NotWritten(f"{self.place} could not be written ({error}); make room and try again") from error
         if is_last or (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY:
-            raise Busy(f"{self.called} not to be had at this moment ({error}); try again") from error
+            raise Busy(f"{self.called} not available ({error}); try again") from error
         self._throw_away()
 
     def _answered(self, ask: Callable[[], Answer], question: Callable[[File], Answer]) -> Answer:
-        """What `ask` answers, by the rows in the file. If the disk has no room for those, by rows in memory."""
+        """The answer of `ask`, from the rows in the file. If the disk is full, from rows in memory."""
         if self._aside is None or time.monotonic() > self._retry:
             try:
                 return ask()
@@ -131,8 +131,8 @@ class Follower(ABC, Generic[File]):
 
     def _in_the_way(self, error: OSError) -> Busy:
         if has_no_room(error):
-            return NotWritten(f"{self.place} could not be written: {error.strerror}; make room, then do it again")
-        return Busy(f"{self.place}: {error.strerror}; move what is there away, and it is made anew")
+            return NotWritten(f"{self.place} could not be written: {error.strerror}; make room and try again")
+        return Busy(f"{self.place}: {error.strerror}; move what is there away, and it is rebuilt")
 
     def _throw_away(self) -> None:
         """Damaged, or with words in it that were erased: all of it follows from the ledger."""

@@ -1,17 +1,16 @@
-"""The index of an open memory: opened when it is first needed, and kept level with the ledger.
+"""The index of an open memory: opened when it is first needed, and kept up to date with the ledger.
 
-The ledger is the truth. An index that is missing, damaged, of another shape, or behind an erasure is made anew beside
-the old one and takes its place in one step; readers keep what they have open until then. An index that has seen what
-the ledger has not is a witness that the ledger was rolled back, and is left as it is.
+The ledger is the truth. An index that is missing, damaged, of another shape, or behind an erasure is rebuilt beside the
+old one and replaces it in one step; readers keep what they have open until then. An index that has seen what the ledger
+lacks is a witness that the ledger was rolled back, and is left as it is.
 
-After a write the index follows in the same call. If it cannot (the disk is full, somebody else holds it), the write
-stands all the same: the next one who needs the index goes on from its bookmark.
+After a write the index follows in the same call. If it cannot (the disk is full, another process has it locked), the
+write succeeds all the same: the next one that needs the index goes on from its bookmark.
 
-In a folder that may only be read, the index is made in memory; and so it is for a reader on a disk that has no room for
-it, until there is some.
+In a read-only folder the index is built in memory; and so it is for a reader on a full disk, until there is room.
 
-Whatever a file can hold (another program's rows, half a page, nothing) is met here: the reader gets an answer from an
-index that was made anew, and whoever wrote hears nothing of it.
+Whatever the file contains (another program's rows, half a page, nothing), a reader gets an answer from a rebuilt index,
+and a writer is not affected.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from itertools import chain, islice, takewhile
-from pathlib import Path
 from typing import TypeVar
 
 from tallystick.ledger import format as fmt
@@ -30,9 +28,9 @@ from tallystick.ledger.disk import remove_all, remove_if_there
 from tallystick.ledger.ledger import Ledger
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import RETRY
-from tallystick.projections.database import IN_MEMORY, has_no_room
-from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
-from tallystick.projections.index.fold import Stale
+from tallystick.projections.database import IN_MEMORY, Stale, has_no_room
+from tallystick.projections.follower import Bookmark
+from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.index.read_bookmark import is_hash
 from tallystick.records.errors import Busy, Closed, Damaged, NotWritable, NotWritten, RolledBack, TallystickError
@@ -48,7 +46,6 @@ from tallystick.records.operations import (
 from tallystick.records.progress import Progress
 from tallystick.state.state import State
 
-Tell = Callable[[str], None]
 Answer = TypeVar("Answer")
 
 FAR = 5_000  # events behind; a write does not wait for more than that
@@ -57,7 +54,7 @@ _DAMAGED = "it was damaged"
 _REMOVE_IT = (fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
 _JUST = 20  # events ago
 
-# What a file that is not as we wrote it can do to whoever reads it.
+# The errors that a damaged or foreign file can cause in a reader.
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _IN_THE_FILE = (
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH,
@@ -69,10 +66,10 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 
 
 class IndexService:
-    """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
+    """One memory's index. Callers have the ledger's turn, so that one thread at a time uses it."""
 
-    def __init__(self, ledger: Ledger, state: State, tell: Tell | None) -> None:
-        self._ledger, self._state, self.tell = ledger, state, tell or _log
+    def __init__(self, ledger: Ledger, state: State, notify: Callable[[str], None]) -> None:
+        self._ledger, self._state, self._notify = ledger, state, notify
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -83,7 +80,7 @@ class IndexService:
         self._retry = 0.0  # when a disk that had no room is asked again
 
     def close(self) -> None:
-        """Let go of the file, once whoever reads it is done."""
+        """Close the file, once its readers are done."""
         try:
             with self._ledger.turn():
                 self._drop()
@@ -99,14 +96,12 @@ class IndexService:
     # -- following ---------------------------------------------------------------------------------------------------
 
     def follow(self, events: list[Event]) -> None:
-        """Take in what was just written (nothing given: whatever is new). It never fails: the next reader goes on."""
-        if events:  # a turn is enough: what others wrote meanwhile, the next one takes in
-            self._attempt(lambda: self._follow(events), self._ledger.turn())
-        else:
-            self._attempt(lambda: self._follow(events), self._ledger.reading())
+        """Index what was just written (none given: whatever is new). It never fails: the next reader goes on."""
+        turn = self._ledger.turn() if events else self._ledger.reading()  # the next one reads what others wrote
+        self._attempt(lambda: self._follow(events), turn)
 
     def grow_back(self) -> None:
-        """Make the index that was removed with the words it held. If that fails, the next reader makes it."""
+        """Rebuild the index that was removed with the words in it. If that fails, the next reader does."""
         self._attempt(lambda: (self._make("", None), self.level()), self._ledger.reading())
 
     def _attempt(self, work: Callable[[], object], turn: AbstractContextManager[None]) -> None:
@@ -130,7 +125,7 @@ class IndexService:
             self._catch_up(index)
 
     def _let_go(self, error: Exception, *, again: bool = False) -> bool:
-        """Something is wrong with the index: the next who needs it looks closer. False if it is not the file itself."""
+        """Close an index with which something is wrong; its next user looks closer. False if it is not the file."""
         replaced = self._index is not None and self._inode >= 0 and not self._is_the_same()
         self._bad = "" if replaced else _what_is_wrong(error, again)
         self._drop()
@@ -139,18 +134,18 @@ class IndexService:
     # -- for readers -------------------------------------------------------------------------------------------------
 
     def level(self, on_progress: Progress | None = None) -> IndexFile:
-        """The index, with everything in it that the ledger has. The caller has the ledger's turn."""
+        """The index, up to date with the ledger. The caller has the ledger's turn."""
         self._ledger.must_be_whole()
         for tried in range(_TRIES):
             try:
                 return self._level(on_progress)
             except _WRONG as error:
                 if not self._let_go(error, again=tried > 0):
-                    raise Busy(f"the index is not to be had at this moment ({error}); try again") from error
-        raise Damaged(f"{self._path} is damaged again as soon as it is made; check the disk")
+                    raise Busy(f"the index is not available ({error}); try again") from error
+        raise Damaged(f"{self._path} is damaged as soon as it is rebuilt; check the disk")
 
     def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
-        """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
+        """Ask the index a question. If that meets damage, the index is rebuilt, and asked again."""
         for tried in range(_TRIES):
             index = self.level(on_progress)
             index.times = self._ledger.standing.times
@@ -162,7 +157,7 @@ class IndexService:
         raise AssertionError("unreachable")
 
     def glance(self, question: Callable[[IndexFile], Answer]) -> Answer | None:
-        """Put a question to the index if it is at hand: nobody waits for it to be made, and nothing fails."""
+        """Ask the index a question if it is available: nobody waits for a rebuild, and nothing fails."""
         answer: Answer | None = None
         with suppress(OSError, TallystickError), self._ledger.reading():
             try:
@@ -187,7 +182,7 @@ class IndexService:
         return index
 
     def _make_in_memory(self, on_progress: Progress | None) -> IndexFile:
-        """The disk has no room: an index in memory for a while, from the file that is there, else from the ledger."""
+        """An index in memory while the disk is full, from the file that is there, else from the ledger."""
         self._drop()
         index = IndexFile(IN_MEMORY)
         copied = not self._bad and index.copy_of(self._path) and index.bookmark().shape == SHAPE
@@ -254,7 +249,7 @@ class IndexService:
                 if not is_hash(mark.hash):
                     raise Stale(_DAMAGED)
                 raise RolledBack(
-                    f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
+                    f"the index has seen event {mark.seq}, and the ledger lacks it or has another:"
                     " run `tallystick check`, then `tallystick restore`"
                 )
             events = events_from(self._ledger, mark.seq + 1, on_progress)
@@ -267,19 +262,19 @@ class IndexService:
             return False
         return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
 
-    # -- making it anew ----------------------------------------------------------------------------------------------
+    # -- rebuilding --------------------------------------------------------------------------------------------------
 
     def rebuild(self, on_progress: Progress | None = None) -> Bookmark:
-        """Make the index anew, whatever is there, and return how far it reads."""
+        """Rebuild the index, whatever is there, and return its bookmark."""
         with self._ledger.reading():
             self._ledger.must_be_whole()
             if not self._ledger.writable:
-                raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
+                raise NotWritable(f"{self._path} cannot be written here; recall builds one in memory")
             self._make("", on_progress)
             return self.level().bookmark()
 
     def _make(self, why: str, on_progress: Progress | None) -> IndexFile:
-        """A new index, in its place. Told once, if something was wrong with the old one."""
+        """A new index, in its place. Notifies once, if something was wrong with the old one."""
         self._drop()
         if not self._ledger.writable:
             self._bad, self._index = "", IndexFile(IN_MEMORY)
@@ -290,15 +285,15 @@ class IndexService:
             with self._ledger.hold():  # others keep changing the folder: now they wait
                 index = self._make_beside(on_progress)
         if index is None:
-            raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
+            raise Busy(f"{self._path} could not be rebuilt, because others keep changing the folder; try again")
         wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
         if wrong:
-            self.tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
+            self._notify(f"the index was rebuilt from the ledger, because {why}; nothing is lost")
         return index
 
     def _is_no_wonder(self) -> bool:
-        """Whether there can be no index: an erasure, a restore or a repair has just removed it, or all that callers
-        wrote came to the disk at once, which was the first time."""
+        """Whether a missing index is expected: an erasure, a restore or a repair has just removed it, or this is the
+        first write."""
         chain = self._ledger.chain()
         if -1 < self._erasures < self._ledger.standing.erasures:
             return True
@@ -307,14 +302,15 @@ class IndexService:
         return chain.first == 0 and all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
 
     def _make_beside(self, on_progress: Progress | None) -> IndexFile | None:
-        """Write a new file beside the old one and put it in its place. None if what it was made from has changed."""
+        """Write a new file and put it in place of the old one. None if the ledger has changed meanwhile."""
         disk, erasures = self._ledger.disk, self._ledger.standing.erasures
         for left in self._ledger.folder.abandoned_indexes():
             remove_if_there(disk, left)
         path = self._ledger.folder.new_index()
         try:
             os.close(disk.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
-            mark = self._write(path, on_progress)
+            with closing(IndexFile(path, making=True)) as index:
+                mark = self._fill(index, on_progress)
             fd = disk.open(path, os.O_RDWR)
             try:
                 disk.sync(fd)
@@ -334,11 +330,11 @@ class IndexService:
             remove_if_there(disk, path)
             if isinstance(error, OSError) or has_no_room(error):
                 why = (isinstance(error, OSError) and error.strerror) or error
-                raise NotWritten(f"{self._path} could not be written: {why}; make room, then do it again") from error
+                raise NotWritten(f"{self._path} could not be written: {why}; make room and try again") from error
             raise
 
     def _clear_the_place(self) -> None:
-        """Remove the old index and what SQLite kept beside it. What others are making is theirs; a folder is kept."""
+        """Remove the old index and SQLite's files of it. What others are making is theirs; a folder is kept."""
         disk = self._ledger.disk
         there = [path for path in self._ledger.folder.index_files() if path.name.startswith(f"{self._path.name}-")]
         for path in [self._path, *there]:
@@ -346,28 +342,21 @@ class IndexService:
                 disk.rename(path, path.with_name(f"{path.name}.aside-{os.urandom(4).hex()}"))
         remove_all(disk, [self._path, *there])
 
-    def _write(self, path: Path, on_progress: Progress | None) -> Bookmark:
-        index = IndexFile(path, making=True)
-        try:
-            return self._fill(index, on_progress)
-        finally:
-            index.close()
-
     def _fill(self, index: IndexFile, on_progress: Progress | None) -> Bookmark:
-        """Everything from the first event on; where that was moved away, what is held now and what was told since."""
+        """Everything from the first event on; if that was moved away, the current state and what came since."""
         first, end = self._ledger.chain().first, self._ledger.end
         if first == 0:
             return index.catch_up(events_from(self._ledger, 0, on_progress))
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, on_progress))
         kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
-        told = (event for event in until_then if event.op in kept)
-        mark = Bookmark(end.seq, end.hash, self._state.work.clock, since=end.seq)
-        held = chain(held_now(self._state), told, related_now(self._state))
+        since = (event for event in until_then if event.op in kept)
+        mark = Bookmark(end.seq, end.hash, SHAPE, self._state.work.clock, end.seq)
+        held = chain(held_now(self._state), since, related_now(self._state))
         return index.plant(held, mark, self._ledger.standing.begun)
 
 
 def _what_is_wrong(error: Exception, again: bool) -> str:
-    """What is wrong with the file, if it is the file: a busy index and a full disk are no damage."""
+    """What is wrong with the file, if it is the file: a busy index and a full disk are not damage."""
     if isinstance(error, Stale):
         return str(error) or _DAMAGED
     if isinstance(error, OSError | TallystickError):
@@ -377,12 +366,6 @@ def _what_is_wrong(error: Exception, again: bool) -> str:
 
 
 def _code(error: Exception) -> int | None:
-    """What SQLite says, in short; None if it is Python that cannot make sense of a row."""
+    """SQLite's error code; None if it is Python that cannot make sense of a row."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else int(code) & 0xFF
-
-
-def _log(what: str) -> None:
-    import logging
-
-    logging.getLogger("tallystick").warning(what)

@@ -1,9 +1,8 @@
-"""Secrets are masked before anything is written, and whoever said them is told so.
+"""Masking of secrets before anything is written; the program that wrote them is notified.
 
-Every way into the ledger passes here: what is said of beliefs and what happened, before it is decided on, so that the
-same thing said again is still the same thing; everything else as it is about to be recorded. Only a program of a person
-may keep secrets, by saying so or because `tallystick.toml` does. A name is never masked, because two of them would
-become one: a name that holds a secret is refused.
+Every write passes here: beliefs and episodes before they are decided on, so that a repeat is still a repeat; everything
+else as it is about to be recorded. Only a program with a person's trust may keep secrets, by an argument or because
+`tallystick.toml` says so. A name is never masked, because two names could become one: a name with a secret is refused.
 """
 
 from __future__ import annotations
@@ -14,65 +13,58 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from tallystick.records.display import counted
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
-from tallystick.records.secret_count import told
 from tallystick.state.state import State
-from tallystick.text.secrets.detect import find, masked
-from tallystick.text.secrets.nested import masked_fields, texts_in
+from tallystick.text.secrets.detect import find, masked, masked_fields, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 
 _NAMES = ("key", "about", "session", "agent", "path", "id", "source_node")
 _LISTS = ("evidence", "tags", "triple")
 _TREES = ("data", "views", "metadata")
-_OWN = ("ledger.", "snapshot", "erase")  # what the ledger says of itself has no words of anybody
+_OWN = ("ledger.", "snapshot", "erase")  # the ledger's own events have nobody's words
 
 
-class Everything:
-    """Holds every kind there is."""
+class _EveryKind(frozenset[str]):
+    """Contains every kind of secret."""
 
     def __contains__(self, kind: object) -> bool:
         return True
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 1
-
 
 class Cleared(list[Draft]):
-    """Drafts whose words were looked at before they were decided on."""
+    """Drafts whose words were masked before they were decided on."""
 
 
 class Masker:
-    """Looks at what one program says. `keeps` gives what `tallystick.toml` says."""
+    """Masks the writes of one program. `keeps` gives the kinds that `tallystick.toml` keeps."""
 
     def __init__(
-        self, state: State, trust: str, keeps: Callable[[], Keep], tell: Callable[[str], None] | None = None
+        self, state: State, trust: str, keeps: Callable[[], Keep], notify: Callable[[str], None]
     ) -> None:
-        self._state, self._trust, self._keeps, self._tell = state, trust, keeps, tell or _log
+        self._state, self._trust, self._keeps, self._notify = state, trust, keeps, notify
         self._heard = threading.local()
 
     @property
     def last(self) -> tuple[str, ...]:
-        """What kinds were masked in what this thread last said."""
+        """The kinds that were masked in the last write of this thread."""
         return getattr(self._heard, "kinds", ())
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
-        """Nobody is told one by one what was masked: whoever says much at once counts, and tells at the end."""
-        told, self._tell = self._tell, lambda _: None
+        """No notice for each masked secret: a caller that writes many things reports them at the end."""
+        notify, self._notify = self._notify, lambda _: None
         try:
             yield
         finally:
-            self._tell = told
+            self._notify = notify
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:
-        """The same, and the kinds that are masked meanwhile are gathered."""
+        """The same, and collect the kinds that are masked meanwhile."""
         self._heard.all = found = list[str]()
         try:
             with self.unheard():
@@ -83,10 +75,7 @@ class Masker:
     # -- before it is decided on -------------------------------------------------------------------------------------
 
     def fields(self, fields: dict[str, Any], reason: str = "") -> str:
-        """Mask what is about to be said of a belief, in place, and return the reason for it, masked too.
-
-        `keep_secrets` among the fields is taken out of them.
-        """
+        """Mask the fields of a belief in place, and remove `keep_secrets`. Returns the reason, masked too."""
         wish, self._heard.kinds = fields.pop("keep_secrets", False), ()
         if not self._may_hold(fields, reason):
             return reason
@@ -105,10 +94,10 @@ class Masker:
     def episode(self, episode: Episode, *, keep_secrets: bool = False) -> Episode:
         """The episode without the secrets in it."""
         self._heard.kinds = ()
-        said = {name: getattr(episode, name, "") for name in ("content", *_NAMES)}
-        if not episode.metadata and not _holds(said.values()):
+        words = {name: getattr(episode, name, "") for name in ("content", *_NAMES)}
+        if not episode.metadata and not _holds(words.values()):
             return episode
-        _refuse_names(said)
+        _refuse_names(words)
         keep = self._kept(keep_secrets, episode.trust)
         content, kinds = masked(episode.content, keep)
         metadata, more = masked_fields(episode.metadata, keep)
@@ -116,14 +105,14 @@ class Masker:
         return replace(episode, content=content, metadata=metadata) if kinds or more else episode
 
     def words(self, text: str, but: str = "") -> str:
-        """A reason, a question, an edit, without the secrets in it. What stands in `but` already stays."""
+        """A reason, a question, an edit, without its secrets. Those that are in `but` already stay."""
         self._heard.kinds = ()
         found, kinds = _text(text, self._kept(False, None), but)
         self._report(kinds)
         return found
 
     def edited(self, text: str, but: str = "") -> tuple[str, list[str]]:
-        """What a person wrote on a page, without the secrets in it, and their kinds: whoever asks tells the person."""
+        """What a person wrote on a page, without its secrets, and their kinds, for the caller to report."""
         return masked(text, self._policy(), (lambda: but) if but else None)
 
     def edited_fields(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -132,7 +121,7 @@ class Masker:
     # -- as it is recorded -------------------------------------------------------------------------------------------
 
     def drafts(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Whatever came by another way. What a version takes over from those it replaces stays as it was."""
+        """Drafts that came another way. What a version inherits from those it replaces stays as it was."""
         if isinstance(drafts, Cleared):
             return drafts
         return [draft if draft.op.startswith(_OWN) else self._masked(draft) for draft in drafts]
@@ -143,7 +132,7 @@ class Masker:
         return Draft(draft.op, body) if kinds else draft
 
     def _before(self, body: Mapping[str, Any]) -> str:
-        """Everything that the versions hold which a draft replaces."""
+        """All texts of the versions that a draft replaces."""
         names = body.get("replaces") or ()
         held = [self._state.find(name, user=self._state.owner(name) or "", short=False) for name in names]
         return "\n".join(text for each in held if each for text in texts_in(each.body()))
@@ -151,38 +140,38 @@ class Masker:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _kept(self, wish: bool, trust: str | None) -> Collection[str]:
-        """The kinds that may stay: none of what anybody but a person says."""
+        """The kinds that may stay: none, except in a person's words."""
         if self._trust != "human" or trust not in (None, "human"):
             return ()
-        return Everything() if wish else self._policy()
+        return _EveryKind() if wish else self._policy()
 
     def _policy(self) -> Collection[str]:
-        said = self._keeps()
-        return Everything() if said is True else said or ()
+        kinds = self._keeps()
+        return _EveryKind() if kinds is True else kinds or ()
 
     def _may_hold(self, fields: Mapping[str, Any], reason: str) -> bool:
         if any(fields.get(name) for name in _TREES):
             return True
-        said = [reason, *(fields.get(name) for name in ("text", "reason", *_NAMES))]
+        words = [reason, *(fields.get(name) for name in ("text", "reason", *_NAMES))]
         for name in _LISTS:
-            said += fields.get(name) or ()
-        return _holds(said)
+            words += fields.get(name) or ()
+        return _holds(words)
 
     def _report(self, kinds: list[str]) -> None:
         if kinds:
             self._heard.kinds = (*self.last, *kinds)
             getattr(self._heard, "all", []).extend(kinds)
             hint = "; `--keep-secrets` keeps it" if self._trust == "human" else ""
-            self._tell(f"masked {told(kinds)}{hint}")
+            self._notify(f"masked {counted(kinds)}{hint}")
 
 
-def _holds(said: Iterable[Any]) -> bool:
-    """Whether there may be a secret in any of these. They are looked at together, which is quicker."""
-    return bool(find("\n".join([each for each in said if isinstance(each, str)])))
+def _holds(words: Iterable[Any]) -> bool:
+    """Whether there may be a secret in any of these. One look at all of them is quicker."""
+    return bool(find("\n".join([each for each in words if isinstance(each, str)])))
 
 
 def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
-    """What is no text is refused further on, by whoever knows what it should be."""
+    """The text, masked. Anything else is refused further on, with what it should be."""
     if not isinstance(text, str):
         return text, []
     return masked(text, keep, (lambda: but) if but else None)
@@ -196,10 +185,4 @@ def _refuse_names(fields: Mapping[str, Any]) -> None:
 def refuse_name(what: str, value: Any) -> None:
     """Refused, if a name holds a secret."""
     if value and isinstance(value, str) and (found := find(value)):
-        raise Refused(f"{what} holds a secret ({found[0].kind}), and a name is kept as it is; choose another", "secret")
-
-
-def _log(what: str) -> None:
-    import logging
-
-    logging.getLogger("tallystick").warning(what)
+        raise Refused(f"{what} contains a secret ({found[0].kind}), and names are not masked; choose another", "secret")

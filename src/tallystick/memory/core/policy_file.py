@@ -1,16 +1,6 @@
-"""The policy in `tallystick.toml`: which actions need a person's yes, whose yes counts, and how long one lasts.
+"""The policy in `tallystick.toml`: which actions need approval, who may approve, and how long an approval lasts.
 
-    [policy]
-    approvers = ["cli:*"]
-    expires = "7d"
-
-    [[policy.rules]]
-    action = ["supersede", "archive"]
-    about = "person-ana"
-    then = "review"
-
-It is looked at again whenever the file has changed, so that a program that runs for long follows it. A policy that
-cannot be read lets nothing be written: nobody guesses what a person wanted to forbid. Reading goes on.
+The file is read again when it has changed. One that cannot be read refuses every write: nothing is written on a guess.
 """
 
 from __future__ import annotations
@@ -46,7 +36,14 @@ class PolicyFile:
 
     def now(self) -> Policy:
         """The policy in force. Refused, with the way out, if it cannot be read."""
-        seen = self._look()
+        seen: tuple[int, ...] | None = None
+        try:
+            found = os.stat(self._path)
+            seen = found.st_ino, found.st_mtime_ns, found.st_size
+        except FileNotFoundError:
+            pass
+        except OSError:
+            seen = (-1,)  # reading it says why
         if seen != self._seen:
             self._error = ""
             try:
@@ -58,36 +55,27 @@ class PolicyFile:
             raise Refused(self._error, "file")
         return self._policy
 
-    def _look(self) -> tuple[int, ...] | None:
-        try:
-            found = os.stat(self._path)
-        except FileNotFoundError:
-            return None
-        except OSError:
-            return (-1,)  # it cannot even be looked at; reading it tells why
-        return found.st_ino, found.st_mtime_ns, found.st_size
-
 
 def read_policy(path: Path) -> Policy:
     """The policy that a file states."""
     try:
         raw = read_toml(path) or {}
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {error}; mend it: until then nothing is written", "file") from None
+        raise Refused(f"{path} cannot be read: {error}; fix it: until then nothing is written", "file") from None
     try:
         return parse(raw.get("policy", {}))
     except Refused as error:
-        raise Refused(f"{path}: {error}; mend it: until then nothing is written", error.code) from None
+        raise Refused(f"{path}: {error}; fix it: until then nothing is written", error.code) from None
 
 
 def parse(law: object) -> Policy:
     """The policy of a table as TOML has it. Refused, with the key that is wrong."""
     if not isinstance(law, dict):
-        raise Refused("[policy] is a section, in brackets on its own line", "file")
+        raise Refused("[policy] must be a section, in brackets on its own line", "file")
     _only(law, _KNOWN, "policy")
     rules = law.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise Refused("policy.rules are sections, each under [[policy.rules]]", "file")
+        raise Refused("policy.rules must be sections, each under [[policy.rules]]", "file")
     return Policy(
         DEFAULT.table,
         tuple(_rule(rule, f"policy.rules[{number}]") for number, rule in enumerate(rules, 1)),
@@ -99,7 +87,7 @@ def parse(law: object) -> Policy:
 def _rule(said: _LAW, where: str) -> Rule:
     _only(said, (*_NAMES, "then", "confidence"), where)
     if not isinstance(said.get("then"), str):
-        raise Refused(f'{where}.then is "allow", "review", "refuse" or "quarantine"; it is missing or no text', "file")
+        raise Refused(f'{where}.then must be "allow", "review", "refuse" or "quarantine"', "file")
     found: dict[str, Any] = {name: _texts(said[name], f"{where}.{name}") for name in _NAMES if name in said}
     if "confidence" in said:
         found["confidence"] = _range(said["confidence"], f"{where}.confidence")
@@ -113,24 +101,24 @@ def _only(said: _LAW, known: tuple[str, ...], where: str) -> None:
     for name in said:
         if name not in known:
             shown = name if name.isidentifier() and len(name) < _LONG_NAME else brief(name)
-            raise Refused(f"{where}.{shown} is not known; it is one of {', '.join(known)}", "file")
+            raise Refused(f"unknown {where}.{shown}; use one of {', '.join(known)}", "file")
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:
     """One text, or a list of at least one."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not found or not all(isinstance(each, str) for each in found):
-        raise Refused(f"{where} is a text, or a list of texts, not {brief(value)}", "file")
+        raise Refused(f"{where} must be a string or a list of strings, not {brief(value)}", "file")
     return tuple(found)
 
 
 def _range(value: object, where: str) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2 or any(type(each) not in (int, float) for each in value):
-        raise Refused(f"{where} is two numbers, such as [0.0, 0.5], not {brief(value)}", "file")
+        raise Refused(f"{where} must be two numbers, such as [0.0, 0.5], not {brief(value)}", "file")
     try:
         return float(value[0]), float(value[1])
     except OverflowError:
-        raise Refused(f"{where} is two numbers from 0 to 1", "file") from None
+        raise Refused(f"{where} must be two numbers from 0 to 1", "file") from None
 
 
 def _span(value: object, where: str) -> timedelta:
@@ -138,8 +126,8 @@ def _span(value: object, where: str) -> timedelta:
         return A_WEEK
     found = _SPAN.match(value) if isinstance(value, str) else None
     if found is None:
-        raise Refused(f'{where} is a time such as "30m", "12h", "7d" or "2w", not {brief(value)}', "file")
+        raise Refused(f'{where} must be a duration such as "30m", "12h", "7d" or "2w", not {brief(value)}', "file")
     span = int(found[1]) * _UNITS[found[2]]
     if span > _LONGEST:
-        raise Refused(f"{where} is at most ten years, not {brief(value)}", "file")
+        raise Refused(f"{where} must be at most ten years, not {brief(value)}", "file")
     return span

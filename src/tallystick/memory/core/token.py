@@ -1,12 +1,11 @@
-"""The token that opens a memory over HTTP: made once, kept among this user's files, shown to nobody.
+"""The token that opens a memory over HTTP: made once, kept among this user's files, never shown.
 
-It lies beside the signing keys and not in the memory folder. A folder is backed up, copied and sent away; whoever has
-such a copy has the words of that day, and must not get the key to the living memory with them. There is one for each
-ledger, so that a client of one memory cannot open another, and a folder that is moved keeps its own; and within it one
-for each user, so that nobody opens what is another's. No file's name tells a user's.
+It lies beside the signing keys and not in the memory folder. A folder is backed up, copied and sent away; such a copy
+must not open the live memory. There is one token for each ledger, so that a client of one memory cannot open another,
+and a folder that is moved keeps its own; and within it one for each user. No file name contains a user's name.
 
-The file is whole or absent, and for its owner alone (mode 0600). One that others may read is refused: nobody knows who
-did. A crash while a new one is made leaves the old one.
+The file is complete or absent, and for its owner alone (mode 0600). One that others can read is refused: anybody may
+have read it. A crash while a new one is made leaves the old one.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ class Token:
 
     def __post_init__(self) -> None:
         if not _SHAPE.fullmatch(self.secret):
-            raise Refused(f"{self.path} holds no token; {_RENEW}", "file")
+            raise Refused(f"{self.path} contains no token; {_RENEW}", "file")
 
     def is_said(self, by: bytes) -> bool:
-        """Whether these are its bytes. How long that takes to tell says nothing about them."""
+        """Whether these are its bytes, compared in constant time."""
         return compare_digest(self.secret.encode(), by)
 
 
@@ -52,12 +51,12 @@ def token_of(ledger: str, user: str = OWNER) -> Token:
     if not path.exists():
         return _made(path, renew=False)
     if path.stat().st_mode & 0o077:
-        raise Refused(f"{path} can be read by others, and nobody knows who did; {_RENEW}", "place")
+        raise Refused(f"{path} can be read by other users; {_RENEW}", "place")
     return _read(path)
 
 
 def new_token(ledger: str, user: str = OWNER) -> Token:
-    """Another token for a user of a ledger. The one there was opens nothing that is started from now on."""
+    """A new token for a user of a ledger. Servers that start from now on refuse the old one."""
     return _made(_path(ledger, user), renew=True)
 
 
@@ -67,7 +66,7 @@ def _path(ledger: str, user: str) -> Path:
 
 
 def _made(path: Path, *, renew: bool) -> Token:
-    """A token at `path`; where somebody else was first, theirs, unless it is to be made `anew`."""
+    """The token at `path`, made if there is none, or to `renew` it."""
     disk = Disk()
     ensure_folder(disk, path.parent)
     lock = Lock(path.parent / "lock", disk, timeout=30.0)

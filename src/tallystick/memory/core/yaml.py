@@ -1,8 +1,8 @@
-"""A small file of YAML that a person wrote, of which JSON is a part, read without surprises.
+"""Small YAML files (and JSON, a subset of YAML) that a person wrote, read without surprises.
 
-Every value is read as the text that it is, so that an id of digits alone stays an id. Whatever else YAML can do is
-refused: tags, anchors and aliases, several documents, deep nesting. So no file can make an object or grow as it is
-read. What is wrong is told with its line.
+Every value is read as text, so that an id of digits alone stays an id. All else that YAML can do is refused: tags,
+anchors and aliases, several documents, deep nesting. So no file can make an object or grow as it is read. Errors name
+the line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
 
 class Wrong(Exception):
-    """What is wrong on a line."""
+    """An error on a line."""
 
     def __init__(self, line: int, what: object) -> None:
         super().__init__(what)
@@ -33,16 +33,16 @@ class Wrong(Exception):
 
 
 def read_text(path: Path, *, of: str, told_by: str) -> str:
-    """The text of a file `of` something; the help of the command `told_by` tells what belongs into one."""
+    """The text of a file `of` something; the help of the command `told_by` shows its format."""
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path}; `tallystick {told_by} --help` tells what to write into one") from None
+        raise NotFound(f"no file {path}; `tallystick {told_by} --help` shows the format") from None
     except IsADirectoryError:
-        raise Refused(f"{path} is a folder; name a file of {of}", "place") from None
+        raise Refused(f"{path} is a folder; give a file of {of}", "place") from None
     if len(data) > LARGEST:
-        raise Refused(f"{path} holds more than {LARGEST:,} bytes; put the {of} into several files", "size")
+        raise Refused(f"{path} is larger than {LARGEST:,} bytes; split the {of} into several files", "size")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -52,7 +52,7 @@ def read_text(path: Path, *, of: str, told_by: str) -> str:
 
 
 def plain(node: Node) -> Any:
-    """What a node holds, without the lines."""
+    """The value of a node, without the lines."""
     if isinstance(node.value, list):
         return [plain(each) for each in node.value]
     return {name: plain(each) for name, each in node.value.items()} if isinstance(node.value, dict) else node.value
@@ -67,16 +67,16 @@ def parse(text: str) -> Node:
         return _Builder().build(YAML(typ="safe", pure=True).parse(text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Wrong(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem or error.context}") from None
+        raise Wrong(mark.line + 1 if mark else 1, f"not YAML: {error.problem or error.context}") from None
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-        raise Wrong(line, f"this is not YAML: {str(error).splitlines()[0]}") from None
+        raise Wrong(line, f"not YAML: {str(error).splitlines()[0]}") from None
     except (ValueError, OverflowError) as error:  # an escape that is no character, a version that is no number
-        raise Wrong(1, f"this is not YAML: {error}") from None
+        raise Wrong(1, f"not YAML: {error}") from None
 
 
 class _Builder:
-    """Takes events one by one; nothing is resolved, constructed or followed."""
+    """Builds nodes from events; nothing is resolved, constructed or followed."""
 
     def __init__(self) -> None:
         self._open: list[tuple[Node, list[Node]]] = []  # lists and mappings that are not closed, with what they hold
@@ -89,16 +89,16 @@ class _Builder:
 
     def _take(self, kind: str, event: Any, line: int) -> None:
         if kind == "AliasEvent" or getattr(event, "anchor", None):
-            raise Wrong(line, "anchors and aliases (& and *) are not taken here; put such a text in quotes")
+            raise Wrong(line, "anchors and aliases (& and *) are not supported; put the text in quotes")
         if getattr(event, "tag", None) not in (None, "!"):
-            raise Wrong(line, f"tags ({str(event.tag)[:40]}) are not taken here; put such a text in quotes")
+            raise Wrong(line, f"tags ({str(event.tag)[:40]}) are not supported; put the text in quotes")
         if kind == "DocumentStartEvent" and self._tops:
-            raise Wrong(line, "a second document begins; one is all there may be")
+            raise Wrong(line, "only one document is allowed")
         if kind == "ScalarEvent":
             self._add(Node(line, _storable(event.value, line)))
         elif kind in ("SequenceStartEvent", "MappingStartEvent"):
             if len(self._open) == _DEEPEST:
-                raise Wrong(line, "lists within lists go too deep here")
+                raise Wrong(line, "nested too deeply")
             self._open.append((Node(line, [] if kind == "SequenceStartEvent" else {}), []))
         elif kind in ("SequenceEndEvent", "MappingEndEvent"):
             node, held = self._open.pop()
@@ -109,11 +109,11 @@ class _Builder:
 
 
 def _storable(text: str, line: int) -> str:
-    """`text`, unless an escape in it is half a character, which nothing can store."""
+    """`text`, unless it has a lone surrogate, which cannot be stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise Wrong(line, f"{text[error.start]!a} is half a character; leave it out") from None
+        raise Wrong(line, f"{text[error.start]!a} is a lone surrogate; remove it") from None
     return text
 
 
@@ -122,8 +122,8 @@ def _mapping(held: list[Node]) -> dict[str, Node]:
     found: dict[str, Node] = {}
     for name, node in zip(held[::2], held[1::2], strict=True):
         if not isinstance(name.value, str):
-            raise Wrong(name.line, "a name is a text")
+            raise Wrong(name.line, "a name must be a string")
         if name.value in found:
-            raise Wrong(name.line, f"{name.value[:40]!r} stands here twice")
+            raise Wrong(name.line, f"{name.value[:40]!r} is given twice")
         found[name.value] = node
     return found

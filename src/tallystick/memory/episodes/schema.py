@@ -1,12 +1,10 @@
-"""How a store over the ledger is, and which fields of one's own it knows.
+"""The health of `m.episodes` and `m.facts`, and their added columns.
 
-A ledger is never rewritten: a column that is added to episodes is a key of their metadata that filters may name. It is
-recorded as configuration, so that it is the same for everyone who opens the memory.
+A ledger is never rewritten: an added column is a key of the metadata that filters may name. It is recorded as
+configuration, so that it is the same for everyone who opens the memory.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import orjson
 
@@ -35,13 +33,13 @@ class EpisodeShape:
 
     def columns(self) -> list[str]:
         """The columns that were added, in order."""
-        return self._recorded().columns
+        return self._recorded()[1]
 
     def health(self, count: int) -> StoreHealth:
         folder = self._folder.ledger.folder
-        warnings = [told for told in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if told]
+        warnings = [each for each in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if each]
         return StoreHealth(
-            ok=self._folder.ledger.trouble is None, version=self._recorded().version, fragment_count=count,
+            ok=self._folder.ledger.trouble is None, version=self._recorded()[0], fragment_count=count,
             fs_type=kind_of(folder.root) or "unknown", lock_state="held" if is_held(folder.lock) else "free",
             warnings=warnings,
         )  # fmt: skip
@@ -52,34 +50,29 @@ class EpisodeShape:
         self._gate.must("config", "set")
 
         def decision() -> list[Draft]:
-            before = self._recorded()
-            if plan.target_version == before.version and set(added) <= set(before.columns):
+            version, columns = self._recorded()
+            if plan.target_version == version and set(added) <= set(columns):
                 return []
-            if plan.target_version <= before.version:
+            if plan.target_version <= version:
                 raise MigrationNotSupported(
-                    f"{self._table} is at version {before.version} already; a plan leads to a later one", GOING_BACK
+                    f"{self._table} is at version {version} already; a plan leads to a later one", GOING_BACK
                 )
-            there = _OWN[self._table] | {name.lower() for name in before.columns}
+            there = _OWN[self._table] | {name.lower() for name in columns}
             for name in added:
                 if name.lower() in there:
                     raise MigrationNotSupported(f"there is a column {name!r} already", ADD_COLUMN_ONLY)
                 there.add(name.lower())
-            said = orjson.dumps({"version": plan.target_version, "columns": [*before.columns, *added]}).decode()
-            return decide.set_config(self._folder.state.work, self._key, said)
+            shape = orjson.dumps({"version": plan.target_version, "columns": [*columns, *added]}).decode()
+            return decide.set_config(self._folder.state.work, self._key, shape)
 
         self._folder.ledger.write(decision)
 
-    def _recorded(self) -> _Recorded:
-        """What was recorded last. A value that somebody set by hand and that says nothing is passed over."""
+    def _recorded(self) -> tuple[int, list[str]]:
+        """The version and the added columns. A value that somebody set by hand and that makes no sense is ignored."""
         with self._folder.ledger.reading():
             said = self._folder.state.work.config.get(self._key, "")
         try:
             known = orjson.loads(said)
-            return _Recorded(int(known["version"]), [str(name) for name in known["columns"]])
+            return int(known["version"]), [str(name) for name in known["columns"]]
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            return _Recorded(1, [])
-
-
-class _Recorded(NamedTuple):
-    version: int
-    columns: list[str]
+            return 1, []

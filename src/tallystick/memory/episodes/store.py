@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,35 +14,30 @@ import orjson
 from tallystick.decide import episodes as decide
 from tallystick.decide.trust import is_in_doubt
 from tallystick.memory.core.arguments import can_be_written, check_names
-from tallystick.memory.core.caller import episode_subject
 from tallystick.memory.core.echo import NO_ECHO
-from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.core.gate import episode_subject
 from tallystick.memory.core.masking import Cleared
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.index import statements as sql
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.display import display_lists
-from tallystick.records.episode import Episode, Retraction
+from tallystick.records.episode import Episode, Retraction, checked
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.fact import Fact
-from tallystick.records.fact_view import fact_of, sources_in
+from tallystick.records.fact import Fact, fact_of, sources_in
 from tallystick.records.operations import EPISODE_PUT
-from tallystick.records.policy import is_above
-from tallystick.records.scope import checked
+from tallystick.records.policy import is_above, lower
 from tallystick.records.trust import Distrust
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.consolidate.classify import Deltas
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.context import Context
     from tallystick.memory.episodes.schema import EpisodeShape
     from tallystick.projections.index.file import IndexFile
-    from tallystick.records.extraction import Extractor
     from tallystick.records.health import MigrationPlan, StoreHealth
-    from tallystick.records.rule import ConsolidationRule
+    from tallystick.records.rule import ConsolidationRule, Extractor
 
 _RECENT = {  # by session, by agent
     (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
@@ -58,14 +53,11 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 @answering
 @display_lists
 class EpisodeStore:
-    """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
+    """The episodes of one user. Their texts stay in the ledger, not in memory."""
 
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, user: str, index: Callable[[], IndexService],
-        propose: Callable[..., Deltas]
-    ) -> None:
-        self._folder, self._gate, self._user = folder, gate, user
-        self._index, self._propose = index, propose
+    def __init__(self, context: Context, propose: Callable[..., Deltas]) -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._propose, self._of = propose, context.user_or_owner
 
     @cached_property
     def _shape(self) -> EpisodeShape:
@@ -79,13 +71,13 @@ class EpisodeStore:
         """Nothing to do: a memory that is open is ready."""
 
     def health(self) -> StoreHealth:
-        """How the memory stands; `fragment_count` is how many episodes there are."""
+        """The health of the memory; `fragment_count` is how many episodes there are."""
         with self._folder.ledger.reading():
             count = self._folder.state.episodes.held(self._user)
         return self._shape.health(count)
 
     def migrate(self, plan: MigrationPlan) -> None:
-        """Record that filters may name a further column: a key of the metadata. Nothing that was told is rewritten."""
+        """Let filters name a further column: a key of the metadata. No episode is rewritten."""
         self._shape.migrate(plan)
 
     def columns(self) -> list[str]:
@@ -104,27 +96,24 @@ class EpisodeStore:
         for name, given, usual in (("user", user, OWNER), ("session", session, ""), ("agent", agent, "")):
             own = getattr(episode, name)
             if own not in (given, usual):
-                raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
+                raise MemoryScopeError(f"the episode has {name} {own!r}, not {given!r}; give it once")
         placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
-        return self._tell(replace(placed, trust=self._lower(episode.trust)), keep_secrets)
-
-    def _lower(self, trust: str) -> str:
-        """An episode is no more trusted than the program that tells it."""
-        return self._gate.trust if is_above(trust, self._gate.trust) else trust
+        trust = lower((episode.trust, self._gate.trust))  # no more than the program has
+        return self._record(replace(placed, trust=trust), keep_secrets)
 
     def observe(
-        self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
+        self, /, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
     ) -> Episode:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):
             timestamp = datetime.fromisoformat(parse_moment(timestamp))
         happened = timestamp or datetime.fromisoformat(self._folder.ledger.now())
-        return self._tell(Episode(timestamp=happened, trust=self._gate.asker(trust), **said), keep_secrets)
+        return self._record(Episode(timestamp=happened, trust=self._gate.asker(trust), **said), keep_secrets)
 
-    def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
-        episode = self._gate.as_told(self._gate.masks.episode(episode, keep_secrets=keep_secrets))
+    def _record(self, episode: Episode, keep_secrets: bool) -> Episode:
+        episode = self._gate.as_recorded(self._gate.masks.episode(episode, keep_secrets=keep_secrets))
         known, echo = self._folder.state, NO_ECHO
-        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
+        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # a repeat under its id is no echo
             echo = self._gate.echo(episode.content, episode.user, episode.trust)
             if echo.trust and is_above(episode.trust, echo.trust):
                 episode = replace(episode, trust=echo.trust)
@@ -139,14 +128,14 @@ class EpisodeStore:
         return Episode.of(events[0]) if events else self._same(episode)
 
     def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
-        """Why an episode is left out of recall, if that is because its source is not trusted. Of several, the first."""
+        """The distrust for which recall leaves an episode out, if there is one. Of several episodes, the first."""
         whose = self._of(user)
         with self._folder.ledger.reading():
             known = self._folder.state
             if not known.distrusts.of(whose):
                 return None
-            told = known.episodes.named(whose, name)
-            events = (event for each in told for event in self._folder.ledger.events(each.seq, each.seq + 1))
+            refs = known.episodes.named(whose, name)
+            events = (event for each in refs for event in self._folder.ledger.events(each.seq, each.seq + 1))
             return next((why for event in events if (why := self._against(event, whose))), None)
 
     def _against(self, event: Event, user: str) -> Distrust | None:
@@ -157,30 +146,30 @@ class EpisodeStore:
         )  # fmt: skip
 
     def _same(self, episode: Episode) -> Episode:
-        """The one that was told before under its name, in its scope."""
+        """The episode with that id in its scope."""
         with self._folder.ledger.reading():
-            for told in self._folder.state.episodes.find(episode.user, episode.id):
-                if (told.session, told.agent) == (episode.session, episode.agent):
-                    return self.read(told.seq)
-        raise NotFound(f"nothing was told as {episode.id!r}")
+            for each in self._folder.state.episodes.find(episode.user, episode.id):
+                if (each.session, each.agent) == (episode.session, episode.agent):
+                    return self.read(each.seq)
+        raise NotFound(f"no episode named {episode.id!r}")
 
     def retract(self, *names: str, reason: str = "", withdraw: bool = False, user: str | None = None) -> Retraction:
-        """Take back episodes: they stay in history, and are recalled and consolidated no more.
+        """Retract episodes: they stay in the history, and are no longer recalled or consolidated.
 
-        Returns what rests on them. With `withdraw`, the facts that rest on them alone are retracted too, if the gate
-        lets this program do that: all of it, or nothing.
+        Returns what depends on them. With `withdraw`, the facts that depend on them alone are retracted too, if the
+        policy allows that: all of it, or nothing.
         """
         whose = self._of(user)
         found = self._all_of(names, whose)
         if not self._gate.is_free(self._gate.trust):
-            told = [episode_subject(episode, episode.trust) for episode in found]
-            self._gate.must("episode", "forget", *told, user=whose)
-        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():
+            subjects = [episode_subject(episode, episode.trust) for episode in found]
+            self._gate.must("episode", "forget", *subjects, user=whose)
+        with self._gate.together():
             resting, shared = self._dependents(found, whose)
             self._folder.ledger.write(
                 lambda: decide.retract(self._folder.state.episodes, names, user=whose, reason=reason)
             )
-            why = reason or "its episodes were taken back"
+            why = reason or "its episodes were retracted"
             for held in [self._folder.state.version(fact.version) for fact in resting if withdraw]:
                 if held is not None and self._folder.state.is_open(whose, held.path):
                     self._gate.forget(held.body()["id"], reason=why, user=whose, path=held.path)
@@ -188,18 +177,18 @@ class EpisodeStore:
 
     def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
         if not names:
-            raise Refused("say which episode is taken back", "required")
+            raise Refused("name the episodes to retract", "required")
         with self._folder.ledger.reading():
-            told = dict[str, int]()
+            places = dict[str, int]()
             for name in names:
                 found = self._folder.state.episodes.named(user, name)
                 if not found:
-                    raise NotFound(f"nothing was told as {name!r}; `tallystick log` shows what was")
-                told.update({each.source: each.seq for each in found})
-            return [self.read(seq) for seq in told.values()]
+                    raise NotFound(f"no episode named {name!r}; run `tallystick log` to list them")
+                places.update({each.source: each.seq for each in found})
+            return [self.read(seq) for seq in places.values()]
 
     def _dependents(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
-        """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
+        """The facts that come from these episodes: those that come from no others, and the rest."""
         state = self._folder.state
         gone = {episode.source for episode in episodes}
         facts = {held.ref: held for source in gone for held in state.coming_from(user, source)}
@@ -212,7 +201,7 @@ class EpisodeStore:
         return alone, shared
 
     def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
-        """The facts that are held and come from an episode, among others or alone."""
+        """The active facts that come from an episode, among others or alone."""
         with self._folder.ledger.reading():
             resting, shared = self._dependents([self.get(name, user=user)], self._of(user))
             return [*resting, *shared]
@@ -225,12 +214,13 @@ class EpisodeStore:
         extractor: Extractor | str | None = None,
         user: str | None = None,
     ) -> Deltas:
-        """The deltas that a rule makes of what was told, in the light of what is held. Nothing is applied.
+        """The deltas that a rule makes of the episodes, given the current facts. Nothing is applied.
 
-        They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
-        since that last did. `extractor` is as there.
+        They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of episodes since
+        its last run. `extractor` is as there.
         """
-        return self._propose(rule, self._of(user), since_last=since_last, extractor=extractor)
+        deltas: Deltas = self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
+        return deltas
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -244,25 +234,25 @@ class EpisodeStore:
         path: str = "",
         after: tuple[str, int] | None = None,
     ) -> list[Episode]:
-        """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
+        """The most recent episodes, newest first; of one time, the last recorded first. A scope left out is any.
 
-        On a `path`, those of the paths above it are among them, and of those that were merged into it or into these.
-        What was taken back, or moved away with the stretch of the ledger that held it, is not among them. `after` goes
-        on behind one: its time, as it is written in its fields, and the number of its event.
+        A `path` includes the paths above it, and those that were merged into it or into these. Retracted episodes are
+        left out, and those in pruned segments of the ledger. `after` goes on after one: its time, as in its fields, and
+        the number of its event.
         """
         whose = self._of(user)
         checked(user=whose, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
+            raise Refused(f"limit must be 1 or more, not {limit!r}")
         check_names(path=path)
         if not can_be_written(path):
             return []
         with self._folder.ledger.reading():
-            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
+            seqs = self._context.index.read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
             return self._read_all(seqs)
 
     def _read_all(self, seqs: list[int]) -> list[Episode]:
-        """The episodes of these events, in that order. What lies close together is read in one go."""
+        """The episodes of these events, in that order. Neighbours are read in one go."""
         found: dict[int, Episode] = {}
         wanted = set(seqs)
         for start, stop in _runs(sorted(seqs)):
@@ -280,35 +270,35 @@ class EpisodeStore:
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first, told = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
+        found, first, episodes = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
         for source, seq, at in file.db.execute(statement, (user, where, *more)):
-            if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
+            if seq >= first and (after is None or (at, seq) < after) and not episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
                 break
         return found
 
     def find(self, name: str, *, user: str | None = None) -> Episode | None:
-        """An episode by its id: the teller's own, or that of the event that recorded it. Of several, the newest.
+        """An episode by its id: the caller's own, or that of the event that recorded it. Of several, the newest.
 
-        The last six characters of an id that was drawn for it are enough, if no other ends so.
+        The last six characters of a generated id are enough, if no other ends so.
         """
         with self._folder.ledger.reading():
-            told = self._folder.state.episodes.named(self._of(user), name)
-            return self.read(told[-1].seq) if told else None
+            refs = self._folder.state.episodes.named(self._of(user), name)
+            return self.read(refs[-1].seq) if refs else None
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
-        """The same, but a name that names nothing is an error."""
+        """The same; NotFound if there is none."""
         episode = self.find(name, user=user)
         if episode is None:
-            raise NotFound(f"nothing is known as {name!r}; `tallystick log` shows what is")
+            raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return episode
 
     def since(self, seq: int, *, user: str) -> Iterator[Episode]:
-        """The episodes that were recorded from an event on, in that order; nothing taken back or withheld.
+        """The episodes from an event on, in order; none that are retracted or of a distrusted source.
 
-        Those of a path that was merged are told as where it was merged into; of what was given up or closed, none. One
-        that a wrong clock dated has the time of what came before it.
+        Those of a merged path are given as of the path it was merged into; those of an abandoned or closed path are
+        left out. One that a wrong clock dated has the time of the event before it.
         """
         known, paths = self._folder.state.episodes, self._folder.state.paths
         for event in self._folder.events_of(user, seq):
@@ -332,31 +322,23 @@ class EpisodeStore:
         for event in self._folder.ledger.events(seq, seq + 1):
             if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)
-        raise NotFound(f"the words of event {seq} are gone")
-
-    def _of(self, user: str | None) -> str:
-        return self._user if user is None else user
+        raise NotFound(f"the text of event {seq} was erased")
 
 
 def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
-    """From where to where to read, so that looking for the next one never costs more than reading up to it."""
-    start = last = -1
-    for seq in seqs:
-        if start < 0 or seq - last > _NEAR:
-            if start >= 0:
-                yield start, last + 1
-            start = seq
-        last = seq
-    if start >= 0:
-        yield start, last + 1
+    """The ranges to read, so that seeking never costs more than reading on."""
+    start = seqs[0] if seqs else 0
+    for seq, after in zip_longest(seqs, seqs[1:]):
+        if after is None or after - seq > _NEAR:
+            yield start, seq + 1
+            start = after
 
 
 def is_episode_shown(episodes: EpisodeStore, known: State, name: str, user: str) -> bool:
-    """The same of an episode, by its id; of several of that id, of the newest."""
+    """Whether recall may serve an episode, by its id; of several with that id, the newest."""
     episode = episodes.find(name, user=user)
     if episode is None or episodes.withheld(name, user=user) is not None:
         return False
-    sources = [told.source for told in known.episodes.find(user, name)] or [name]
-    source = sources[-1]
+    source = ([each.source for each in known.episodes.find(user, name)] or [name])[-1]
     is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
     return is_there and not is_in_doubt(known, episode.trust, source)

@@ -2,7 +2,7 @@
 
 A file comes back byte for byte (but for secrets, which are masked as everywhere). Its statements are beliefs, each by
 itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. What is revised,
-forgotten or erased through another door is so in the file too.
+forgotten or erased elsewhere is so in the file too.
 
 Which of them, in which order and with which space between them, are the file, says one more belief, of the kind `file`.
 It has no words of its own, and is found by the path in its data; its key is for people to see.
@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 from tallystick.decide import trust as worth
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import refuse_name
-from tallystick.memory.exchange.file_parts import Part, cut
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.trust.recallable import is_shown
+from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import is_plain
 from tallystick.records.entity import PREFIXES, name_key
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
@@ -74,7 +73,7 @@ class FileStore:
             return {file.path: len(self._text(file).encode()) for file in sorted(files, key=lambda file: file.path)}
 
     def paths(self) -> list[str]:
-        """Where there are files; a person is also told of those that are pending."""
+        """The paths of the files; for a person, also of those that are pending."""
         with self._folder.known():
             is_person = self._gate.trust == "human"
             return sorted(file.path for file in self._all() if is_person or self._may_show(file) or self._is_own(file))
@@ -83,11 +82,13 @@ class FileStore:
         """The text of a file."""
         checked_path(path)
         with self._folder.known():
-            file = self._file(path)
+            file = next((file for file in self._all() if file.path == path), None)
+            if file is None:
+                raise NotFound(f"no file {path}")
             if not self._may_show(file):
                 if self._gate.trust != "human" and not self._is_own(file):
-                    raise NotFound(f"there is no file {path}")
-                raise Refused(f"{path} waits for a person's yes; `tallystick review` lists what waits", "state")
+                    raise NotFound(f"no file {path}")
+                raise Refused(f"{path} is pending; `tallystick review` lists pending reviews", "state")
             return self._text(file)
 
     # -- changing ----------------------------------------------------------------------------------------------------
@@ -95,7 +96,9 @@ class FileStore:
     def write(self, path: str, text: str, *, session: str = "", agent: str = "") -> None:
         """Make a file, or let it say something else: what it says as before is left as it is."""
         checked_path(path)
-        _must_fit(text)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > LONGEST:
+            raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
         text = self._gate.masks.words(text)
         with self._batch():
             files = {file.path: file for file in self._all()}
@@ -105,13 +108,13 @@ class FileStore:
             said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
             is_outranked = file is not None and self._is_outranked(file)
             keys = self._say(parts, self._here(file) if file and not is_outranked else [], {**said, **_place(path)})
-            told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
+            data = _data(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
             if file is None or is_outranked:
                 label = file.held.key if file else self._label(path)
                 with _asked_whole(False):
-                    self._gate.put({**said, "kind": FILE, "data": told, "key": label}, "")
-            elif told != _told(path, file.parts, file.end):
-                self._revise(file.id, {"data": told})
+                    self._gate.put({**said, "kind": FILE, "data": data, "key": label}, "")
+            elif data != _data(path, file.parts, file.end):
+                self._revise(file.id, {"data": data})
 
     def move(self, old: str, new: str) -> None:
         """Give a file, or all files of a folder, another place. Refused, if something is there."""
@@ -124,11 +127,11 @@ class FileStore:
                 place = checked_path(new + file.path[len(old) :])
                 _must_be_free(place, others)
                 if place in others:
-                    raise Refused(f"{place} is there already; nothing was moved", "exists")
-                self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
+                    raise Refused(f"{place} exists already; nothing was moved", "exists")
+                self._revise(file.id, {"data": _data(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
-        """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
+        """Forget a file, or all files of a folder, with their content. Returns how many files."""
         checked_path(path)
         with self._batch():
             files = self._below(path)
@@ -144,7 +147,7 @@ class FileStore:
         return [file for each in held if (file := _file_in(each)) is not None]
 
     def _may_show(self, file: _File) -> bool:
-        """Whether no part of it waits for a yes, or comes from somebody who is not relied on."""
+        """Whether no part of it is pending, or comes from a source that is not trusted."""
         state, now = self._folder.state, self._folder.ledger.now()
         parts = [held for _, key in file.parts if (held := self._part(key))]
         return all(is_shown(state, held, held.body(), now) for held in (file.held, *parts))
@@ -162,18 +165,10 @@ class FileStore:
         held = self._folder.state.find(key, user=self._user, short=False)
         return held if held is not None and held.status == "active" else None
 
-    def _find(self, path: str) -> _File | None:
-        return next((file for file in self._all() if file.path == path), None)
-
-    def _file(self, path: str) -> _File:
-        if (file := self._find(path)) is None:
-            raise NotFound(f"there is no file {path}")
-        return file
-
     def _below(self, path: str) -> list[_File]:
         found = [file for file in self._all() if file.path == path or file.path.startswith(f"{path}/")]
         if not found:
-            raise NotFound(f"there is no file or folder {path}")
+            raise NotFound(f"no file or folder {path}")
         return found
 
     def _here(self, file: _File) -> list[_Here]:
@@ -230,9 +225,9 @@ class FileStore:
 def _file_in(held: CurrentVersion) -> _File | None:
     """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
     try:
-        told = held.body()["data"][FILE]
-        parts = [(str(gap), str(key)) for gap, key in told["parts"]]
-        return _File(held, checked_path(told["path"]), parts, str(told["end"]))
+        data = held.body()["data"][FILE]
+        parts = [(str(gap), str(key)) for gap, key in data["parts"]]
+        return _File(held, checked_path(data["path"]), parts, str(data["end"]))
     except (KeyError, TypeError, ValueError, AttributeError, Refused):
         return None
 
@@ -241,9 +236,9 @@ def checked_path(path: str) -> str:
     """A path like /memories/notes.md, as it is; Refused, if it names no place or leads out of one."""
     steps = path.split("/")[1:]
     if not path.startswith("/") or not steps or not all(step.strip() for step in steps) or {".", ".."} & set(steps):
-        raise Refused(f"{ascii(path)[:80]} is no path of a file; write it like /memories/notes.md", "name")
+        raise Refused(f"{ascii(path)[:80]} is not a file path; write it like /memories/notes.md", "name")
     if _NEVER.search(path):
-        raise Refused(f"{ascii(path)[:80]} holds what no path of a file may; write it like /memories/notes.md", "name")
+        raise Refused(f"{ascii(path)[:80]} contains invalid characters; write it like /memories/notes.md", "name")
     if len(path) > _LONGEST_PATH:
         raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}", "size")
     refuse_name("the path", path)
@@ -253,15 +248,9 @@ def checked_path(path: str) -> str:
 def _must_be_free(path: str, paths: Collection[str]) -> None:
     """Refused, if a file would be where a folder is, or below a file."""
     if any(each.startswith(f"{path}/") for each in paths):
-        raise Refused(f"{path} is a folder; name a file in it", "place")
+        raise Refused(f"{path} is a folder; give a file in it", "place")
     if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
-        raise Refused(f"{above} is a file, and nothing can be below it", "place")
-
-
-def _must_fit(text: str) -> None:
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LONGEST:
-        raise Refused(f"too long: {size:,} bytes, and {LONGEST:,} is the limit of a file; keep it in several", "size")
+        raise Refused(f"{above} is a file, not a folder", "place")
 
 
 def _place(path: str) -> dict[str, Any]:
@@ -276,20 +265,20 @@ def _place(path: str) -> dict[str, Any]:
 
 @contextmanager
 def _asked_whole(is_whole: bool) -> Iterator[None]:
-    """A person is asked about one change. If there are more, a yes would leave half of them: that is refused."""
+    """One change can be approved. Of several, an approval would leave the others undone: that is refused."""
     try:
         yield
     except NeedsApproval:
         if is_whole:
             raise
         raise Refused(
-            "a person must say yes to a part of this, and cannot be asked about a whole file; change one paragraph at a"
-            " time, or let the person write it",
+            "part of this needs approval, which is not possible for a whole file; change one paragraph at a time,"
+            " or let a person write it",
             "permission",
         ) from None
 
 
-def _told(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
+def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
 
 
@@ -297,3 +286,57 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
     """With how many equal texts both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+# -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------
+
+
+MOST = 1000
+LONGEST_PART = 8000  # characters of a part
+
+_BEGINS = re.compile(r"[ \t]*(?:[-*+•]|\d{1,9}[.)]|#{1,6})[ \t]")  # an item of a list, a heading
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
+
+
+class Part(NamedTuple):
+    """One statement, and the space before it."""
+
+    gap: str
+    text: str
+
+
+def cut(text: str) -> tuple[list[Part], str]:
+    """The parts of a file, and the space that is left at its end. Joined, they are the file again."""
+    parts, gap = [], ""
+    for run in _runs(text):
+        said = run.strip()
+        if not said:
+            gap += run
+            continue
+        start = run.index(said[0]) if not run[:1].strip() else 0
+        parts.append(Part(gap + run[:start], said))
+        gap = run[start + len(said) :]
+    return parts, gap
+
+
+def _runs(text: str) -> Iterator[str]:
+    """The file in pieces that belong together, with all the space around them."""
+    least, run, size, above, is_title = len(text) // MOST, list[str](), 0, "", True
+    for line in _lines(text):
+        begins = not is_title and size > least and (not above.strip() or _BEGINS.match(line))
+        if size and line.strip() and (begins or size + len(line) > LONGEST_PART):
+            yield "".join(run)
+            run, size, is_title = [], 0, True
+        run.append(line)
+        size += len(line) if size or line.strip() else 0
+        is_title = is_title and (not line.strip() or bool(_HEADING.match(line)))
+        above = line
+    if run:
+        yield "".join(run)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines with their ends; one that is very long, in pieces."""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        for start in range(0, len(line), LONGEST_PART):
+            yield line[start : start + LONGEST_PART]

@@ -1,7 +1,7 @@
-"""What was noted elsewhere as beliefs here: the names as they were given, what was observed, how two are related.
+"""Notes of other systems as beliefs: names as they were given, observations, relations.
 
-Which page a name stands on is decided in `entities_named`, as for every program that names things. Each note is written
-once: what a person has put out of sight since, or has not said yes to yet, is not written again.
+The page of a name is decided in `memory.graph.entity_names`, as for every program that names things. Each note is
+written once: one that a person has hidden since, or that is pending, is not written again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from tallystick.exchange.conversation import ASSISTANT, Note, named_after
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.graph.entity_names import Naming
-from tallystick.records.named_entity import Relation
+from tallystick.memory.graph.entities import Naming
+from tallystick.records.entity import Relation
 from tallystick.stores.open_folder import OpenFolder
 
 _LONGEST = 300  # letters of where a note stood
@@ -43,7 +43,7 @@ class Noting(Naming):
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
         """Let it be known by a name. What a person only wrote about has its page, and needs no word of its own; and so
-        has what was put out of sight since."""
+        has what was forgotten since."""
         key, before = self._key_of("entity", name), self._key
         if self.names.find(name) is not None:
             return False

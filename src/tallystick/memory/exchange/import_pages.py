@@ -1,13 +1,21 @@
-"""The pages of another memory, brought in as pages: each entry a belief, with what it superseded as its history.
+"""Importing pages, of another memory or of a folder that `export` wrote.
 
-They are that memory's word, and wait for approval, unless a person says that they are theirs.
+A page of another memory comes in entry by entry, each a belief, with what it superseded as its history. They are that
+memory's word, and need approval, unless a person says that they are theirs.
 
-An entry is known by its id wherever it stands, so that bringing a page back where it came from changes nothing.
+A person's own export comes in as if they had put the files here. A page that is not here, or has nothing on it yet, is
+copied as it is. To one that is here, the entries that are not known are added at the end, with their own words and
+headings. Then it is imported like any edit of a page, so ids, times, tags and what is struck stay as they are. What is
+here stays. A crash leaves some of the pages here and some not; importing again continues.
+
+An entry is known by its id wherever it stands, so that importing a page back where it came from changes nothing.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import pages as decide
@@ -18,16 +26,22 @@ from tallystick.memory.exchange.sources import CannotRead
 from tallystick.projections.markdown import entity_of
 from tallystick.projections.markdown.page import Entry, Page
 from tallystick.projections.markdown.parse import parse
+from tallystick.projections.pages.rows import path_of
+from tallystick.records.errors import NotFound, NotWritten, Refused
 from tallystick.records.page import NOTES
-from tallystick.records.transfer import FOREIGN
+from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.state import State
+from tallystick.stores.page_files import NoPage, PageFolder, Raced, Read
 
 if TYPE_CHECKING:
     from tallystick.memory.exchange.importer import ImportRun
     from tallystick.memory.exchange.sources import Source
+    from tallystick.memory.pages.files import PagesAt
+    from tallystick.memory.pages.store import PageStore
 
 _OTHERS = "@"  # how the folders of other users' pages begin
 _NO_TAGS = ("fact",)  # what stands on a page where there are none
+_LONGEST = 60  # characters of a name in a message
 
 
 def looks_like(head: bytes) -> bool:
@@ -36,7 +50,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def bring(import_run: ImportRun, source: Source) -> None:
-    """Bring in one page."""
+    """Import one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
     gate = import_run.gate if import_run.mine else import_run.gate.as_source(import_run.other, FOREIGN)
@@ -48,7 +62,7 @@ def bring(import_run: ImportRun, source: Source) -> None:
             if import_run.mine:  # what a page says of itself would be read by everyone
                 entries.front()
             for entry in some:
-                with import_run.told_if_refused(f"{source.name}, line {entry.line}"):
+                with import_run.skip_if_refused(f"{source.name}, line {entry.line}"):
                     is_new = entries.state(entry, trust)
                     import_run.count("beliefs" if is_new else "known", trust, masked=gate.masks.last)
                     import_run.note_source(import_run.other if is_new and not import_run.mine else "")
@@ -58,10 +72,10 @@ def _about(name: str, page: Page) -> str:
     """What the page in a file is about; empty for what is about nothing in particular."""
     path = PurePosixPath(name)
     if any(part.startswith(_OTHERS) for part in path.parent.parts):
-        raise CannotRead("it is a page of another user; bring that folder in by itself, with --user")
+        raise CannotRead("a page of another user; import that folder by itself with --user")
     about = entity_of(path.name, page.front.entity)
     if about is None:
-        raise CannotRead("its name is that of no page, such as person-ana.md")
+        raise CannotRead("not the name of a page, such as person-ana.md")
     return "" if about == NOTES else about
 
 
@@ -106,3 +120,72 @@ class _Entries:
         front = {name: value for name, value in said.items() if value}
         if front and not self._state.pages.front(self._user, about):
             self._gate.record(lambda _: decide.put(self._state, self._user, about, front))
+
+
+class PageRestorer:
+    """One folder of a user's own pages that is being imported."""
+
+    def __init__(self, at: PagesAt, pages: PageStore, user: str) -> None:
+        self._at, self._pages, self._user = at, pages, user
+        self._left: list[tuple[str, str]] = []
+        self._known = 0
+
+    def run(self, folder: Path) -> TakenIn:
+        source = folder / "pages" if (folder / "pages").is_dir() else folder
+        before = self._at.ledger.end.seq
+        self._pages.sync()
+        records = self._at.state.records()
+        written = [self._put(source, name) for name in _names(source)]
+        if any(written):
+            self._left += [(problem.path, problem.what) for problem in self._pages.sync().problems]
+        return TakenIn(
+            user=self._user, is_whole=False, events=self._at.ledger.end.seq - before,
+            beliefs=self._at.state.records() - records, known=self._known, left=tuple(self._left),
+        )  # fmt: skip
+
+    def _put(self, source: Path, name: str) -> bool:
+        """Put one page here; False, if there is nothing to import."""
+        try:
+            given = PageFolder(source, self._at.ledger.disk).read(name)
+            page = parse(given.data, self._at.zone) if given else None
+            about = entity_of(name, page.front.entity) if page else None
+            if given is None or page is None or about is None:
+                raise NoPage("not the name of a page")
+            return self._write(about, given, page)
+        except NoPage as error:
+            self._left.append((name[:_LONGEST], str(error)))
+        except Raced:
+            self._left.append((name[:_LONGEST], "the page here keeps changing; import it again"))
+        except OSError as error:
+            raise NotWritten(f"{name[:_LONGEST]} could not be written: {error.strerror}; import it again") from error
+        return False
+
+    def _write(self, about: str, given: Read, page: Page) -> bool:
+        path = path_of(self._user, about)
+        there = self._at.folder.read(path)
+        here = parse(there.data, self._at.zone) if there else None
+        if here is None or not here.entries:
+            self._known += sum(self._at.state.taken(entry.id) for entry in page.entries)
+            data = given.data
+        else:
+            fresh = [entry for entry in page.entries if not self._is_known(entry.id, here)]
+            self._known += len(page.entries) - len(fresh)
+            texts = [page.text[slice(*entry.span)].strip("\r\n") for entry in fresh]
+            data = b"\n".join([here.data.rstrip(b"\r\n"), *(f"\n{each}".encode() for each in texts), b""])
+        if there is not None and data.rstrip() == there.data.rstrip():
+            return False
+        self._at.folder.write(path, data, there)
+        return True
+
+    def _is_known(self, name: str, here: Page) -> bool:
+        return bool(name) and (self._at.state.taken(name) or any(entry.id == name for entry in here.entries))
+
+
+def _names(source: Path) -> Iterator[str]:
+    try:
+        found = sorted(each.name for each in os.scandir(source) if each.name.endswith(".md"))
+    except FileNotFoundError:
+        raise NotFound(f"no folder {source}") from None
+    except OSError as error:
+        raise Refused(f"{source} cannot be read: {error.strerror}", "file") from None
+    yield from (name for name in found if name != "index.md")

@@ -29,13 +29,14 @@ from tallystick.exchange.conversation import (
     Note,
     named_after,
 )
-from tallystick.memory.context import MemoryBase
+from tallystick.memory.context import Context
+from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange.import_notes import Noting
 from tallystick.records.errors import Refused
 from tallystick.records.path import ROOT
 from tallystick.records.policy import is_above
 from tallystick.records.progress import Progress
-from tallystick.records.transfer import MOST_TOLD, Imported, Skipped
+from tallystick.records.transfer import MOST_REASONS, Imported, Skipped
 from tallystick.state.episodes import mark_of
 from tallystick.text.secrets.detect import find
 
@@ -43,24 +44,24 @@ Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
-_MOST_TOLD = 500  # letters of a place, and of a reason
+_MOST_REASONS = 500  # letters of a place, and of a reason
 _UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
 _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
 _ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
 
 
-class _NotReally(Exception):
-    """Takes back a dry run."""
+class DryRun(Exception):
+    """Takes back what a dry run wrote."""
 
 
 class ImportRun:
     """One import into one memory, for one user."""
 
     def __init__(
-        self, memory: MemoryBase, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
+        self, context: Context, episodes: EpisodeStore, user: str, *, quarantine: bool, mine: bool, dry_run: bool,
         on_progress: Progress | None,
     ) -> None:  # fmt: skip
-        self.folder, self.gate, self._episodes = memory._folder, memory._gate, memory._episodes
+        self.folder, self.gate, self._episodes = context.folder, context.gate, episodes
         self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
         self.other = ""  # the source that another memory is here, where its files do not name it
         self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)
@@ -88,8 +89,8 @@ class ImportRun:
 
     def skip(self, place: str, reason: str) -> None:
         """Something is not taken."""
-        if len(self._skipped) < MOST_TOLD:
-            self._skipped.append(Skipped(place[-_MOST_TOLD:], reason[:_MOST_TOLD]))
+        if len(self._skipped) < MOST_REASONS:
+            self._skipped.append(Skipped(place[-_MOST_REASONS:], reason[:_MOST_REASONS]))
         else:
             self._more += 1
 
@@ -108,7 +109,7 @@ class ImportRun:
         self._counts["files"] += 1
 
     def take(self, items: Iterable[Item], size: int) -> None:
-        """Bring in what a reader finds in a file of that size. What it finds before it fails is kept."""
+        """Import what a reader finds in a file of that size. What it finds before it fails is kept."""
         for some in self.in_groups(_until_it_fails(items)):
             with self.written():
                 for item in some:
@@ -134,17 +135,17 @@ class ImportRun:
     def written(self) -> Iterator[None]:
         """One group of events; none of it, in a dry run."""
         ledger = self.folder.ledger
-        with suppress(_NotReally), self.gate.masks.unheard(), self.gate.batch():
+        with suppress(DryRun), self.gate.masks.unheard(), self.gate.batch():
             if ledger.end.seq != self._end:
                 self._noting = None
             yield
             if self.dry_run:
-                raise _NotReally
+                raise DryRun
         self._end = ledger.end.seq
 
     @contextmanager
-    def told_if_refused(self, place: str) -> Iterator[None]:
-        """What cannot be taken is told, and the rest goes on."""
+    def skip_if_refused(self, place: str) -> Iterator[None]:
+        """Skip what is refused; the rest goes on."""
         try:
             yield
         except Refused as error:
@@ -158,9 +159,9 @@ class ImportRun:
         else:
             place = self._place(item)
             if _length(item) > _MOST_WORDS:
-                self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
+                self.skip(place, f"it has {_length(item):,} characters, and one piece has up to {_MOST_WORDS:,}")
                 return
-            with self.told_if_refused(place):
+            with self.skip_if_refused(place):
                 if isinstance(item, Message):
                     self._said(item)
                 else:
@@ -186,9 +187,7 @@ class ImportRun:
 
     def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
         trust = self.trust(role)
-        self._episodes.observe(
-            content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
-        )  # fmt: skip
+        self._episodes.observe(content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more)
         self.count("episodes", trust, masked=self.gate.masks.last)
 
     def _last_known(self, began: ConversationStart) -> int:
@@ -244,14 +243,9 @@ class ImportRun:
             self._document(note)
         else:
             trust = self.trust(note.role)
-            noting = self._names()
+            self._noting = noting = self._noting or Noting(self.folder, self.gate, self.user, self._format)
             stated = noting.state(note, trust)
             self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
-
-    def _names(self) -> Noting:
-        if self._noting is None:
-            self._noting = Noting(self.folder, self.gate, self.user, self._format)
-        return self._noting
 
     def _document(self, note: Note) -> None:
         """What was handed over is kept verbatim; nobody holds it true by that."""

@@ -1,8 +1,8 @@
 """What is left of a chronomemory store that is not whole: every line whose own hash holds, as versions of beliefs.
 
-A whole one is opened, and taken over (`stores.takeover`). Here nothing is expected: lines are taken one by one, the
-snapshot stands in for those that are lost, and whatever is not taken is told with its line. Each version keeps its
-time, status and confidence; a deletion stays one, even of a record whose words are lost.
+A whole one is opened, and migrated (`stores.esdb.migrate`). Here nothing is expected: lines are imported one by one,
+the snapshot replaces those that are lost, and whatever is not imported is reported with its line. Each version keeps
+its time, status and confidence; a deletion stays one, even of a record whose words are lost.
 
 All of it is one group of events, or nothing. Importing the same again adds what is new; what was changed here since, or
 bears a name that means something else here, stays as it is.
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.decide.beliefs import carried
 from tallystick.exchange import chronomemory
-from tallystick.exchange.chronomemory import Snapshot, Step
-from tallystick.exchange.chronomemory_values import fitted
+from tallystick.exchange.chronomemory import Snapshot, Step, fitted
 from tallystick.exchange.conversation import DOCUMENT
 from tallystick.memory.exchange.import_notes import imported_with
 from tallystick.records import ids
@@ -40,16 +39,14 @@ def looks_like(head: bytes) -> bool:
 
 
 def bring(import_run: ImportRun, source: Source) -> None:
-    """Bring in one file: a log, or a snapshot."""
+    """Import one file: a log, or a snapshot."""
     data = source.whole()
-    if chronomemory.is_snapshot(data[: 1 << 16]):
-        _bring(import_run, source.name, b"", data)
-    else:
-        _bring(import_run, source.name, data, None)
+    is_snapshot = chronomemory.is_snapshot(data[: 1 << 16])
+    _bring(import_run, source.name, b"" if is_snapshot else data, data if is_snapshot else None)
 
 
 def import_folder(import_run: ImportRun, folder: Path) -> None:
-    """Bring in a log and its snapshot together."""
+    """Import a log and its snapshot together."""
     import_run.begin(NAME, "", folder.name)
     found: list[bytes | None] = []
     for name in (chronomemory.WAL, chronomemory.SNAPSHOT):
@@ -77,7 +74,7 @@ def _bring(import_run: ImportRun, name: str, log: bytes, beside: bytes | None) -
         kept = "; what the snapshot says of their records is taken" if snapshot else ""
         import_run.skip(name, f"missing or damaged: {'events' if ' ' in lost else 'event'} {lost}{kept}")
     if not (events or snapshot or rest):
-        import_run.skip(name, "there is nothing in it")
+        import_run.skip(name, "empty")
     steps, differ = chronomemory.steps(events, snapshot)
     for note in differ:
         import_run.skip(name, note)
@@ -103,13 +100,16 @@ class _Records:
             marks.setdefault(record.id, []).append(step.mark)
         for step, ts, remark, (record, notes) in zip(steps, times, remarks, records, strict=True):
             place = f"{self._file}, {step.place}"
-            with self._bringing.told_if_refused(place):
+            with self._bringing.skip_if_refused(place):
                 if self._said(step.mark) or not self._may_change(record.id, marks[record.id], place):
                     continue
-                fields = record.to_fields() if step.op == "upsert" else self._deleted(record.id, record.to_fields())
+                fields = record.to_fields()
+                if step.op != "upsert":  # as it is, but deleted; of one whose words are lost, that alone
+                    held = self._held(record.id)
+                    fields = {**(carried(held.belief()) if held else fields), "status": "tombstone"}
                 if self._put(record.id, fields, step.mark, ts) and step.op == "upsert":
                     for note in filter(None, [*notes, remark]):
-                        self._bringing.skip(place, f"taken, but {note}")
+                        self._bringing.skip(place, f"imported, but {note}")
         if self._is_begun:
             self._folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self._user, "events": self._events})])
         trust = self._gate.trust
@@ -123,21 +123,15 @@ class _Records:
             body = {"user": self._user, "ledger": self._digest, "begun": ts, "made": ts, "whole": False}
             self._folder.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
             self._is_begun = True
-        told = {"id": ids.event_id(ts), "ts": ts, "by": self._gate.by, "source": self._gate.by}
+        origin = {"id": ids.event_id(ts), "ts": ts, "by": self._gate.by, "source": self._gate.by}
         stated = {**fields, "id": version, "key": key, "user": self._user, "path": "", "trust": None}
         with self._gate.masks.counted() as masked:
-            events = self._gate.put(stated, f"{NAME}:{mark}", source=imported_with(self._gate.trust), elsewhere=told)
+            events = self._gate.put(stated, f"{NAME}:{mark}", source=imported_with(self._gate.trust), elsewhere=origin)
         self._bringing.count("beliefs", self._gate.trust, 0, masked)
         self._events += len(events)
         if events:
             self._changed[id] = None
         return bool(events)
-
-    def _deleted(self, id: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """A record as it is, but deleted; of one whose words are lost, that alone."""
-        held = self._held(id)
-        body = carried(held.belief()) if held else fields
-        return {**body, "status": "tombstone"}
 
     def _may_change(self, id: str, marks: Sequence[str], place: str) -> bool:
         """Whether a record's next version may be stated: under its name here, unless that is another's."""
@@ -149,11 +143,11 @@ class _Records:
             elif other is None:
                 self._keys[id] = id
             else:
-                self._bringing.skip(place, f"taken, but {id!r:.60} names another belief here: it has a name of its own")
+                self._bringing.skip(place, f"imported under a new name: {id!r:.60} names another belief here")
                 return True  # the name of its first version
         held = self._held(id)
         if held is not None and not held.by.startswith(IMPORT):
-            self._bringing.skip(place, f"{id!r:.60} was changed here since, and stays so")
+            self._bringing.skip(place, f"{id!r:.60} was changed here since and is kept")
             return False
         return True
 

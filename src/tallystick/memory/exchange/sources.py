@@ -1,7 +1,7 @@
-"""What a person hands over to be brought in: a file, a folder, a zip as other systems deliver it, or bytes.
+"""The files of an import: a file, a folder, a zip as other systems deliver it, or bytes.
 
-Nothing is unpacked to the disk and nothing is changed. Links are not followed, so that a folder from elsewhere cannot
-name a file of this machine. A zip that would grow far beyond its size is refused before it is read.
+Nothing is unpacked to the disk and nothing is changed. Symlinks are not followed, so that a folder from elsewhere
+cannot name a file of this machine. A zip that would grow far beyond its size is refused before it is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,8 +20,7 @@ from typing import IO
 from tallystick.exchange.agent_memory import INDEX
 from tallystick.memory.maintenance.ledger import is_old
 from tallystick.records.errors import NotFound, Refused
-from tallystick.records.export import MARK
-from tallystick.records.transfer import Skipped
+from tallystick.records.transfer import MARK, Skipped
 
 WHOLE = 1 << 30  # bytes of a file that has to be read as a whole
 LONGEST = 64 << 20  # bytes of a line
@@ -28,7 +28,7 @@ _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
 _MARKDOWN = (".md", ".markdown")
-_A_LINK = "it is a link or no file; links are not followed"
+_A_LINK = "a symlink, or not a regular file; symlinks are not followed"
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
@@ -42,7 +42,7 @@ class CannotRead(ValueError):
 class Source:
     """One file, wherever it lies. It can be read from the start as often as need be."""
 
-    name: str  # by which it is told of: its path in what was given
+    name: str  # its path in what was given, for reports
     size: int
     opened: Callable[[], IO[bytes]]
     place: str = ""  # where it lies, all of the way
@@ -64,29 +64,29 @@ class Source:
     def head(self, size: int) -> bytes:
         """How it begins."""
         with self._open() as file:
-            return _read(file, size)
+            return file.read(size)
 
     def whole(self) -> bytes:
         """All of it."""
         if self.size > WHOLE:
-            raise CannotRead(f"it has {self.size >> 20:,} MB and must be read whole; split it below {WHOLE >> 20:,} MB")
+            raise CannotRead(f"it has {self.size >> 20:,} MB; split it below {WHOLE >> 20:,} MB")
         with self._open() as file:
-            data = _read(file, WHOLE + 1)
+            data = file.read(WHOLE + 1)
         if len(data) > WHOLE:
-            raise CannotRead(f"it has more than {WHOLE >> 20:,} MB and must be read whole; split it")
+            raise CannotRead(f"it has more than {WHOLE >> 20:,} MB; split it")
         return data
 
     def every_line(self, longest: int) -> Iterator[bytes]:
         """Its lines, one after the other; one that is longer comes in pieces."""
         with self._open() as file:
-            while line := _line(file, longest + 1):
+            while line := file.readline(longest + 1):
                 yield line
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines that say something, with their numbers. Of one that is longer than any, only the beginning."""
         with self._open() as file:
             number, is_rest = 1, False
-            while line := _line(file):
+            while line := file.readline(LONGEST + 1):
                 if number == 1 and not is_rest:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if not is_rest and line.strip():
@@ -94,10 +94,12 @@ class Source:
                 is_rest = not line.endswith(b"\n")
                 number += not is_rest
 
-    def _open(self) -> IO[bytes]:
+    @contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
         try:
-            return self.opened()
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            with self.opened() as file:
+                yield file
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
             raise CannotRead(_why(error)) from None
 
 
@@ -109,28 +111,23 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     try:
         mode = given.stat().st_mode
     except (OSError, ValueError):
-        raise NotFound(f"there is nothing at {str(given)[:200]!r}; name a file, a folder or a zip") from None
+        raise NotFound(f"nothing at {str(given)[:200]!r}; give a file, a folder or a zip") from None
     if stat.S_ISDIR(mode):
         if is_old(given):
-            yield from _in_old(given)
+            for name in ("events.wal", "snapshot.json"):
+                if (given / name).exists():
+                    yield from _in_file_or_skipped(given / name, name)
             return
         if (given / "events.wal").exists():
             raise Refused(
-                f"{str(given)[:200]!r} is a memory; name what `tallystick export` made of it, or its pages' folder",
+                f"{str(given)[:200]!r} is a memory; give its export (`tallystick export`) or the folder of its pages",
                 "place",
             )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
         yield from _in_file(given, _safe(given.name))
     else:
-        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these", "place")
-
-
-def _in_old(folder: Path) -> Iterator[Source | Skipped]:
-    """The files of a folder that chronomemory wrote."""
-    for name in ("events.wal", "snapshot.json"):
-        if (folder / name).exists():
-            yield from _in_file_or_told(folder / name, name)
+        raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder", "place")
 
 
 def size_of(given: Path | bytes) -> int:
@@ -149,7 +146,7 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
     others, closed = list[str](), list[OSError]()
     if is_export(root):
-        yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON brings in everything")
+        yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON has everything")
         root = root / "pages"
     for folder, below, names in os.walk(root, onerror=closed.append):
         below[:] = sorted(each for each in below if not each.startswith("."))
@@ -163,7 +160,7 @@ def _in_folder(root: Path) -> Iterator[Source | Skipped]:
             elif path.is_symlink() or not path.is_file():
                 yield Skipped(_safe(name), _A_LINK)
             else:
-                yield from _in_file_or_told(path, _safe(name))
+                yield from _in_file_or_skipped(path, _safe(name))
     yield from (Skipped(_safe(str(each.filename)), _why(each)) for each in closed)
     yield from _passed_over(others)
 
@@ -177,7 +174,7 @@ def is_export(root: Path) -> bool:
         return False
 
 
-def _in_file_or_told(path: Path, name: str) -> Iterator[Source | Skipped]:
+def _in_file_or_skipped(path: Path, name: str) -> Iterator[Source | Skipped]:
     """One of many that is refused does not keep out the rest."""
     try:
         yield from _in_file(path, name)
@@ -196,7 +193,7 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
         raise Refused(
-            f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself",
+            f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself",
             "size",
         )
     for each in sorted(wanted, key=lambda each: each.filename):
@@ -229,22 +226,8 @@ def _is_hidden(name: str) -> bool:
 
 
 def _safe(name: str) -> str:
-    """A name that is no text arrives with halves of letters in it."""
+    """A name that is not text arrives with lone surrogates in it."""
     return name.encode("utf-8", "replace").decode()
-
-
-def _read(file: IO[bytes], size: int) -> bytes:
-    try:
-        return file.read(size)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise CannotRead(_why(error)) from None
-
-
-def _line(file: IO[bytes], size: int = LONGEST + 1) -> bytes:
-    try:
-        return file.readline(size)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise CannotRead(_why(error)) from None
 
 
 def _why(error: Exception) -> str:
@@ -252,4 +235,4 @@ def _why(error: Exception) -> str:
         return f"it could not be read ({error.strerror or error})"
     if isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError):
         return "it is locked with a password; unpack it yourself"
-    return f"it is no zip that can be read ({error})"
+    return f"not a readable zip file ({error})"

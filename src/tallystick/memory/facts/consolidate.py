@@ -1,6 +1,6 @@
 """Episodes to facts, over the ledger: `m.consolidate`, and what `tallystick consolidate` does.
 
-What a rule makes of a portion of episodes, and how far it has come, is one group of events: after a crash there is
+The facts that a rule makes of a portion of episodes, and its mark, are one group of events: after a crash there is
 either all of it or nothing, and the rule goes on from its mark. No run reads another user's episodes.
 """
 
@@ -8,51 +8,40 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.classify import Deltas
 from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from tallystick.consolidate.filter import Filter, Row, parse
-from tallystick.consolidate.scoring import Candidate, SalienceScorer, is_worth
+from tallystick.consolidate.scoring import Candidate, SalienceScorer, UsualSalience, is_worth
 from tallystick.decide import rules as decide
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts.store import FactService
+from tallystick.memory import settings
 from tallystick.projections.index import statements as sql
 from tallystick.records.clock import held_time
 from tallystick.records.delta import Delta, DeltaScope
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Scope
 from tallystick.records.errors import NeedsApproval, Refused
-from tallystick.records.extraction import Malformed
-from tallystick.records.fact_view import claims_in
+from tallystick.records.fact import claims_in
 from tallystick.records.progress import Progress
-from tallystick.records.rule import Consolidated, ConsolidationRule
-from tallystick.records.scope import Scope
+from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor, Malformed
 from tallystick.state.rules import Mark
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService
-    from tallystick.records.extraction import Extractor
+    from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.facts.store import FactService
+    from tallystick.records.rule import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 
 
-
 class ConsolidationService:
-    """The rules of one memory, at work."""
+    """Runs the rules of one memory."""
 
-    def __init__(
-        self,
-        folder: OpenFolder,
-        gate: WriteGate,
-        episodes: EpisodeStore,
-        facts: FactService,
-        index: IndexService,
-        several: frozenset[str],
-    ) -> None:
-        self._folder, self._gate, self._episodes, self._facts = folder, gate, episodes, facts
-        self._index, self._several = index, several
+    def __init__(self, context: Context, episodes: EpisodeStore, facts: FactService) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
+        self._episodes, self._facts = episodes, facts
 
     def propose(
         self,
@@ -60,15 +49,15 @@ class ConsolidationService:
         *,
         user: str,
         since_last: bool = False,
-        reader: Extractor | None = None,
-        scorer: SalienceScorer | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
     ) -> Deltas:
-        """The deltas that `run` would make of what was told; nothing is applied, and no mark is moved."""
+        """The deltas that `run` would make; nothing is applied, and no mark is moved."""
         chosen, selected = self._filter(rule), list[Episode]()
-        told = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
-        while portion := list(islice(told, PORTION)):
+        episodes = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
+        while portion := list(islice(episodes, PORTION)):
             selected += _selected(portion, chosen)
-        weigher = self._weigher_of(rule, selected, reader, scorer, user)
+        weigher = self._weigher_of(rule, selected, extractor, salience, user)
         return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
 
     def run(
@@ -77,16 +66,16 @@ class ConsolidationService:
         *,
         user: str,
         since_last: bool = True,
-        reader: Extractor | None = None,
-        scorer: SalienceScorer | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
         on_progress: Progress | None = None,
     ) -> Consolidated:
-        """Make deltas of what was told since the rule last ran, or of everything, and apply them, a portion at a time.
+        """Make deltas of the episodes since the rule last ran, or of all, and apply them, a portion at a time.
 
-        What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
+        What needs approval becomes a review; what makes no sense is a finding. Neither stops the rest.
         """
         if self._folder.ledger.in_batch():
-            raise Refused("a rule writes in groups of its own: end the batch first, then consolidate", "batch")
+            raise Refused("cannot consolidate inside a batch; end the batch first", "batch")
         self._gate.must("rule", "run", user=user)
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
         with self._folder.in_steps():
@@ -97,7 +86,7 @@ class ConsolidationService:
                 if not portion:
                     return came_to
                 selected = _selected(portion, chosen)
-                weigher = self._weigher_of(rule, selected, reader, scorer, user, is_applied=True)
+                weigher = self._weigher_of(rule, selected, extractor, salience, user, is_applied=True)
                 fresh = Consolidated(rule.id, user, considered=len(selected), read=len(portion))
                 through = max(episode.seq for episode in portion)
                 if self._apply(weigher, selected, fresh, mark, through, user):
@@ -111,7 +100,7 @@ class ConsolidationService:
     ) -> bool:
         """Apply one portion, with its mark, as one group. False, if another process ran the rule meanwhile.
 
-        What was taken back or erased since it was read is left out.
+        Episodes that were retracted or erased since they were read are left out.
         """
         state, write, found = self._folder.state, self._folder.ledger.write, list[tuple[str, str]]()
         with self._gate.batch():
@@ -130,7 +119,7 @@ class ConsolidationService:
         return True
 
     def _take(self, delta: Delta | Malformed, episode: Episode, into: Consolidated, is_new: bool) -> None:
-        """Apply one delta. What cannot be applied is a finding. That nothing changes is noted when it is first seen."""
+        """Apply one delta. What cannot be applied is a finding. A delta that changes nothing is recorded once."""
         if isinstance(delta, Malformed):
             into.findings.append(delta)
             return
@@ -160,17 +149,18 @@ class ConsolidationService:
         self,
         rule: ConsolidationRule,
         selected: list[Episode],
-        reader: Extractor | None,
-        scorer: SalienceScorer | None,
+        extractor: Extractor | str | None,
+        salience: SalienceScorer | None,
         user: str,
         *,
         is_applied: bool = False,
     ) -> Weigher:
-        """Whoever weighs these episodes, which are read and scored first."""
-        poor = self._not_worth(rule, selected, scorer, user) if scorer else frozenset[int]()
+        """The weigher of these episodes, which are read and scored first."""
+        reader = extractor_of(extractor, self._context.root)
+        poor = self._not_worth(rule, selected, salience or UsualSalience(), user)
         ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
         return Weigher(
-            rule, self._standing, now=self._now(), several=self._several, reader=ahead,
+            rule, self._standing, now=self._now(), several=self._context.multi_valued, reader=ahead,
             is_worth=lambda episode: episode.seq not in poor, is_applied=is_applied,
         )  # fmt: skip
 
@@ -180,7 +170,7 @@ class ConsolidationService:
     def _not_worth(
         self, rule: ConsolidationRule, selected: list[Episode], scorer: SalienceScorer, user: str
     ) -> frozenset[int]:
-        """Which of the episodes that the rule selects are not worth promoting."""
+        """The selected episodes that are not worth a fact."""
         kept = [each.rule for _, each in self._folder.state.rules.kept(user)]
         now, poor, others = self._now(), set(), [self._filter(each) for each in kept if each.id != rule.id]
         with self._folder.ledger.reading():
@@ -195,13 +185,13 @@ class ConsolidationService:
         return frozenset(poor)
 
     def _use(self, source: str) -> dict[str, int]:
-        """How often an episode was served, and what came of it."""
-        row = self._index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
+        """How often an episode was served, and the outcomes."""
+        row = self._context.index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
         uses, good, bad = row or (0, 0.0, 0.0)
         return {"uses": uses, "good": round(good), "bad": round(bad)}
 
     def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[CurrentFact]:
-        """The facts of a subject and predicate that are held and have not ended."""
+        """The active facts of a subject and predicate that have not ended."""
         held = self._folder.state.claiming(scope.user, scope.path, scope.agent, subject, predicate)
         now = self._folder.ledger.now()
         found = [(each.key, each.body()) for each in held if each.status == "active"]
@@ -217,7 +207,7 @@ def _standing(key: str, body: dict[str, Any]) -> CurrentFact:
 
 
 def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:
-    """Those that the filter selects, in the order in which they happened; but none before what it says it replaces."""
+    """Those that the filter selects, in the order in which they happened; but none before one that it replaces."""
     found = [episode for episode in portion if chosen.fits(_row(episode))]
     moments: dict[str, datetime] = {}
     for episode in sorted(found, key=lambda episode: episode.seq):
@@ -228,7 +218,7 @@ def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:
 
 
 def _replaced(episode: Episode) -> list[str]:
-    """What an episode names as replaced, as far as it makes sense."""
+    """The names that an episode replaces, as far as they make sense."""
     named = episode.metadata.get("replaces")
     names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     return [name for name in names if isinstance(name, str)]
@@ -244,3 +234,27 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
     whole.considered += part.considered
     for name in ("deltas", "facts", "waiting", "findings"):
         getattr(whole, name).extend(getattr(part, name))
+
+
+# -- extractors --------------------------------------------------------------------------------------------------------
+
+
+ENGLISH = "english"
+
+
+def extractor_of(given: Extractor | str | None, folder: Path) -> Extractor | None:
+    """The extractor of the caller, else of the settings; None, if only metadata is read."""
+    if given is not None and not isinstance(given, str):
+        if not isinstance(given, Extractor):
+            raise Refused(f"an extractor needs `name` and `extract(episode)`; {type(given).__name__} has not both")
+        return given
+    spec = settings.read_settings(folder).extractor if given is None else given
+    if spec.strip() in ("", "none"):
+        return None
+    if spec.strip() == ENGLISH:
+        from tallystick.consolidate.english import EnglishExtractor
+
+        return EnglishExtractor()
+    from tallystick.models.openai_extractor import extractor_named
+
+    return extractor_named(spec, key=settings.extractor_key())

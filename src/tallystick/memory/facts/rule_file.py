@@ -5,9 +5,8 @@
     when_filter: timestamp >= '2026-01-01' AND content LIKE '%Ana%'
     then_emits: [people]
 
-Or a list of such rules, or a mapping whose `rules:` is that list. How such a file is read, and what is refused,
-`yaml_file` says. A rule that could not be run is refused here, with its line: so nothing of a file is done if one of
-its rules is wrong.
+Or a list of such rules, or a mapping whose `rules:` is that list. See `core/yaml` for what is refused. A rule that
+cannot be run is refused here, with its line: so nothing of a file is done if one of its rules is wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MOST_DIGITS = 9  # of a count; more are no count, and slow to read
 
 
 class FilterError(ConsolidationRuleError):
-    """A filter in a file that is not understood: `filter` is all of it, `at` the character."""
+    """A filter in a file that makes no sense: `filter` is all of it, `at` the character."""
 
     def __init__(self, message: str, at: int | None, filter: str) -> None:
         super().__init__(message, at)
@@ -53,7 +52,7 @@ def _rules(top: Node, columns: tuple[str, ...]) -> Iterator[ConsolidationRule]:
     for node in _listed(top):
         rule = _rule(node, columns)
         if rule.id in seen:
-            raise Wrong(node.line, f"there are two rules {rule.id[:40]!r} here; give each its own id")
+            raise Wrong(node.line, f"two rules are called {rule.id[:40]!r}; give each its own id")
         seen.add(rule.id)
         yield rule
 
@@ -64,12 +63,12 @@ def _listed(top: Node) -> list[Node]:
             return [top]
         if len(top.value) > 1:
             other = next(name for name in top.value if name != "rules")
-            raise Wrong(top.value[other].line, f"{other[:40]!r} stands beside `rules:`; put it into a rule")
+            raise Wrong(top.value[other].line, f"{other[:40]!r} is next to `rules:`; put it into a rule")
         top = top.value["rules"]
     if not isinstance(top.value, list):
         raise Wrong(top.line, _FORM)
     if not top.value:
-        raise Wrong(top.line, f"there are no rules; {_FORM}")
+        raise Wrong(top.line, f"no rules; {_FORM}")
     return top.value
 
 
@@ -96,7 +95,7 @@ def _check_filter(text: str, columns: tuple[str, ...]) -> None:
 
 @contextmanager
 def _on(line: int) -> Iterator[None]:
-    """What goes wrong in the block is told with that line."""
+    """Errors of the block name that line."""
     try:
         yield
     except ConsolidationRuleError as error:
@@ -104,7 +103,7 @@ def _on(line: int) -> Iterator[None]:
 
 
 def _cadence(node: Node) -> Any:
-    """What stands there; a count is a number, and nothing is no cadence."""
+    """The cadence; a count is a number, and nothing is no cadence."""
     if node.value == "":
         return {}
     said = plain(node)

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.cadence import Cadence, is_due, next_after
 from tallystick.consolidate.filter import parse
 from tallystick.decide import rules as decide
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts.consolidate import ConsolidationService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound, TallystickError
 from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
-from tallystick.records.times import Times
 from tallystick.state.rules import Kept, Mark
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
+
+if TYPE_CHECKING:
+    from tallystick.consolidate.scoring import SalienceScorer
+    from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.facts.consolidate import ConsolidationService
+    from tallystick.records.rule import Extractor
 
 
 @answering
@@ -32,14 +34,12 @@ from tallystick.stores.open_folder import OpenFolder
 class RuleStore:
     """The rules of one user."""
 
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
-    ) -> None:  # fmt: skip
-        self._folder, self._gate, self._episodes = folder, gate, episodes
-        self._at_work, self._user = at_work, user
+    def __init__(self, context: Context, episodes: EpisodeStore, consolidation: ConsolidationService) -> None:
+        self._folder, self._gate = context.folder, context.gate
+        self._episodes, self._consolidation, self._of = episodes, consolidation, context.user_or_owner
 
     def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
-        """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
+        """Keep a rule. One that makes no sense is refused now, not when it is due. Its mark stays when it changes."""
         self._gate.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
         parse(rule.when_filter, columns=self._episodes.columns())
@@ -47,7 +47,7 @@ class RuleStore:
         return rule
 
     def drop(self, name: str, *, user: str | None = None) -> None:
-        """Give up a rule. What it made stands."""
+        """Drop a rule. The facts it made stay."""
         self._gate.must("rule", "drop", user=self._of(user))
         self._folder.ledger.write(lambda: decide.drop(self._folder.state.rules, name, self._of(user)))
 
@@ -55,7 +55,7 @@ class RuleStore:
         with self._folder.ledger.reading():
             kept = self._folder.state.rules.find(self._of(user), name)
         if kept is None:
-            raise NotFound(f"there is no rule {name!r}; `tallystick consolidate --list` shows those that there are")
+            raise NotFound(f"no rule named {name!r}; run `tallystick consolidate --list` to list them")
         return kept.rule
 
     def all(self, *, user: str | None = None, everyone: bool = False) -> list[RuleStatus]:
@@ -67,13 +67,20 @@ class RuleStore:
             marks = [state.rules.mark(whose, each.body["id"]) for whose, each in kept]
             waiting = [_waiting(state, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
         found = zip(kept, marks, waiting, strict=True)
-        times = self._folder.ledger.standing.times
-        return [_status(each, whose, mark, many, now, self._oldest, times) for (whose, each), mark, many in found]
+        return [self._status(each, whose, mark, many, now) for (whose, each), mark, many in found]
 
-    def _oldest(self, user: str, mark: Mark) -> str:
-        """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
-        waiting = self._episodes.since(mark.through + 1, user=user)
-        return next((episode.recorded for episode in waiting), "")
+    def _status(self, kept: Kept, user: str, mark: Mark, waiting: int, now: datetime) -> RuleStatus:
+        """A cron counts from the first waiting episode, by times that are trusted."""
+        cadence, times, first = Cadence.of(kept.rule.cadence), self._folder.ledger.standing.times, ""
+        if cadence.cron and waiting:
+            first = next((each.recorded for each in self._episodes.since(mark.through + 1, user=user)), "")
+        last = datetime.fromisoformat(times.at(mark.seq, mark.at)) if mark.at else None
+        since = datetime.fromisoformat(max(times.at(kept.seq, kept.at), first))
+        due = is_due(cadence, waiting=waiting, last=last, now=now, since=since)
+        comes = next_after(cadence, max(last or since, since))
+        return RuleStatus(
+            kept.rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
+        )  # fmt: skip
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
         """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
@@ -82,33 +89,36 @@ class RuleStore:
             return _waiting(state, whose, state.rules.mark(whose, name))
 
     def findings(self, *, user: str | None = None) -> list[Finding]:
-        """The episodes that rules could make nothing of, and why, oldest first."""
+        """The episodes that rules made nothing of, and why, oldest first."""
         with self._folder.ledger.reading():
             return list(self._folder.state.rules.findings(self._of(user)))
 
     def run_due(
-        self, *, everyone: bool = False, told: Callable[[Consolidated], None] | None = None, **how: Any
+        self,
+        *,
+        everyone: bool = False,
+        notify: Callable[[Consolidated], None] | None = None,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
     ) -> list[Consolidated]:
-        """Run what is due, each rule over its own user's episodes; `told` hears of each as it ends.
+        """Run what is due, each rule on its own user's episodes; `notify` is called with each result.
 
-        What goes wrong with one is raised when the others have had their turn.
+        An error of one rule is raised when the others have run.
         """
         came_to, wrong = list[Consolidated](), list[TallystickError]()
         for status in self.all(everyone=everyone):
             if status.is_due:
+                how: dict[str, Any] = {"user": status.user, "extractor": extractor, "salience": salience}
                 try:
-                    came_to.append(self._at_work.run(status.rule, user=status.user, **how))
+                    came_to.append(self._consolidation.run(status.rule, **how))
                 except TallystickError as error:
                     wrong.append(error)
                     continue
-                if told:
-                    told(came_to[-1])
+                if notify:
+                    notify(came_to[-1])
         if wrong:
             raise wrong[0]
         return came_to
-
-    def _of(self, user: str | None) -> str:
-        return self._user if user is None else user
 
     def __iter__(self) -> Iterator[ConsolidationRule]:
         return iter([status.rule for status in self.all()])
@@ -117,21 +127,6 @@ class RuleStore:
         return len(self.all())
 
 
-def _status(
-    kept: Kept, user: str, mark: Mark, waiting: int, now: datetime, oldest: Callable[[str, Mark], str], times: Times
-) -> RuleStatus:
-    """A cron counts from when there was something to run for, by times that are believed."""
-    cadence = Cadence.of(kept.rule.cadence)
-    first = oldest(user, mark) if cadence.cron and waiting else ""
-    last = datetime.fromisoformat(times.at(mark.seq, mark.at)) if mark.at else None
-    since = datetime.fromisoformat(max(times.at(kept.seq, kept.at), first))
-    due = is_due(cadence, waiting=waiting, last=last, now=now, since=since)
-    comes = next_after(cadence, max(last or since, since))
-    return RuleStatus(
-        kept.rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
-    )  # fmt: skip
-
-
 def _waiting(state: State, user: str, mark: Mark) -> int:
-    """How many episodes wait for a rule, on every path that goes on."""
+    """How many episodes a rule has not considered, on every open path."""
     return state.episodes.waiting(user, mark.through, lambda path: state.paths.home(user, path) is not None)

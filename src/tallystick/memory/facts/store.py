@@ -6,10 +6,11 @@ delta passes the gate that every write passes, with the trust of the least trust
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import date
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.confidence import earned
@@ -17,54 +18,43 @@ from tallystick.decide import facts as decide
 from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
-from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.schema import EpisodeShape
-from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.facts import channels, history as versions
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.memory.trust.visibility import brought_back, withheld_among
-from tallystick.records.belief import Belief
+from tallystick.memory.trust.sources import brought_back, withheld_among
+from tallystick.records.belief import OWNER, Belief
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from tallystick.records.display import display_lists
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import Refused
-from tallystick.records.event import Draft
-from tallystick.records.fact import Fact, FactPattern
-from tallystick.records.fact_view import fact_of, text_of, triple_of
+from tallystick.records.event import Draft, Event
+from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.history import Moment
-from tallystick.records.operations import DELTA_NOOP
-from tallystick.records.policy import DEFAULT, RANK
-from tallystick.records.scope import checked
+from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
+from tallystick.records.policy import DEFAULT, RANK, is_above
 from tallystick.state.beliefs import Beliefs
-from tallystick.state.episodes import EpisodeRef
 from tallystick.state.version import CurrentVersion
-from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.delta import Delta
 
 
 @answering
 @display_lists
 class FactService:
-    """The facts of one user, as they are seen from a path.
+    """The facts of one user, as they are seen from a path."""
 
-    `several` are the predicates of which more than one object may hold.
-    """
-
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
-        index: Callable[[], IndexService], path: str = "",
-    ) -> None:  # fmt: skip
-        self._folder, self._gate, self._episodes, self._user, self._path = folder, gate, episodes, user, path
-        self._index = index
-        self._several, self._shape = several, EpisodeShape(folder, gate, "facts")
+    def __init__(self, context: Context, episodes: EpisodeStore, path: str = "") -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._episodes, self._path, self._of = episodes, path, context.user_or_owner
+        self._shape = EpisodeShape(self._folder, self._gate, "facts")
 
     def on(self, path: str) -> FactService:
-        """The same, as they are seen from another path, and pinned there."""
-        return FactService(self._folder, self._gate, self._episodes, self._user, self._several, self._index, path)
+        """The same, seen from another path, and pinned there."""
+        return FactService(self._context, self._episodes, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -72,13 +62,13 @@ class FactService:
         """Nothing to do: a memory that is open is ready."""
 
     def health(self) -> StoreHealth:
-        """How the memory stands; `fragment_count` is how many facts are held."""
+        """The health of the memory; `fragment_count` is how many facts are active."""
         with self._folder.known() as known:
             count = sum(held.status == "active" for held in self._seen(known, known.facts(self._user)))
         return self._shape.health(count)
 
     def migrate(self, plan: MigrationPlan) -> None:
-        """Record that facts have a further field. What is in a ledger is never rewritten: older facts have none."""
+        """Add a field to facts. A ledger is never rewritten: older facts lack it."""
         self._shape.migrate(plan)
 
     # -- saying ------------------------------------------------------------------------------------------------------
@@ -96,21 +86,18 @@ class FactService:
         return self.get(fact.id, user=fact.user)
 
     def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
-        """Retract a fact: it is held no more, and nothing that was told before brings it back.
-
-        An id that the user has no fact by changes nothing.
-        """
+        """Retract a fact: earlier episodes do not bring it back. An id without a fact changes nothing."""
         with self._folder.known() as known:
             found = known.find(fact_id, user=self._of(user), path=self._path)
         if found is not None:
             self._gate.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
 
     def apply_delta(self, delta: Delta) -> list[Fact]:
-        """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
+        """Apply a delta, all of it or nothing, and return the facts that it touched.
 
         One without a scope is of the user that its payload names, else of this one. NotFound, if a name in `replaces`
-        meets no fact of its user. NeedsApproval, if a person must say yes first. One whose episodes were taken into
-        account already changes nothing.
+        is no fact of its user. NeedsApproval, if a person must approve it first. One whose episodes were applied
+        already changes nothing.
         """
         from tallystick.records.delta import check_provenance
 
@@ -121,15 +108,15 @@ class FactService:
             return self.apply(delta, self.evidence(delta))
 
     def together(self) -> AbstractContextManager[None]:
-        """All that is applied in the block becomes one, as part of a batch that is open already if one is."""
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
+        """Apply all of the block, or nothing; as part of an open batch, if there is one."""
+        return self._gate.together()
 
     def apply(self, delta: Delta, evidence: Evidence, *, notes: bool = True) -> list[Fact]:
         """The same, inside a block, with the evidence at hand. Without `notes`, what changes nothing is not recorded.
 
-        What needs a person's yes comes first: until it has one, nothing of the delta is done.
+        What needs approval comes first: until it has it, nothing of the delta is done.
         """
-        planned = decide.plans(self._folder.state, delta, evidence, self._several)
+        planned = decide.plans(self._folder.state, delta, evidence, self._context.multi_valued)
         planned = [plan for plan in planned if notes or plan.act != "note"]
         planned.sort(key=lambda plan: not decide.is_above_its_asker(self._folder.state, plan, delta, evidence))
         done = (self._carry_out(plan, delta, evidence) for plan in planned)
@@ -158,33 +145,26 @@ class FactService:
         return fact_of(self._folder.state.get(events[0].body["belief"]["id"], user=user, path=path).belief())
 
     def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
-        """What stands behind a delta. The episodes are read, unless they are at hand."""
-        read = episodes or tuple(self._read(told) for told in self._told(delta))
-        trusts = [self._gate.trust, *map(self._worth, read)]
-        trust = min(trusts, key=RANK.__getitem__)
+        """The evidence for a delta. Its episodes are read, unless they are given."""
+        read = episodes or tuple(self._episodes_of(delta))
+        trust = min([self._gate.trust, *map(self._worth, read)], key=RANK.__getitem__)
         happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
         known = self._folder.state.episodes
-        told = tuple(each for episode in read if (each := known.of(episode.source)))
-
-        def sure(witnesses: int) -> float:
-            return earned(trust=trust, witnesses=max(witnesses, 1))
-
-        return Evidence(told, trust, happened, sure)
+        refs = tuple(each for episode in read if (each := known.of(episode.source)))
+        return Evidence(refs, trust, happened, lambda witnesses: earned(trust=trust, witnesses=max(witnesses, 1)))
 
     def _worth(self, episode: Episode) -> str:
-        """How far what was told can be built on."""
+        """The trust of facts made of an episode."""
         is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
         return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
 
-    def _told(self, delta: Delta) -> Iterator[EpisodeRef]:
+    def _episodes_of(self, delta: Delta) -> Iterator[Episode]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
-        scope, known = delta.scope, self._folder.state.episodes
-        for name in delta.source_episode_ids if scope else ():
-            found = known.find(scope.user, name) if scope else ()
-            yield from [told for told in found if scope and told.agent == scope.agent] or found
-
-    def _read(self, told: EpisodeRef) -> Episode:
-        return self._episodes.read(told.seq)
+        if (scope := delta.scope) is not None:
+            for name in delta.source_episode_ids:
+                found = self._folder.state.episodes.find(scope.user, name)
+                refs = [each for each in found if each.agent == scope.agent] or found
+                yield from (self._episodes.read(each.seq) for each in refs)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -203,28 +183,35 @@ class FactService:
     ) -> list[Fact]:
         """The facts that fit, oldest first: those that are true now, as far as we know now.
 
-        `as_of` asks what was true then; `believed_at`, what we held true then. Each may be given without the other.
-        What a tool or a page told, and nobody has said yes to, is left out unless `quarantined` is wanted.
+        `as_of` asks what was true then; `believed_at`, what was believed then. Each may be given without the other.
+        Quarantined facts are left out unless `quarantined` is set.
         """
         if pattern is not None and any(each is not None for each in (subject, predicate, object, agent, user)):
-            raise Refused("say what to look for as a pattern or by name, not both", "conflict")
+            raise Refused("give a pattern or names, not both", "conflict")
         wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
         whose = self._of(wanted.user)
         checked(user=whose)
-        then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
+        then = self._folder.ledger.now() if as_of is None else parse_moment(comparable(said_time(as_of)))
         if as_of is None:
             with self._folder.known(believed_at) as known:
-                every = self._seen(known, self._candidates(known, whose, wanted))
+                if None not in (wanted.subject, wanted.predicate, wanted.agent):
+                    claim = str(wanted.agent), str(wanted.subject), str(wanted.predicate)
+                    every = self._seen(known, known.claiming(whose, self._path, *claim))
+                else:
+                    every = self._seen(known, known.facts(whose, wanted.subject))
                 found = [fact_of(each.belief()) for each in every if each.status == "active"]
                 if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
-                    found += map(fact_of, brought_back(self._folder, self._index(), (each.ref for each in every)))
+                    found += map(fact_of, brought_back(self._folder, self._context.index, (each.ref for each in every)))
         else:
-            found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
-        fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
-        return fitting if quarantined else self._heard(fitting, whose, believed_at)
+            found = true_once(self._versions(whose, believed_at).values(), self._context.multi_valued)
+        fitting = [
+            fact for fact in found
+            if wanted.agent in (None, fact.agent) and wanted.fits(fact.payload) and _holds(fact, then)
+        ]  # fmt: skip
+        return fitting if quarantined else self._recallable(fitting, whose, believed_at)
 
-    def _heard(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
-        """Those that recall may serve: their tellers are trusted, or a person, or enough others, said yes to them."""
+    def _recallable(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
+        """Those that recall may serve: of trusted sources, approved, or corroborated."""
         known = self._folder.state
         found = [
             fact for fact in facts
@@ -232,7 +219,7 @@ class FactService:
             or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
         ]  # fmt: skip
         with self._folder.ledger.reading():
-            out = withheld_among(self._folder, self._index(), (fact.version for fact in found), user)
+            out = withheld_among(self._folder, self._context.index, (fact.version for fact in found), user)
             at = None if believed_at is None else self._folder.seq_at(believed_at)
         return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 
@@ -242,62 +229,43 @@ class FactService:
             return fact_of(known.get(fact_id, user=self._of(user), path=self._path).belief())
 
     def history(self, fact_id: str, *, user: str | None = None) -> list[Fact]:
-        """Every version, oldest first; those that were replaced say since when, and by which."""
+        """Every version, oldest first; those that were replaced say until when they were true, and by which."""
         whose = self._of(user)
         with self._folder.known() as known:
             names = set(known.ids_of(known.get(fact_id, user=whose, path=self._path)))
         found = [each for ref, each in self._versions(whose).items() if ref in names]
-        return versions.chained([belief for each in found for belief in each])
+        return chained([belief for each in found for belief in each])
 
     def follow(self, channel: str, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[Delta]:
         """The deltas that were emitted to a channel, from event `start` on; with `follow`, also those to come."""
-        for delta in self._follow(channel, start, follow=follow):
-            if delta is None:
-                time.sleep(pause)
-            else:
-                yield delta
+        found: Iterator[Delta] = paused(self._follow(channel, start, follow=follow), pause)
+        yield from found
 
     def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
-        """The same, for whoever waits in their own way: None, where there is nothing new."""
-        while True:
-            for event in self._folder.events_of(self._user, start):
-                start = event.seq + 1
-                delta = channels.delta_in(event, channel)
-                if delta is not None:
-                    yield delta
-            if not follow:
-                return
-            yield None
+        """The same without a pause: None whenever nothing is new."""
+        found: Iterator[Delta | None] = follow_events(
+            self._folder, self._user, start, lambda event: delta_in(event, channel), follow=follow
+        )
+        yield from found
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
-        """Of each fact that is seen, all versions that the ledger has here; at least the one that is held.
+        """All versions of each visible fact that the ledger has; at least the current one.
 
-        A branch's own begins with those of the ancestor's that it was made from.
+        Those of a branch's fact begin with those of the ancestor's that it was made from.
         """
         last = None if believed_at is None else self._folder.seq_at(believed_at)
-        found = versions.of_facts(self._folder.events_of(user), user, last)
+        found = of_facts(self._folder.events_of(user), user, last)
         with self._folder.known(believed_at) as known:
             if believed_at is None:
                 for held in known.facts(user):
                     if found.keys().isdisjoint(known.ids_of(held)):
                         found[held.ref] = [held.belief()]
-            return versions.seen_from(self._path, known, found)
-
-    def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[CurrentVersion]:
-        if None not in (wanted.subject, wanted.predicate, wanted.agent):
-            return known.claiming(user, self._path, str(wanted.agent), str(wanted.subject), str(wanted.predicate))
-        return known.facts(user, wanted.subject)
+            return seen_from(self._path, known, found)
 
     def _seen(self, known: Beliefs, facts: list[CurrentVersion]) -> list[CurrentVersion]:
         return [held for held in facts if known.sees(held, self._path)]
-
-    def _of(self, user: str | None) -> str:
-        return self._user if user is None else user
-
-    def _now(self) -> datetime:
-        return datetime.fromisoformat(self._folder.ledger.now())
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.query())
@@ -309,11 +277,155 @@ class FactService:
         return f"<{len(self)} facts of {self._user}>"
 
 
-def _fits(fact: Fact, wanted: FactPattern) -> bool:
-    return wanted.agent in (None, fact.agent) and wanted.fits(fact.payload)
-
-
 def _holds(fact: Fact, then: str) -> bool:
-    """Whether it is true at that time, as far as it says."""
+    """Whether a fact says that it is true at that time."""
     since, until = fact.valid_from, fact.valid_to
     return (not since or held_time(since) <= then) and (not until or held_time(until) > then)
+
+
+# -- deltas, read back from the ledger ---------------------------------------------------------------------------------
+
+
+def delta_in(event: Event, channel: str) -> Delta | None:
+    """The delta that an event came of, if it went to that channel. Erased events have none."""
+    body = event.body
+    if body is None:
+        return None
+    if event.op == DELTA_NOOP:
+        return _read(body["step"], channel, body, corroborates=body.get("corroborates", []))
+    if event.op not in (BELIEF_PUT, BELIEF_SUPERSEDE):
+        return None
+    belief = body["belief"]
+    steps = steps_in(belief.get("views"))
+    if not steps or belief.get("reason") != reason_of(str(steps[-1].get("kind")), str(steps[-1].get("rule_id"))):
+        return None  # no delta made this version
+    payload, replaced = view_of(belief["views"]).get("payload", {}), body.get("replaces", [])
+    return _read(steps[-1], channel, belief, fact_payload=payload, replaces=replaced, corroborates=[belief["key"]])
+
+
+_OF_KIND = {
+    "add": ("fact_payload",), "update": ("fact_payload", "replaces"), "delete": ("replaces",),
+    "noop": ("corroborates",),
+}  # fmt: skip
+
+
+def _read(step: dict[str, Any], channel: str, whose: dict[str, Any], **more: Any) -> Delta | None:
+    from pydantic import ValidationError
+
+    from tallystick.records.delta import read_delta
+
+    if channel not in step.get("channels", ()):
+        return None
+    kind = step["kind"]
+    if kind == "update" and not more.get("replaces"):
+        kind = "add"  # what it was to replace was gone by then
+    said = {name: value for name, value in step.items() if name not in ("sources", "kind", *TRIPLE)}
+    scope = {"user": whose.get("user", OWNER), "agent": whose.get("agent", ""), "path": whose.get("path", "")}
+    of_kind = {name: more[name] for name in _OF_KIND[kind] if name in more}
+    try:
+        return read_delta({**said, "kind": kind, "scope": scope, **of_kind})
+    except ValidationError:  # somebody else's writing in the same place
+        return None
+
+
+# -- versions of facts, read back from the ledger ----------------------------------------------------------------------
+
+
+def of_facts(events: Iterable[Event], user: str, last: int | None = None) -> dict[str, list[Belief]]:
+    """Of each fact of a user, by its identity, all versions, oldest first. None after event `last` is read."""
+    known, found = Beliefs(), dict[str, list[Belief]]()
+    for event in events:
+        if last is not None and event.seq > last:
+            break
+        if event.body is None or not known.knows(event.op):
+            continue
+        known.apply(event)
+        said = event.body.get("belief", {})
+        path, name = said.get("path", ""), said.get("id") or event.body.get("id", "")
+        held = known.find(name, user=said.get("user", user), path=path, short=False) if name else None
+        if held is not None and held.user == user:
+            belief = held.belief()
+            if held.ref in found or belief.triple or view_of(belief.views):
+                found.setdefault(held.ref, []).append(belief)
+    return found
+
+
+def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict[str, list[Belief]]:
+    """The facts that are visible on a path. A branch's own fact began as the ancestor's that it was made from."""
+    seen = {}
+    for ref, versions in found.items():
+        held = known.version(ref)
+        if held is None or known.sees(held, path):
+            seen[ref] = [*_begun(known, ref, found), *versions]
+    return seen
+
+
+def _begun(known: Beliefs, ref: str, found: dict[str, list[Belief]]) -> list[Belief]:
+    """The versions of the ancestors' from which a branch's belief was made, oldest first."""
+    begun: list[Belief] = []
+    while base := known.version(next(iter(known.over(ref)), "")):
+        versions, name = found.get(base.ref, []), known.over(ref)[0]
+        upto = next((at for at, belief in enumerate(versions) if belief.id == name), -1)
+        begun, ref = [*versions[: upto + 1], *begun], base.ref
+    return begun
+
+
+def chained(versions: list[Belief]) -> list[Fact]:
+    """Versions as facts: each that was replaced says by which, and until when it was true."""
+    facts = []
+    for belief, after in _pairs(versions):
+        until = "" if after is None or _says_the_same(belief, after) else after.valid_from
+        facts.append(fact_of(belief, superseded_by=after.id if after else "", until=until))
+    return facts
+
+
+def _pairs(versions: list[Belief]) -> Iterator[tuple[Belief, Belief | None]]:
+    """Each version, and the one that replaced it."""
+    return zip_longest(versions, versions[1:])
+
+
+def true_once(found: Iterable[list[Belief]], several: frozenset[str]) -> list[Fact]:
+    """The versions that were true for some time, as far as is known now, each until the next replaced it.
+
+    A fact that was stated late ends the one before it, if only one value holds at a time; but not one of more trust.
+    """
+    true = [pair for each in found for pair in _true_of(each)]
+    begins: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for belief, _ in true:
+        if belief.triple and belief.valid_from:
+            begins.setdefault(_claim(belief), []).append((held_time(belief.valid_from), belief.trust))
+    return [
+        _ended(belief, fact, begins[_claim(belief)])
+        if belief.triple and belief.valid_from and fact.valid_to and belief.triple[1] not in several else fact
+        for belief, fact in true
+    ]  # fmt: skip
+
+
+def _true_of(versions: list[Belief]) -> list[tuple[Belief, Fact]]:
+    """The versions of one fact that were true. Not those that were retracted, nor those that were corrected: replaced
+    by something that is true from no later on."""
+    if versions[-1].status not in ("active", "superseded"):
+        return []
+    different = [belief for belief, after in _pairs(versions) if after is None or not _says_the_same(belief, after)]
+    facts = []
+    for belief, after in _pairs(different):
+        if after is None:
+            facts.append((belief, fact_of(belief)))
+        elif after.valid_from and held_time(after.valid_from) > held_time(belief.valid_from or ""):
+            ended = min(filter(None, (belief.valid_to, after.valid_from)), key=held_time)
+            facts.append((belief, fact_of(belief, superseded_by=after.id, until=ended)))
+    return facts
+
+
+def _ended(belief: Belief, fact: Fact, begins: list[tuple[str, str]]) -> Fact:
+    since, until = held_time(belief.valid_from), held_time(fact.valid_to)
+    between = [began for began, trust in begins if since < began < until and not is_above(belief.trust, trust)]
+    return replace(fact, valid_to=min(between)) if between else fact
+
+
+def _claim(belief: Belief) -> tuple[str, ...]:
+    return belief.path, belief.agent, *belief.triple[:2]
+
+
+def _says_the_same(one: Belief, other: Belief) -> bool:
+    return (one.text, one.triple) == (other.text, other.triple)

@@ -1,10 +1,9 @@
-"""The graph of an open memory: its rows, kept level with the ledger.
+"""The graph of an open memory: its rows, kept up to date with the ledger.
 
-Nobody pays for a graph who does not ask for it: the file is opened, and made, when it is first used, and from then on
-follows every write.
+The file is made when the graph is first used, and from then on follows every write.
 
-Where the first stretches of the ledger were moved away, what beliefs say is taken from what is held now; but what
-somebody saved in those stretches is only there, and is asked for.
+Where the first segments of the ledger were pruned, the rows of beliefs are made of the current state; but what was
+saved in those segments is only there, and they are asked for.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from typing import TypeVar
 
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
+from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
-from tallystick.projections.graph.fold import Stale
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.records.errors import Missing, TallystickError
@@ -48,7 +47,7 @@ class GraphAt(Follower[GraphFile]):
         return self.state.taken_in.zone.ledger or self.ledger.standing.ledger
 
     def read(self, question: Callable[[GraphFile], Answer]) -> Answer:
-        """Put a question to the rows, with everything in them that the ledger has. Damage is mended on the way."""
+        """Ask the rows a question, up to date with the ledger. Damaged rows are rebuilt."""
         with self.ledger.reading(), self._lock:
             self.ledger.must_be_whole()
             return self._answered(lambda: self._ask(question), question)
@@ -71,7 +70,7 @@ class GraphAt(Follower[GraphFile]):
         return self._level()
 
     def follow(self, events: list[Event]) -> None:
-        """Take in what was just written, if the graph is open. It never fails: the next reader goes on."""
+        """Follow what was just written, if the graph is open. It never fails: the next reader goes on."""
         if self._db is None:
             return
         with suppress(OSError, TallystickError), self.ledger.turn(), self._lock:
@@ -82,7 +81,7 @@ class GraphAt(Follower[GraphFile]):
                 self.close()
 
     def rebuild(self) -> None:
-        """Make the rows anew from the ledger, if there are any. Readers in other processes keep theirs until then."""
+        """Rebuild the rows from the ledger, if there are any. Readers in other processes keep theirs until then."""
         if self.ledger.writable and self.place.exists():
             with self.ledger.reading(), self._lock:
                 self._throw_away()
@@ -101,14 +100,14 @@ class GraphAt(Follower[GraphFile]):
         return super()._level_with(db)
 
     def _read_on(self, db: GraphFile, mark: Bookmark) -> Bookmark:
-        """From the bookmark on; where that was moved away, what is held now."""
+        """From the bookmark on; where that was pruned, the current state."""
         end, first, needed = self.ledger.end, self.ledger.chain().first, self.state.graph.first()
         if mark.seq + 1 >= first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         if 0 <= needed < first:
             raise Missing(
-                f"the graph has records from event {needed} on, and what was before event {first} was moved away;"
-                " put those files back into sealed/"
+                f"the graph needs events from {needed} on, and those before {first} were moved away;"
+                " put their files back into sealed/"
             )
         db.empty()
         told = (event for event in events_from(self.ledger, first) if event.op.startswith(GRAPH))

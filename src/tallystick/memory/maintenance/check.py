@@ -44,7 +44,7 @@ def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
 
 
 def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", clock: Clock = system_clock) -> list[Step]:
-    """Mend what these codes name; return what was done. If one cannot be mended: Refused, and nothing is changed."""
+    """Repair what these codes name; return what was done. If one cannot be: Refused, and nothing is changed."""
     for step in plan(folder, codes):
         if step.refused:
             raise Refused(f"{step.code}, {step.place}: {step.text}", "state")

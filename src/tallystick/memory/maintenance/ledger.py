@@ -1,12 +1,19 @@
 """`m.ledger`: the chain itself, for whoever wants it proved.
 
-A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder wrote all of
-it anew; a checkpoint, signed and pinned outside the folder, can.
+A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder rewrote all of
+it; a checkpoint, signed and pinned outside the folder, can.
+
+What is proved of an event is its header: number, time, kind, source, the digest of its words, the hash of the line
+before. So an erased event is proved like any other. Against the last checkpoint that has the event, the proof convinces
+others too; before there is one, it leads to the root of the tree as it is here, which nobody has signed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 from tallystick.ledger import format as fmt
 from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory import settings
+from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
+from tallystick.records.status import ChainFile, Kept
 from tallystick.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
-    from tallystick.ledger.checkpoint import Keyring
-    from tallystick.ledger.kept_checkpoint import CheckpointWitness
+    from tallystick.ledger.checkpoint import CheckpointWitness, Keyring
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.verify import Report
     from tallystick.records.progress import Progress
-    from tallystick.records.proof import ChainFile, Kept
     from tallystick.records.times import Span
 
 
@@ -36,13 +43,16 @@ def verify_folder(
     if is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
-            "`tallystick backup` takes it over, and makes a first copy", "place"
+            "`tallystick backup` imports it and makes a first copy", "place"
         )
     from tallystick.ledger.verify import verify
 
-    kept = [_given(folder, checkpoint, key)] if checkpoint else []
+    checkpoints = [_given(folder, checkpoint, key)] if checkpoint else []
     seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
-    checkpoints = [*_signed(folder), *kept]
+    if settings.keys_folder().is_dir():  # without a key there is nothing to check what was signed with
+        from tallystick.ledger.checkpoint import check
+
+        checkpoints = [*check(folder, settings.keyring()), *checkpoints]
     return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
 
 
@@ -61,9 +71,8 @@ def is_old(folder: Path) -> bool:
 
 def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
-    from tallystick.ledger.checkpoint import verifier_of
+    from tallystick.ledger.checkpoint import CheckpointWitness, verifier_of
     from tallystick.ledger.genesis import ledger_id
-    from tallystick.ledger.kept_checkpoint import CheckpointWitness
     from tallystick.ledger.layout import Folder
     from tallystick.ledger.signed_note import NoteError, Verifier
 
@@ -71,16 +80,7 @@ def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
         return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
     except NoteError as error:
-        raise Refused(f"this checkpoint proves nothing: {error}", "proof") from None
-
-
-def _signed(folder: Path) -> list[CheckpointWitness]:
-    """What was signed about a folder. Without a key there is nothing to check it with, and nothing is loaded for it."""
-    if not settings.keys_folder().is_dir():
-        return []
-    from tallystick.ledger.checkpoint import check
-
-    return check(folder, settings.keyring())
+        raise Refused(f"invalid checkpoint: {error}", "proof") from None
 
 
 def check_proof(text: str, key: str) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class LedgerService:
         self._must("ledger", "repin" if repin else "checkpoint")
         note = self._repin() if repin else take(self._ledger, self._keyring)
         if self._ledger.standing.erasures:
-            self.note_erasures()  # in case that it could not be told when something was erased
+            self.note_erasures()  # in case that failed when something was erased
         return note
 
     def _repin(self) -> str:
@@ -186,43 +186,83 @@ class LedgerService:
         return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring), self._tree)
 
     def proof(self, seq: int) -> Proof:
-        """The same as far as it goes without signing: against the last checkpoint, or the tree as it is."""
-        from tallystick.memory.maintenance.proof import proof_of
+        """The same without signing or writing: against the last checkpoint that has it, or the tree as it is."""
+        from tallystick.ledger.checkpoint import verifier_of
+        from tallystick.ledger.proof import Proof, header_of, inclusion
 
         self._ledger.refresh()
-        return proof_of(self._ledger, self._keyring, self._tree, seq)
+        ledger, tree = self._ledger, self._tree
+        line = ledger.chain().line(seq).slice
+        header = header_of(line)
+
+        def steps(size: int, root: bytes) -> tuple[str, ...]:
+            return tuple(node.hex() for node in tree.steps(seq, size, root))
+
+        for kept in self._kept():
+            if kept.size > seq and kept.ledger == self.id:
+                verifier, path = verifier_of(self.id, self._keyring), steps(kept.size, bytes.fromhex(kept.root))
+                text = inclusion(ledger, seq, kept.note, verifier, tree)
+                return Proof(header, line.decode(), kept.size, kept.root, path, text, verifier.key)
+        size, root = ledger.end.seq + 1, ledger.tree().root()
+        return Proof(header, line.decode(), size, root.hex(), steps(size, root))
 
     def checkpoints(self) -> list[Kept]:
-        """The checkpoints that are kept, in the folder and outside it; the one that saw most first."""
-        from tallystick.memory.maintenance.proof import kept_in
-
+        """The checkpoints that are kept, in the folder and outside it; the one that saw most first. One may be of
+        another ledger: that is what is wrong with a folder that was replaced."""
         self._ledger.refresh()
-        return kept_in(self._ledger, self._keyring) if settings.keys_folder().is_dir() else []
+        return self._kept() if settings.keys_folder().is_dir() else []
+
+    def _kept(self) -> list[Kept]:
+        from tallystick.ledger.checkpoint import check
+
+        found = list[Kept]()
+        for seen in check(self._ledger.folder.root, self._keyring):
+            checkpoint = seen.checkpoint
+            whose = checkpoint.origin.rpartition("/")[2] if checkpoint else self.id
+            path = self._keyring.pin_path(whose) if seen.outside else self._ledger.folder.checkpoint
+            kept = Kept(str(path), seen.name, seen.outside, written(path), ledger=whose, trouble=seen.trouble)
+            if checkpoint:
+                root, note = checkpoint.root.hex(), ""
+                with suppress(OSError, UnicodeDecodeError):
+                    note = path.read_text("utf-8")
+                kept = replace(kept, note=note, size=checkpoint.size, head=checkpoint.head, root=root)
+            found.append(kept)
+        return sorted(found, key=lambda each: each.size, reverse=True)
 
     def files(self) -> list[ChainFile]:
-        """The files of the chain that are here: those that are sealed, then the one that grows."""
-        from tallystick.memory.maintenance.proof import files_of
-
+        """The files of the chain that are here: those that are sealed, then the one that grows. One that is being moved
+        meanwhile has no size."""
         self._ledger.refresh()
-        return files_of(self._ledger)
+        root, found = self._ledger.folder.root, list[ChainFile]()
+        for path, first, last in self._ledger.chain().segments:
+            size = path.stat().st_size if path.exists() else 0
+            found.append(ChainFile(str(path.relative_to(root)), first, last, size))
+        return found
 
     def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
         """What a proof proves. Raises Refused if it proves nothing."""
         return check_proof(text, key or self.verifier_key)
 
     def compact(self) -> int:
-        """Close the living stretch and go on in a new file; return how many events callers had written to it."""
+        """Seal the live segment and continue in a new file; return how many events callers had written to it."""
         self._must("ledger", "compact")
         return self._ledger.compact()
 
     def prune(self, to: str | Path) -> list[Path]:
-        """Move closed stretches to a folder of yours; return where they are."""
+        """Move sealed segments to a folder of yours; return where they are."""
         self._must("ledger", "prune")
         return self._ledger.prune(settings.place_of(to))
 
     def note_erasures(self) -> None:
-        """Tell the pin what was erased, so that a restore of an older copy erases it again."""
+        """Add what was erased to the pin, so that a restore of an older copy erases it again."""
         if self._keyring.pin(self.id):
             events = self._ledger.events(self._ledger.chain().first)
             gone = [line for event in events if event.op == fmt.ERASE and event.body for line in event.body["lines"]]
             self._keyring.add_erased(self.id, gone)
+
+
+def written(path: Path) -> str:
+    """When a file was last written; empty, if it is missing."""
+    with suppress(OSError):
+        return stamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return ""

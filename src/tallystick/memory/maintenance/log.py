@@ -15,8 +15,7 @@ from typing import Any
 import orjson
 
 from tallystick.records.errors import Refused
-from tallystick.records.event import Event
-from tallystick.records.log import LogPage
+from tallystick.records.event import Event, LogPage
 from tallystick.stores.open_folder import OpenFolder
 
 _FIRST, _MOST = 64, 8192  # events that are read at once
@@ -26,10 +25,10 @@ Read = Callable[[int, int], Iterator[Event]]  # the events from one number to be
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which events are wanted. What says nothing fits all."""
+    """The events wanted. An empty field matches all."""
 
     op: str = ""  # how their kind begins
-    by: str = ""  # through which door, or from which source
+    by: str = ""  # a client or a source
     session: str = ""
     agent: str = ""
 
@@ -53,7 +52,7 @@ def log_page(
 ) -> LogPage:  # fmt: skip
     """One page of a user's events. After a number there may be fewer than a page: then it is the newest page."""
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:
-        raise Refused("a page holds at least one event, and numbers of events begin at 0")
+        raise Refused("limit must be 1 or more, and event numbers begin at 0")
     with folder.ledger.reading():
         first, end = folder.ledger.chain().first, folder.ledger.end.seq + 1
     having = sought.needles()
@@ -109,7 +108,7 @@ def _pair(name: str, said: str) -> bytes:
     try:
         return orjson.dumps({name: said})[1:-1]
     except orjson.JSONEncodeError:
-        raise Refused(f"{name} {said[:40]!r} cannot be in a ledger: it is not Unicode") from None
+        raise Refused(f"{name} {said[:40]!r} is not valid Unicode") from None
 
 
 def _said(event: Event, name: str) -> set[str]:

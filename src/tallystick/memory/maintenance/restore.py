@@ -1,4 +1,4 @@
-"""Going back to a copy, for a memory: whose ledger it is, where that lives, and the pin that has to follow."""
+"""Restoring a memory from a copy: whose ledger it is, where that lives, and the pin that has to follow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     if not is_memory(source) and is_memory(folder / "backup" / source):
         source = folder / "backup" / source
     name = ledger_id(Folder(source))
-    _refuse_a_second(name, folder, ring)
+    home = ring.home(name) if name else None
+    if home and home != folder.resolve() and ledger_id(Folder(home)) == name:  # each would call the other forged
+        raise Refused(
+            f"this ledger is pinned at {home}: restore it there, or open the copy where it is (--folder COPY)",
+            "state",
+        )
     restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
     (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
     if name and ring.pin(name):
@@ -31,17 +36,6 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
         except (OSError, Busy) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Unfinished(
-                f"restored, but the pin could not be set again: {why}; make room, then run"
+                f"restored, but the checkpoint was not pinned: {why}; make room, then run"
                 " `tallystick ledger checkpoint --repin`"
             ) from error
-
-
-def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
-    """Two folders that both go on as one pinned ledger would each call the other forged."""
-    home = ring.home(name) if name else None
-    if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
-        raise Refused(
-            f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
-            f" or look at the copy where it is (--folder COPY)",
-            "state",
-        )

@@ -1,16 +1,15 @@
-"""`m.tidy`: what may leave sight, proposed and never done by itself.
+"""`m.tidy`: proposals to hide what is no longer needed; nothing is done by itself.
 
-A proposal is read off the index and what is held; `apply` carries one out, through the doors that are there: beliefs
-are forgotten at the gate, episodes are put out of recall, repeats become one belief, pages lie dormant. All of it stays
-in history.
+A proposal comes from the index and the current beliefs. `apply` carries one out with the usual calls: beliefs are
+forgotten, episodes archived, repeats merged, pages made dormant. All of it stays in history.
 
-What is applied is what was shown. If a belief has other words by then, or is no longer held, nothing is done (Moved).
+What is applied is what was proposed. If a belief has changed since, or is no longer active, nothing is done (Moved).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from typing import Any
 
@@ -55,13 +54,13 @@ class TidyService:
     # -- proposing ---------------------------------------------------------------------------------------------------
 
     def proposals(self, *, user: str | None = None, limit: int = 100) -> list[Proposal]:
-        """What may leave sight: first what has expired, then contradictions, repeats, what has faded, and pages that
+        """The proposals: first what has expired, then contradictions, repeats, what has faded, and pages that
         nobody touched for long.
 
         Nothing is proposed twice, and nothing goes that another proposal keeps.
         """
         if type(limit) is not int or not 1 <= limit <= MOST:
-            raise Refused(f"limit is how many are wanted, 1 to {MOST:,}, not {limit!r}")
+            raise Refused(f"limit must be from 1 to {MOST:,}, not {limit!r}")
         whose = self._user if user is None else user
         check_names(user=whose)
         if not can_be_written(whose):
@@ -78,7 +77,7 @@ class TidyService:
         except ValueError:
             found = -1.0
         if not 0 <= found <= 1:
-            raise Refused(f"{THRESHOLD} is from 0 to 1, not {said!r}; set it with `memory.config.set`")
+            raise Refused(f"{THRESHOLD} must be from 0 to 1, not {said!r}; set it with `memory.config.set`")
         return found
 
     def _proposals(self, file: IndexFile, user: str, threshold: float, limit: int) -> list[Proposal]:
@@ -86,7 +85,8 @@ class TidyService:
         gone, kept = set[str](), set[str]()
         known, room = self._folder.state, limit * 2
         for each in chain(
-            self._expired(file, user, now, room),
+            (_of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
+             for each in tidying.expired(file, user, now, room)),
             contradictions(tidying.sharing_a_claim(file, user, now), user),
             repeats(known, tidying.texts(file, user, now), user),
             self._faded(file, user, now, threshold, room),
@@ -98,10 +98,6 @@ class TidyService:
                 gone.update(each.goes)
                 kept.update(set(each.ids) - set(each.goes))
         return found
-
-    def _expired(self, file: IndexFile, user: str, now: str, at_most: int) -> Iterator[Proposal]:
-        for each in tidying.expired(file, user, now, at_most):
-            yield _of_one(EXPIRED, each, FORGET, f"it was to be relied on until {each.source.expires}")
 
     def _faded(self, file: IndexFile, user: str, now: str, threshold: float, at_most: int) -> Iterator[Proposal]:
         guaranteed = [pattern for frame in self._frames.all() for pattern in frame.guarantees]
@@ -118,30 +114,23 @@ class TidyService:
     def apply(self, proposal: Proposal, *, reason: str = "") -> list[str]:
         """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
         if not isinstance(proposal, Proposal):
-            raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
+            raise Refused(f"apply one of `proposals()`, not {proposal!r}")
         if proposal.action == REST:
-            return self._rest(proposal, reason)
+            if self._pages is None:
+                raise Refused("pages are not open here; apply it with `memory.tidy`", "state")
+            return self._pages.apply(proposal, reason)
         because = self._gate.masks.words(reason) or _reason(proposal)
         if proposal.action == PUT_OUT:
-            return self._use.archive(proposal.ids, reason=because, user=proposal.user)
+            return self._use.archive(*proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
             self._gate.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)
-        with self._together():
+        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():  # nobody writes in between
             self._refuse_moved(proposal)
             for name in proposal.goes:
                 self._gate.forget(name, reason=because, user=proposal.user, path="")
         return list(proposal.goes)
-
-    def _rest(self, proposal: Proposal, reason: str) -> list[str]:
-        if self._pages is None:
-            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`", "state")
-        return self._pages.apply(proposal, reason)
-
-    def _together(self) -> AbstractContextManager[None]:
-        """What is looked at is what is changed: nobody writes in between."""
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
     def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
         self._refuse_moved(proposal)
@@ -149,12 +138,12 @@ class TidyService:
         together = [known.get(name, user=user) for name in names]
         if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
             raise Refused(
-                "they are not trusted alike: one belief in their place would be as weak as the weakest", "mismatch"
+                "their trust differs: the merged belief would have the lowest", "mismatch"
             )
         return decide.merge(known, names, self._joined(proposal), self._folder.draw(), reason=reason, user=user)
 
     def _joined(self, proposal: Proposal) -> dict[str, Any]:
-        """What the first takes over from the others."""
+        """What the first gets from the others."""
         known = self._folder.state
         return merged([known.get(name, user=proposal.user) for name in proposal.ids])
 
@@ -163,7 +152,7 @@ class TidyService:
         for name in proposal.ids:
             held = known.get(name, user=proposal.user)
             if held.status != "active" or known.read_before(name, held):
-                raise Moved(f"{name} is not what it was when this was proposed; look at the proposals again")
+                raise Moved(f"{name} has changed since the proposal; list the proposals again")
 
 
 def _of_one(kind: str, kept: Kept, action: str, why: str) -> Proposal:

@@ -1,7 +1,7 @@
-"""What a person did to one page, as events: all of it, or nothing if the disk fails.
+"""Recording the edits of one page: all of them, or none if the disk fails.
 
-Each change is decided for itself, on what is held at that moment. One that cannot be recorded is told, with its line,
-and does not stop the others. Doing it again after a crash changes nothing: what was recorded is recognised by its id,
+Each change is decided for itself, on the current state. One that cannot be recorded is reported, with its line, and
+does not stop the others. Doing it again after a crash changes nothing: what was recorded is recognised by its id,
 by its words, or, where a heading has no id yet, by the page it was found on and what it says.
 """
 
@@ -19,20 +19,19 @@ from tallystick.projections.markdown import Entry as Written
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.pages import edits
 from tallystick.projections.pages.base import Base
-from tallystick.projections.pages.damage import same_words
-from tallystick.projections.pages.edits import Change, Compared
+from tallystick.projections.pages.edits import Change, Compared, same_words
 from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.render import Completion
 from tallystick.projections.pages.rows import Entry
 from tallystick.records import ids
 from tallystick.records.clock import stamp
+from tallystick.records.display import counted
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.history import Version
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, SyncNote
 from tallystick.records.review import Action
-from tallystick.records.secret_count import told
 from tallystick.state import history as timeline
 from tallystick.state.pages import PAGE_EDIT
 from tallystick.state.version import CurrentVersion
@@ -45,7 +44,7 @@ _EDITED, _STRUCK = "edited on the page", "struck on the page"
 class Adopted:
     """What became of the changes of one page."""
 
-    told: list[SyncNote] = field(default_factory=list)
+    notes: list[SyncNote] = field(default_factory=list)
     problems: list[SyncNote] = field(default_factory=list)
     reviews: list[str] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
@@ -108,7 +107,7 @@ class EditApplier:
         tags, more = self._masks.edited("\n".join(entry.tags))
         if not kinds and not more:
             return change
-        self._tell(change.line, f"masked {told(kinds + more)}")
+        self._tell(change.line, f"masked {counted(kinds + more)}")
         self._hidden.add(change.line)
         return change._replace(entry=entry._replace(body=body, tags=tuple(filter(None, tags.split("\n")))))
 
@@ -117,7 +116,7 @@ class EditApplier:
             return front
         found, kinds = self._masks.edited_fields(front)
         if kinds:
-            self._tell(0, f"masked {told(kinds)}")
+            self._tell(0, f"masked {counted(kinds)}")
         return found
 
     # -- what is new -------------------------------------------------------------------------------------------------
@@ -295,7 +294,7 @@ class EditApplier:
     # -- what changed on both sides ----------------------------------------------------------------------------------
 
     def _raced(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
-        """The person's words wait in a question; the page shows what is held."""
+        """The person's words become a review; the page shows the current words."""
         held = self._state.find(row.id, user=self._user, short=False)
         if held is None or same_words(held.belief().text, entry.body):
             return
@@ -342,7 +341,7 @@ class EditApplier:
         return held if held and held.status == "active" and not self._state.read_before(name, held) else None
 
     def _tell(self, line: int, what: str) -> None:
-        self._into.told.append(SyncNote(self._path, line, what))
+        self._into.notes.append(SyncNote(self._path, line, what))
 
 
 def _in_order(changes: Sequence[Change]) -> Iterator[Change]:

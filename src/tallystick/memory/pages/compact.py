@@ -4,43 +4,48 @@ A rewrite that passes becomes one group of events: versions with the new words i
 which entries left the page for which, and that the page needs it no longer. There is no moment at which one is there
 without the others. What was said before stays in history, and as versions of one belief it is erased as one.
 
-A rewrite that does not pass changes nothing but the flag of the page, with the reason, for a person.
+A rewrite is about the entries alone. What stands around them must be there as it was, and whatever in it is not
+understood is a reason to refuse it. A rewrite that does not pass changes nothing but the flag of the page, with the
+reason, for a person.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import orjson
 
 from tallystick.decide import beliefs as decide, pages as decide_page
 from tallystick.memory.beliefs.duplicates import merged
-from tallystick.memory.pages.compact_plan import Take, folded_ids, planned, proposed, unfit
-from tallystick.memory.pages.diff import unified
 from tallystick.memory.pages.files import PagesAt
-from tallystick.memory.pages.rewrite import around, read_rewrite, statements
 from tallystick.memory.settings import Settings
 from tallystick.projections.markdown import Edit, Page, parse
-from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.losses import Loss
-from tallystick.projections.markdown.compact.notes import Statement
+from tallystick.projections.markdown.compact.check import Loss, loss, preserved
+from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
+from tallystick.projections.markdown.compact.propose import fold
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.tag import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
+from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
 from tallystick.projections.pages.rows import Entry, File, tokens_in
-from tallystick.records.compaction import Compaction
 from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
+from tallystick.records.page import Compaction
 from tallystick.records.policy import DEFAULT
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
+from tallystick.text.claims import gist
 
 Sync = Callable[[Iterable[str]], object]
 
@@ -48,11 +53,12 @@ _ITS_OWN = {"id", "key", "text", "tags", "evidence", "rests_on", "reason", "view
 _PER_EVENT = 5_000  # entries that leave a page
 _TOLD = 3  # losses in one line
 _LONGEST = 200  # characters of a reason
+_COUNTERS = ("updated", "entry_count", "needs_compact")  # they follow the page, whatever a rewrite says
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page before it is folded."""
+    """A page before it is compacted."""
 
     file: File
     rows: list[Entry]
@@ -74,7 +80,7 @@ class _Plan:
 
 
 class Compactor:
-    """The folding of one folder's pages. `sync` takes in what was edited and writes the files that are named."""
+    """The compaction of one folder's pages. `sync` imports edits and writes the files that are named."""
 
     def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
@@ -139,7 +145,7 @@ class Compactor:
     def carry_out(
         self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Compaction | None = None
     ) -> Compaction:
-        """Fold a page as we propose, or as the rewrite has it. Refused, if that loses anything: the page is flagged."""
+        """Compact a page as proposed, or as the rewrite has it. Refused, if that loses anything; it stays flagged."""
         with self._at.working():
             path = self._file(self._at.level(), user, about).path
             self._sync({path})
@@ -150,10 +156,12 @@ class Compactor:
                 if not current.says_the_same(seen):
                     plan = self._decided(current, rewrite, shown)
                 why, names = self._why(current.file) or "asked for", dict[int, str]()
+                drafts = list[Draft]()
                 if plan.losses:
-                    self._record(self._flag(current.file, plan.losses))
+                    drafts = self._flag(current.file, plan.losses)
                 elif plan.takes or rewrite is not None:
-                    self._record(self._drafts(current, plan.takes, reason, names))
+                    drafts = self._drafts(current, plan.takes, reason, names)
+                self._folder.ledger.append(drafts)
             self._sync({path})
             if plan.losses:
                 raise Refused(_refusal(path, plan.losses))
@@ -165,22 +173,23 @@ class Compactor:
 
     def _decided(self, current: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._compaction(current, self._our_plan(current), "").text != shown.text:
-            raise Moved(f"{shown.path} is not what it was when this was proposed; look at the compactions again")
-        return self._our_plan(current) if rewrite is None else _rewrite_plan(current, rewrite)
+            raise Moved(f"{shown.path} has changed since the proposal; list the compactions again")
+        if rewrite is None:
+            return self._our_plan(current)
+        page = read_rewrite(rewrite, current.page)
+        plan = _plan(current, statements(page, current.page, current.before))
+        return replace(plan, losses=[*around(current.page, page), *plan.losses])
 
     def _file(self, db: PagesFile, user: str, about: str) -> File:
         file = db.about(user, about)
         if file is None or file.is_gone:
-            raise NotFound(f"there is no page about {about!r}; `tallystick pages` lists what there is")
+            raise NotFound(f"no page about {about!r}; run `tallystick pages` to list them")
         return file
-
-    def _record(self, drafts: list[Draft]) -> None:
-        self._folder.ledger.write(lambda: drafts)
 
     def _flag(self, file: File, losses: Sequence[Loss]) -> list[Draft]:
         """The reason names entries and repeats no words: an erasure would not reach them there."""
-        told = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
-        reason = f"a rewrite was refused: {', '.join(told)}"
+        codes = dict.fromkeys(f"{each.code} in {each.id}" if is_id(each.id) else each.code for each in losses)
+        reason = f"a rewrite was refused: {', '.join(codes)}"
         reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 1] + "…"
         front = {"needs_compact": True, "reason": reason}
         return decide_page.put(self._folder.state, file.user, file.about, front)
@@ -231,12 +240,6 @@ def _kind(body: Mapping[str, Any]) -> bytes:
 def _plan(current: _Page, after: list[Statement]) -> _Plan:
     takes = planned(current.before, after)
     return _Plan(after, takes, [*preserved(current.before, after), *unfit(current.before, takes, current.kinds)])
-
-
-def _rewrite_plan(current: _Page, rewrite: str) -> _Plan:
-    page = read_rewrite(rewrite, current.page)
-    plan = _plan(current, statements(page, current.page, current.before))
-    return _Plan(plan.after, plan.takes, [*around(current.page, page), *plan.losses])
 
 
 def _rewritten(current: _Page, plan: _Plan) -> Page:
@@ -325,11 +328,315 @@ def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:
     """The tags of all, those that the page shows before the others."""
     if set(take.tags) == set(row.tag_list):
         return tags
-    return (*take.tags, *(tag for tag in tags if _as_shown(tag) not in take.tags))
 
-
-def _as_shown(tag: str) -> str:
-    try:
-        return tag_of(tag)
-    except Refused:
+    def as_shown(tag: str) -> str:
+        with suppress(Refused):
+            return tag_of(tag)
         return tag
+
+    return (*take.tags, *(tag for tag in tags if as_shown(tag) not in take.tags))
+
+
+# -- reading a rewrite -------------------------------------------------------------------------------------------------
+
+
+def read_rewrite(text: object, page: Page) -> Page:
+    """The rewrite, in the time zone of its page. Refused, if it is not text."""
+    if not isinstance(text, str) or not text.strip():
+        raise Refused(
+            "a rewrite must be the Markdown of the whole page; it is empty", "required"
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text"
+        ) from None
+    return parse(text, page.zone)
+
+
+def around(page: Page, rewrite: Page) -> Iterator[Loss]:
+    """What a rewrite changes other than entries, and what in it is not understood."""
+    known = {problem.reason for problem in page.problems}
+    for problem in rewrite.problems:
+        if problem.reason not in known:
+            yield loss("problem", "", "", f"line {problem.line} of the rewrite: {problem.reason}")
+    if rewrite.front.fault and not page.front.fault:
+        yield loss("front", "", "", f"the front matter of the rewrite cannot be read: {rewrite.front.fault}")
+    elif changed := [name for name in _fields(page, rewrite) if _value(page, name) != _value(rewrite, name)]:
+        yield loss("front", "", ", ".join(changed), "the front matter says something else")
+    if page.title.split() != rewrite.title.split():
+        yield loss("heading", "", page.title or rewrite.title, "the title is another")
+    if page.preamble.split() != rewrite.preamble.split():
+        yield loss("heading", "", page.preamble, "what stands before the entries is another")
+
+
+def _fields(page: Page, rewrite: Page) -> list[str]:
+    fields = dict.fromkeys([*page.front.fields, *rewrite.front.fields])
+    return [name for name in fields if name not in _COUNTERS]
+
+
+def _value(page: Page, name: str) -> object:
+    if name == "created" and page.front.created is not None:
+        return page.front.created
+    field = page.front.fields.get(name)
+    if field is None:
+        return None
+    start, end = field.value_span
+    return page.text[start:end] if field.value is None else field.value
+
+
+def statements(rewrite: Page, page: Page, before: Sequence[Statement]) -> list[Statement]:
+    """The entries of the rewrite. Headings that were empty on the page are passed over here too."""
+    known = {each.id: each for each in before}
+    untagged = {entry.id for entry in page.entries if not entry.tags}
+    found = list[Statement]()
+    for entry in rewrite.entries:
+        tags = tags_shown(entry.tags, "") if entry.tags else ()
+        if not tags and entry.id in untagged and entry.id in known:
+            tags = known[entry.id].tags
+        if entry.id or entry.body.strip():
+            time = on_the_clock(entry.at, page.zone) if entry.at else entry.time
+            is_struck = not entry.superseded_by and (entry.is_retracted or entry.is_struck)
+            found.append(
+                Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes)
+            )
+    return found
+
+
+# -- what goes into what when a page is folded, and what may not -------------------------------------------------------
+
+
+MOST = 150  # entries that we make one of: their ids stand in one comment
+LONGEST = 50_000  # characters of what was folded
+
+_MOST_NAMED = 170  # ids that such a comment has room for
+_LEFT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """One entry of a page, and those that go into it. Places are those of the page as it is."""
+
+    standing: int
+    taken: tuple[int, ...]
+    text: str
+    tags: tuple[str, ...]
+    is_reworded: bool  # then it gets a new id: an entry's words belong to its id
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.standing, *self.taken
+
+
+def folded_ids(before: Sequence[Statement], take: Take) -> list[str]:
+    """The ids that the entry names as told by it. First the one whose place it takes, if its words are new."""
+    standing = before[take.standing]
+    names = dict.fromkeys([standing.id, *standing.supersedes] if take.is_reworded else standing.supersedes)
+    for at in take.taken:
+        names |= dict.fromkeys((before[at].id, *before[at].supersedes))
+    return list(names)
+
+
+# -- our own proposal --------------------------------------------------------------------------------------------------
+
+
+def proposed(before: Sequence[Statement], kinds: Mapping[str, bytes], today: date) -> list[Statement]:
+    """The page in fewer words. `kinds` says by id what a belief is beside its words: only what is alike is joined."""
+    found: dict[str, Statement] = {}
+    portions: dict[int, list[Statement]] = {}
+    for statement, portion in zip(before, _portions(before, kinds), strict=True):
+        portions.setdefault(portion, []).append(statement)
+    for portion, some in portions.items():
+        folded = some if portion == _LEFT else fold(some, today=today)
+        found |= {each.id: each for each in folded}
+    return [found[each.id] for each in before if each.id in found]
+
+
+def _portions(before: Sequence[Statement], kinds: Mapping[str, bytes]) -> list[int]:
+    """Which statements are folded together: repeats are in one portion as far as they are alike and not too many."""
+    found = [0] * len(before)
+    chains: dict[int, list[int]] = {}
+    for at, end in enumerate(ends(before)):
+        if end is not None and end != at:
+            chains.setdefault(end, []).append(at)
+    repeats: dict[str, dict[bytes, list[int]]] = {}
+    for at, statement in enumerate(before):
+        if statement.is_current:
+            alike = repeats.setdefault(gist(parted(statement.text)[0]), {})
+            alike.setdefault(kinds.get(statement.id, b""), []).append(at)
+    for groups in repeats.values():
+        number = 0
+        for places in groups.values():
+            number = _fill(found, before, places, chains, number) + 1
+    return found
+
+
+def _fill(
+    found: list[int], before: Sequence[Statement], places: Sequence[int], chains: Mapping[int, list[int]], number: int
+) -> int:
+    """Put repeats, the last first, and what they superseded into portions from `number` on; returns the last."""
+    room = Room()
+    for place in reversed(places):
+        if not room.has(before[place]):
+            number, room = number + 1, Room()
+        room.take(before[place])
+        found[place] = number
+        for at in sorted(chains.get(place, ()), reverse=True):
+            found[at] = number if room.has(before[at]) else _LEFT
+            if found[at] == number:
+                room.take(before[at])
+    return number
+
+
+class Room:
+    """What one entry has room for."""
+
+    def __init__(self) -> None:
+        self.names = self.letters = 0
+
+    def has(self, statement: Statement) -> bool:
+        is_first = self.names == 0
+        return is_first or (
+            self.names + 1 + len(statement.supersedes) <= MOST and self.letters + len(statement.text) <= LONGEST
+        )
+
+    def take(self, statement: Statement) -> None:
+        self.names += 1 + len(statement.supersedes)
+        self.letters += len(statement.text)
+
+
+# -- any rewrite -------------------------------------------------------------------------------------------------------
+
+
+def planned(before: Sequence[Statement], after: Sequence[Statement]) -> list[Take]:
+    """What changes from one state of the page to the other. What comes from nowhere is in no plan."""
+    pairs, found = Pairs(before, after), list[Take]()
+    for place, new in enumerate(after):
+        sources = pairs.sources[place]
+        standing = _standing(before, sources, pairs)
+        if standing is None:
+            continue
+        old = before[standing]
+        taken = tuple(at for at in sources if at != standing)
+        take = Take(standing, taken, new.text, new.tags, is_reworded=new.text != old.text)
+        if take.taken or take.is_reworded or set(new.tags) != set(old.tags):
+            found.append(take)
+    return found
+
+
+def _standing(before: Sequence[Statement], sources: Sequence[int], pairs: Pairs) -> int | None:
+    """Whose place it is: that of its own id, else of the last that holds."""
+    own = [at for at in sources if pairs.is_own[at]]
+    return own[0] if own else max((at for at in sources if before[at].is_current), default=None)
+
+
+def unfit(before: Sequence[Statement], takes: Sequence[Take], kinds: Mapping[str, bytes]) -> Iterator[Loss]:
+    """Why a plan cannot be carried out, whatever the words say."""
+    for take in takes:
+        standing = before[take.standing]
+        if take.is_reworded and not standing.is_current:
+            yield loss("struck", standing.id, standing.text, "what is struck keeps its words")
+        elif standing.has_key and take.is_reworded:
+            yield loss("key", standing.id, standing.text, "a caller gave this a key and may ask for it; its words stay")
+        elif standing.has_key and take.taken:
+            yield loss("key", standing.id, standing.text, "a caller gave this a key; nothing is joined to it")
+        for at in take.taken:
+            if before[at].is_current and kinds.get(before[at].id) != kinds.get(standing.id):
+                why = f"it differs from {standing.id} in more than its words, and stays by itself"
+                yield loss("kind", before[at].id, before[at].text, why)
+        if len(folded_ids(before, take)) > _MOST_NAMED:
+            yield loss("entry", standing.id, "", f"it would tell more than {_MOST_NAMED} others, too many for one")
+        if take.is_reworded and len(take.text) > max(LONGEST, len(standing.text)):
+            yield loss("entry", standing.id, "", f"an entry has {LONGEST:,} characters at most")
+        if unseen := _unseen(take.text) - _unseen("".join(before[at].text for at in take.places)):
+            shown = " ".join(sorted(f"U+{ord(sign):04X}" for sign in unseen))
+            yield loss("invented", standing.id, shown, "a sign that nobody sees is new")
+
+
+def _unseen(text: str) -> set[str]:
+    """Signs that show nothing, and may turn around what is shown."""
+    if text.isascii() and text.isprintable():
+        return set()
+    return {sign for sign in set(text) if unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")}
+
+
+# -- the difference between two states of a page, in the unified format ------------------------------------------------
+
+
+_AROUND = 3  # lines that are shown before and after a change
+
+_Line = tuple[str, str]  # its mark and its words
+
+
+def unified(path: str, old: Page, new: Page) -> str:
+    """What changes from `old` to `new`; nothing, if they are the same."""
+    lines = list(_lines(_chunks(old), _chunks(new)))
+    changed = [at for at, (mark, _) in enumerate(lines) if mark != " "]
+    if not changed:
+        return ""
+    return "\n".join([f"--- {path}", f"+++ {path}", *_hunks(lines, changed)]) + "\n"
+
+
+def _chunks(page: Page) -> list[tuple[str, str]]:
+    """What stands before the entries, and each entry, by its id."""
+    starts = [0, *(entry.span.start for entry in page.entries), len(page.text)]
+    names = ["", *(entry.id for entry in page.entries)]
+    return [(name, page.text[start:end]) for name, (start, end) in zip(names, pairwise(starts), strict=True)]
+
+
+def _lines(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> Iterator[_Line]:
+    """All lines of both; those that are the same stand there once."""
+    places = {name: at for at, (name, _) in enumerate(old)}
+    at, fresh = 0, list[str]()
+    for name, text in new:
+        place = places.get(name, -1)
+        if place < at:
+            fresh.append(text)
+            continue
+        yield from _change("".join(text for _, text in old[at:place]), "".join(fresh))
+        yield from _change(old[place][1], text)
+        at, fresh = place + 1, []
+    yield from _change("".join(text for _, text in old[at:]), "".join(fresh))
+
+
+def _change(old: str, new: str) -> Iterator[_Line]:
+    """One text in the place of another; what they begin and end with alike is left alone."""
+    gone, come = _split(old), _split(new)
+    first, limit = 0, min(len(gone), len(come))
+    while first < limit and gone[first] == come[first]:
+        first += 1
+    last = 0
+    while last < limit - first and gone[-1 - last] == come[-1 - last]:
+        last += 1
+    yield from ((" ", line) for line in gone[:first])
+    yield from (("-", line) for line in gone[first : len(gone) - last])
+    yield from (("+", line) for line in come[first : len(come) - last])
+    yield from ((" ", line) for line in gone[len(gone) - last :])
+
+
+def _split(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _hunks(lines: Sequence[_Line], changed: Sequence[int]) -> Iterator[str]:
+    old_line, new_line, at = 1, 1, 0
+    for first, last in _spans(changed, len(lines)):
+        for mark, _ in lines[at:first]:
+            old_line, new_line = old_line + (mark != "+"), new_line + (mark != "-")
+        shown = lines[first:last]
+        old_count, new_count = (sum(mark != other for mark, _ in shown) for other in "+-")
+        yield f"@@ -{old_line},{old_count} +{new_line},{new_count} @@"
+        yield from (mark + words for mark, words in shown)
+        old_line, new_line, at = old_line + old_count, new_line + new_count, last
+
+
+def _spans(changed: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
+    """What is shown: the changes with a few lines around them, those that touch as one."""
+    start, end = max(0, changed[0] - _AROUND), changed[0] + 1 + _AROUND
+    for at in changed[1:]:
+        if at - _AROUND > end:
+            yield start, end
+            start = at - _AROUND
+        end = at + 1 + _AROUND
+    yield start, min(end, count)

@@ -1,13 +1,12 @@
-"""Pages that nobody touched for long: proposed to lie dormant, and put to rest if somebody agrees.
+"""Dormant pages: those that nobody touched for long are proposed, and made dormant if somebody agrees.
 
-A dormant page is as it was, file and all, and what stands on it is recalled as before; it is only not listed unless
-asked for. The next entry takes it up again.
+A dormant page keeps its file, and its entries are recalled as before; it is only not listed unless asked for. The next
+entry makes it active again.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -16,7 +15,6 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.sync import Sync
 from tallystick.memory.settings import Settings
-from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
 from tallystick.records.errors import Busy, Moved
 from tallystick.records.proposal import DORMANT, REST, Proposal, in_short
@@ -32,13 +30,9 @@ class Dormancy:
 
     def proposals(self, user: str) -> list[Proposal]:
         """The pages of a user that nobody touched for longer than `auto_dormant_days`, the longest first."""
-        return self._at.read(lambda db: list(self._proposals(db, user)))
-
-    def _proposals(self, db: PagesFile, user: str) -> Iterator[Proposal]:
         now = datetime.fromisoformat(self._folder.ledger.now())
-        for file in sorted(db.files(user), key=lambda file: (file.updated, file.path)):
-            if self._may_rest(file, now):
-                yield _proposal(file, now)
+        files = sorted(self._at.read(lambda db: list(db.files(user))), key=lambda file: (file.updated, file.path))
+        return [_proposal(file, now) for file in files if self._may_rest(file, now)]
 
     def _may_rest(self, file: File, now: datetime) -> bool:
         if file.is_gone or file.status != "active" or file.about in USUAL:
@@ -55,7 +49,7 @@ class Dormancy:
                 for path in proposal.ids:
                     file = db.file(path)
                     if file is None or file.user != proposal.user or not self._may_rest(file, now):
-                        raise Moved(f"{path} is not what it was when this was proposed; look at the proposals again")
+                        raise Moved(f"{path} has changed since the proposal; list the proposals again")
                     self._rest(file, reason)
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 Sync(self._at).run(proposal.ids)

@@ -23,17 +23,16 @@ from typing import TypeVar
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.masking import Masker
+from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
-from tallystick.projections.pages.base import mark_of
-from tallystick.projections.pages.fold import Stale
+from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
 from tallystick.projections.pages.rows import Entry, File
-from tallystick.projections.pages.schema import digest_of
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event
@@ -98,7 +97,7 @@ class PagesAt(Follower[PagesFile]):
         who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
         """
         if self.ledger.in_batch():
-            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it", "batch")
+            raise Refused("pages cannot be written inside a batch; end it first, or use remember(about=…)", "batch")
         with self.ledger.turn(), self._lock:
             self._paused += 1
             try:
@@ -111,7 +110,7 @@ class PagesAt(Follower[PagesFile]):
         return self._paused > 0 or self.ledger.in_batch()
 
     def behind(self) -> int:
-        """How many events the rows have not taken in."""
+        """The number of events that the rows lack."""
         with self._lock:
             return self.ledger.end.seq - self._open().bookmark().seq
 
@@ -135,7 +134,7 @@ class PagesAt(Follower[PagesFile]):
         raise AssertionError("unreachable")
 
     def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
-        """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
+        """Query the rows. If that finds them damaged, they are rebuilt, and it is done once more."""
         with self.ledger.reading(), self._lock:
             return self._answered(lambda: self._ask(question), question)
 
@@ -150,16 +149,16 @@ class PagesAt(Follower[PagesFile]):
         return PagesFile(path, self._hard_limit())
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
-        """From the bookmark on; where that was moved away, what is held now."""
+        """From the bookmark on; where that was moved away, the current state."""
         end = self.ledger.end
         if mark.seq + 1 >= self.ledger.chain().first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         db.empty()
-        told = (event for event in held_now(self.state) if not self._is_cleaned(event))
-        return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
+        current = (event for event in held_now(self.state) if not self._is_cleaned(event))
+        return db.catch_up(chain(self._fronts(), current), mark=Bookmark(end.seq, end.hash))
 
     def _is_cleaned(self, event: Event) -> bool:
-        """Whether what a belief was last told of is from before its user cleaned all of it away."""
+        """Whether the last version of a belief is from before its user cleaned everything away."""
         belief = (event.body or {}).get("belief", {})
         return bool(belief) and event.seq < self.state.pages.cleaned(belief.get("user", OWNER))
 
@@ -171,7 +170,7 @@ class PagesAt(Follower[PagesFile]):
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
 
     def rebuild(self) -> PagesFile:
-        """The rows made anew from the ledger, all or none. What is known of the files is kept."""
+        """The rows, rebuilt from the ledger, all or none. What is known of the files is kept."""
         with self.ledger.reading(), self._lock:
             try:
                 db = self.level()
@@ -226,11 +225,9 @@ class PagesAt(Follower[PagesFile]):
         with self.working():
             db = self.level()
             mark = db.bookmark()
-            file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
-            read = self.folder.read(file.path) if file else None
-            if file is None or read is None:
-                return
-            self.bring(db, file, read, from_nothing=True, mark=mark)
+            file = db.about(user, about)
+            if file and (read := self.folder.read(file.path)):
+                self.bring(db, file, read, from_nothing=True, mark=mark)
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
@@ -267,5 +264,5 @@ def _lock(fd: int) -> None:
             return
         except BlockingIOError:
             if time.monotonic() > until:
-                raise Busy("another program has been writing pages for long; try again") from None
+                raise Busy("another program is writing pages; try again") from None
             time.sleep(0.002)

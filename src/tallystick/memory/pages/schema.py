@@ -23,7 +23,7 @@ Ask in this order, and take the first yes:
 | a field of knowledge, anything else | `topic-…` | `topic-rust-async` |
 
 One page for one thing. Look at the list of pages first: `person-ana` and `person-ana-maria` may be one person. Names
-are small letters and dashes. A page is made when its first entry is written.
+are lowercase letters and dashes. A page is made when its first entry is written.
 
 ## 3. Append, supersede, or say nothing?
 Read the page, and search it, before you write.
@@ -43,5 +43,5 @@ Nothing is deleted. What was superseded stays on the page, struck.
   to Berlin on 2026-03-01." Never "today", "recently", "now": write the date.
 - Keep names, numbers, amounts, versions, paths and links exactly as they were said, and a "not" where there was one.
 - Say who told it, if it was not the user: "Bob says that …".
-- One to three tags, small letters: what it would be looked for by. Use a tag that is there before you make a new one.
+- One to three tags, lowercase: what it would be looked for by. Use a tag that is there before you make a new one.
 """

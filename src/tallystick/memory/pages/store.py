@@ -19,37 +19,36 @@ from typing import TYPE_CHECKING, Any
 from tallystick.decide import pages as decide
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.pages.files import PagesAt
-from tallystick.memory.pages.recent import Recents, matched
 from tallystick.memory.pages.schema import SCHEMA
 from tallystick.memory.pages.sync import NOBODYS, Sync
 from tallystick.memory.settings import Settings
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.markdown import entity_of
-from tallystick.projections.markdown.fields import checked
+from tallystick.projections.markdown.front import checked
 from tallystick.projections.markdown.page import to_text
 from tallystick.projections.pages import render
 from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.rows import Entry, File, path_of
-from tallystick.projections.pages.search import search, span_of
+from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
-from tallystick.records.compaction import Compaction
 from tallystick.records.display import display_lists
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Busy, Moved, NotFound, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
-from tallystick.records.page import NOTES, PageEntry, PageInfo, PageText, Synced
+from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 
 if TYPE_CHECKING:
     from tallystick.memory.pages.compact import Compactor
 
+
 Moment = date | str | None
 
 
 @answering
 @display_lists
-class PageStore(Recents):
+class PageStore:
     """The pages of one user."""
 
     def __init__(self, open_folder: OpenFolder, gate: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
@@ -60,6 +59,11 @@ class PageStore(Recents):
         """Where the files are."""
         return self._at.folder.root
 
+    def __contains__(self, about: object) -> bool:
+        """Whether there is a page on which what is about that stands."""
+        file = self._at.read(lambda pages: pages.about(self._user, str(about) or NOTES))
+        return file is not None and not file.is_gone
+
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def create(self, path: str, description: str = "", tags: Iterable[str] = (), *, title: str = "") -> PageInfo:
@@ -69,23 +73,23 @@ class PageStore(Recents):
         self._gate.must("page", "create", user=self._user)
         with self._at.paused():
             if (file := self._file(about)) and not file.is_gone:
-                raise Refused(f"{file.path} is there already; append to it", "exists")
+                raise Refused(f"{file.path} exists already; append to it", "exists")
             self._put(about, {name: value for name, value in front.items() if value}, is_new=True)
             return _info(self._recorded(about))
 
     def append(
-        self, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
+        self, /, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
     ) -> PageEntry:  # fmt: skip
         """Add a statement to a page, which is made if need be. `fields` are those of `remember`.
 
         If it is recorded and its page cannot be written, the page follows later. What a tool or the web says is on its
-        page as soon as a person says yes.
+        page as soon as a person approves it.
         """
         about = self._about(path)
         if not _is_text(content):
-            raise Refused("there is nothing to append: say it in one to three sentences", "required")
-        if told := {"id", "text", "about", "user", "path"} & fields.keys():
-            raise Refused(f"the {min(told)} of an entry follows from its page and its words; leave it out", "field")
+            raise Refused("nothing to append: give one to three sentences", "required")
+        if given := {"id", "text", "about", "user", "path"} & fields.keys():
+            raise Refused(f"the {min(given)} of an entry follows from its page and text; leave it out", "field")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
@@ -94,33 +98,29 @@ class PageStore(Recents):
             events = self._gate.put(said, idempotency_key)
             name = next((event.body["belief"]["id"] for event in events if event.body and "belief" in event.body), "")
             belief = self._belief(name or said.get("key", ""), idempotency_key)
-            with suppress(OSError, Busy, NotFound, sqlite3.Error):
-                self._follow(about)
-            return self._entry(belief)
+            return self._followed(about, belief)
 
     def supersede(
         self, path: str, old_id: str, new_content: str, reason: str = "", *, tags: Iterable[str] | None = None
     ) -> PageEntry:  # fmt: skip
-        """Say it otherwise: the old entry is struck and names the new one, which stands at the end of the page."""
+        """Replace an entry: the old one is struck and names the new one, which stands at the end of the page."""
         about = self._about(path)
         with self._at.paused():
             row = self._at.read(lambda db: db.entry(old_id))
             file = self._file(about)
             if row is None or file is None or row.path != file.path:
-                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; `tallystick pages` shows its entries")
+                raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; run `tallystick pages`")
             changes: dict[str, Any] = {"text": new_content}
             if not _is_text(new_content):
-                raise Refused("there is nothing to say instead; `forget` takes an entry back", "required")
+                raise Refused("nothing to say instead; use `forget` to remove an entry", "required")
             if tags is not None:
                 changes["tags"] = texts(tags, "tags")
             self._gate.revise(old_id, changes, reason=reason, user=self._user, path="")
             belief = self._belief(old_id)
-            with suppress(OSError, Busy, NotFound, sqlite3.Error):
-                self._follow(about)
-            return self._entry(belief)
+            return self._followed(about, belief)
 
     def flag_compact(self, path: str, reason: str = "") -> PageInfo:
-        """Mark a page to be folded by the next `tallystick tidy --compact`."""
+        """Mark a page to be compacted by the next `tallystick tidy --compact`."""
         return self._set(path, needs_compact=True, **({"reason": reason} if reason else {}))
 
     def archive(self, path: str) -> PageInfo:
@@ -136,11 +136,11 @@ class PageStore(Recents):
     ) -> PageInfo:  # fmt: skip
         """Say in one line what a page is about, or tag it."""
         if title is not None and not title.strip():
-            raise Refused("a page's title says something; leave it out to keep the one it has", "required")
+            raise Refused("a page's title must not be empty; leave it out to keep the present one", "required")
         said = {"description": description, "tags": None if tags is None else list(texts(tags, "tags")), "title": title}
         return self._set(path, **{name: value for name, value in said.items() if value is not None})
 
-    # -- folding -----------------------------------------------------------------------------------------------------
+    # -- compacting --------------------------------------------------------------------------------------------------
 
     def compactions(self, *, user: str | None = None) -> builtins.list[Compaction]:
         """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
@@ -152,7 +152,10 @@ class PageStore(Recents):
         flagged."""
         self._must_be_writable()
         if isinstance(path, Compaction):
-            user, about, shown = path.user, self._shown_about(path), path
+            file = self._at.read(lambda db: db.file(path.path))
+            if file is None or file.user != path.user:
+                raise Moved(f"{path.path} no longer exists; list the compactions again")
+            user, about, shown = path.user, file.about, path
         else:
             user, about, shown = self._user, self._about(path), None
         self._gate.may_fold(user, about, reason, rewrite)
@@ -163,12 +166,6 @@ class PageStore(Recents):
         from tallystick.memory.pages.compact import Compactor  # only where something is folded
 
         return Compactor(self._folder, self._at, self._settings, self._synced)
-
-    def _shown_about(self, compaction: Compaction) -> str:
-        file = self._at.read(lambda db: db.file(compaction.path))
-        if file is None or file.user != compaction.user:
-            raise Moved(f"{compaction.path} is gone; look at the compactions again")
-        return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:
         about = self._about(path)
@@ -189,9 +186,9 @@ class PageStore(Recents):
                 made = checked(name, value, self._at.zone)
                 front[name] = list(made) if isinstance(made, tuple) else value
             elif not isinstance(value, str) or "\n" in value or len(value) > 200:
-                raise Refused(f"a page's {name} is one line of at most 200 characters", "text")
+                raise Refused(f"a page's {name} must be one line of up to 200 characters", "text")
         if isinstance(front.get("description"), str) and "\n" in front["description"]:
-            raise Refused("a page's description is one line", "text")
+            raise Refused("a page's description must be one line", "text")
         return front
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -214,7 +211,7 @@ class PageStore(Recents):
         ]  # fmt: skip
         if tail_n is not None:
             if type(tail_n) is not int or tail_n < 0:
-                raise Refused(f"tail_n is how many of the last entries are wanted, not {tail_n!r}")
+                raise Refused(f"tail_n must be a number of entries, not {tail_n!r}")
             rows = rows[len(rows) - min(tail_n, len(rows)) :]
         return PageText(info=_info(file), entries=tuple(map(entry_of, rows)), text=self._text(file))
 
@@ -236,7 +233,21 @@ class PageStore(Recents):
             "until": until, "tags": texts(tags, "tags"), "top_k": top_k, "include_superseded": include_superseded,
             "zone": self._at.zone,
         }  # fmt: skip
-        return [matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+        return [_matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+
+    def recent(
+        self, since: date | str | None = None, limit: int = 20, prefixes: Iterable[str] | None = None
+    ) -> builtins.list[PageEntry]:  # fmt: skip
+        """The current entries, the newest first; with `prefixes` (`project-`, `project`), only those on such pages."""
+        if type(limit) is not int or limit < 0:
+            raise Refused(f"limit must be a number of entries, not {limit!r}")
+        paths = None
+        if prefixes is not None:
+            paths = [f"{each}-" if each in PREFIXES else each for each in texts(prefixes, "prefixes")]
+        found = self._at.read(
+            lambda pages: recent(pages.db, user=self._user, paths=paths, since=since, top_k=limit, zone=self._at.zone)
+        )
+        return [_matched(match) for match in found]
 
     def name_of(self, about: str) -> str:
         """The file on which what is about that stands, or would."""
@@ -258,13 +269,13 @@ class PageStore(Recents):
     # -- files -------------------------------------------------------------------------------------------------------
 
     def sync(self, paths: Iterable[str] | None = None) -> Synced:
-        """Take in what was edited, of all users, and bring the files up to date. What is not understood is told."""
+        """Import what was edited, of all users, and update the files. What is not understood is reported."""
         self._must_be_writable()
         only = None if paths is None else {self._path(self._about(path)) for path in texts(paths, "paths")}
         return self._synced(only)
 
     def rebuild(self) -> Synced:
-        """Sync, and make the tables anew from the ledger and the files. Doing it again changes nothing."""
+        """Sync, and rebuild the tables from the ledger and the files. Doing it again changes nothing."""
         self._must_be_writable()
         with self._at.working():
             done = self._synced(None)
@@ -272,7 +283,7 @@ class PageStore(Recents):
             return _joined(done, self._synced(None))
 
     def clean(self, *, everything: bool = False, reason: str = "cleaned") -> int:
-        """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
+        """Forget everything of this user and remove the pages; with `everything`, also what was observed,
         and the rules. Returns how many beliefs and episodes went. They stay in history: `erase` destroys."""
         self._must_be_writable()
         self._gate.may_clean(self._user)
@@ -285,19 +296,18 @@ class PageStore(Recents):
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
         gone = (BELIEF_TOMBSTONE, EPISODE_RETRACT)
-        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in gone]
-        return sum(map(len, told))
+        return sum(len(event.body.get("ids", [1])) for event in events if event.body and event.op in gone)
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
-            raise Refused("this memory may only be read here, and so may its pages", "permission")
+            raise Refused("this memory is open for reading only", "permission")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _about(self, path: str) -> str:
         """What the page is about that a caller names."""
         if not _is_text(path):
-            raise Refused("name a page, like person-ana.md", "name")
+            raise Refused("give the name of a page, like person-ana.md", "name")
         name = path.removeprefix("memory/").removesuffix(".md")
         whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
         if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:
@@ -305,7 +315,7 @@ class PageStore(Recents):
         prefix, _, rest = name.partition("-")
         if prefix not in PREFIXES or not rest or "/" in name or "\\" in name or "\x00" in name:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
-            raise Refused(f"{path[:60]!r} is no page's name; it begins with one of {kinds}", "name")
+            raise Refused(f"{path[:60]!r} is not a page name; it must begin with one of {kinds}", "name")
         return entity_of(f"{name}.md") or name
 
     def _path(self, about: str) -> str:
@@ -317,7 +327,7 @@ class PageStore(Recents):
     def _existing(self, about: str) -> File:
         file = self._file(about)
         if file is None or file.is_gone:
-            raise NotFound(f"there is no page {path_of(self._user, about)}; `tallystick pages` lists what there is")
+            raise NotFound(f"no page {path_of(self._user, about)}; run `tallystick pages` to list them")
         return file
 
     def _recorded(self, about: str) -> File:
@@ -333,7 +343,7 @@ class PageStore(Recents):
         return self._existing(about)
 
     def _synced(self, only: Iterable[str] | None) -> Synced:
-        """One run; if it comes upon damage in the tables, they are made anew, and it is done once more."""
+        """One run; if it finds the tables damaged, they are rebuilt, and it is done once more."""
         with self._at.working():
             try:
                 return self._of_mine(Sync(self._at).run(only))
@@ -342,7 +352,7 @@ class PageStore(Recents):
             return self._of_mine(Sync(self._at).run(only))
 
     def _of_mine(self, done: Synced) -> Synced:
-        """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""
+        """What of it is about this user's pages. What is nobody's is reported to the owner of the folder."""
         known, folder = self._folder.state.reviews, path_of(self._user, NOTES).rpartition("/")[0]
         mine = tuple(name for name in done.reviews if (asked := known.find(name)) and asked.action.user == self._user)
 
@@ -350,11 +360,11 @@ class PageStore(Recents):
             return path.rpartition("/")[0] == folder
 
         return replace(
-            done, adopted=tuple(told for told in done.adopted if is_mine(told.path)), reviews=mine,
+            done, adopted=tuple(note for note in done.adopted if is_mine(note.path)), reviews=mine,
             written=tuple(filter(is_mine, done.written)),
             problems=tuple(
-                told for told in done.problems
-                if is_mine(told.path) or (told.what == NOBODYS and self._user == OWNER)
+                note for note in done.problems
+                if is_mine(note.path) or (note.what == NOBODYS and self._user == OWNER)
             ),
         )  # fmt: skip
 
@@ -365,8 +375,10 @@ class PageStore(Recents):
             said = state.said(self._user, self._gate.by, idempotency_key)
             return (said[0] if said else state.get(name, user=self._user)).belief()
 
-    def _entry(self, belief: Belief) -> PageEntry:
-        """The entry that shows a belief; while the page lags behind, or it waits for a yes, as it will be."""
+    def _followed(self, about: str, belief: Belief) -> PageEntry:
+        """The entry that shows a belief; while the page lags behind, or it needs approval, as it will be."""
+        with suppress(OSError, Busy, NotFound, sqlite3.Error):
+            self._follow(about)
         with suppress(OSError, Busy, sqlite3.Error):
             if row := self._at.read(lambda db: db.entry(belief.id)):
                 return entry_of(row)
@@ -376,6 +388,13 @@ class PageStore(Recents):
 
 def _is_text(said: object) -> bool:
     return isinstance(said, str) and bool(said.strip())
+
+
+def _matched(match: Match) -> PageEntry:
+    return PageEntry(
+        id=match.id, path=match.path, at=match.timestamp, tags=match.tags, text=match.content,
+        superseded_by=match.superseded_by, is_retracted=match.retracted, chain=match.chain,
+    )  # fmt: skip
 
 
 def entry_of(row: Entry) -> PageEntry:

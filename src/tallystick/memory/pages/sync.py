@@ -1,50 +1,71 @@
-"""Taking in what people did to the pages, and bringing the files up to date: one run.
+"""Syncing pages: import what people edited, then update the files.
 
-First everything is looked at, then what was edited becomes events, a page at a time, and at last the files follow. An
-edit is recorded with a person's trust: whoever can write into the folder can write into the ledger. What changed on
-both sides is asked: nothing of either is lost.
+First every file is compared, then edits become events, a page at a time, and at last the files follow. An edit is
+recorded with a person's trust: whoever can write into the folder can write into the ledger. What changed on both sides
+becomes a review: nothing of either is lost.
 
 What a person did is what differs from the state that the file was saved from. A file with conflict markers, one that is
-no text or cut short, or one without most of its entries is left alone, and told of every time, until that is resolved
-(see `page_hold`). A page that says something else than the memory is told of every time too.
+not text or truncated, or one without most of its entries is left alone, and reported every time, until that is resolved
+(see `Holds`). A page that says something else than the memory is reported every time too.
+
+A file is known by what stands on it: if a page's file is gone, and a new one has at least half of its entries, that is
+the same page under another name. Its beliefs are about the other entity then, its history goes along, and nothing is
+stated twice.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
+from tallystick.decide import beliefs, pages, review_request as asking, reviews as decide
 from tallystick.memory.pages.apply_edits import Adopted, EditApplier
 from tallystick.memory.pages.files import PagesAt, is_blank
-from tallystick.memory.pages.pending import APPROVED, REJECTED, Holds
-from tallystick.memory.pages.rename import renamed
 from tallystick.projections.database import has_no_room
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.markdown import Page, Span, entity_of
 from tallystick.projections.pages.base import Base, mark_of
-from tallystick.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
-from tallystick.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
+from tallystick.projections.pages.edits import (
+    CHANGED,
+    NEW,
+    REMOVED,
+    STRUCK,
+    Change,
+    Compared,
+    Known,
+    compare,
+    conflict_line,
+    is_truncated,
+    loses_most,
+    same_words,
+    unreadable,
+)
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, is_on_another_clock
 from tallystick.projections.pages.rows import Entry, File, path_of
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
-from tallystick.records.page import Synced, SyncNote
-from tallystick.records.review import Review
+from tallystick.records.errors import Moved, NotFound, Refused
+from tallystick.records.operations import REVIEW_ASK
+from tallystick.records.page import NOTES, Synced, SyncNote
+from tallystick.records.review import Action, Review
+from tallystick.state.pages import PAGE_EDIT
 from tallystick.stores.page_files import NoPage, Raced, Read
 
-NOBODYS = "its folder is no user's"
+Whose = Callable[[PagesFile, str, Page], tuple[str, str] | None]
+
+NOBODYS = "its folder is not the folder of a user"
 _TRIES = 5
 _PORTION = 50  # pages that are looked at in one transaction
 _PAUSE = 0.5  # seconds between two tries, where somebody is saving a page
 _BACK = "this is an earlier state of the page; it was brought up to date"
-_CONFLICT = "a merge left its marks here; nothing of the page is taken in or written until they are gone"
+_CONFLICT = "a merge left conflict markers here; the page is neither imported nor written until they are gone"
 
 
 @dataclass(slots=True)
@@ -63,12 +84,12 @@ class _Seen:
     trouble: str = ""  # why it is not to be taken in before somebody decided
     asked: Review | None = None  # what was asked of it, where its state of then is not known any more
     is_put_back: bool = False
-    is_anew: bool = False  # whether all of it is to be written
+    is_rewritten: bool = False  # whether all of it is to be written again
     adopted: Adopted = field(default_factory=Adopted)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing in it to be recorded."""
+        """Whether there is nothing to record."""
         return self.file is not None and not self.found.changes and not self.found.front and not self.is_in_doubt
 
     @property
@@ -125,7 +146,7 @@ class Sync:
             if not raced:
                 break
             wanted = raced
-        later = "it keeps changing; it is taken in the next time"
+        later = "it keeps changing; it is imported the next time"
         self._problems += [SyncNote(path, 0, later) for path in sorted(raced)]
         self._remember_problems()
         return Synced(
@@ -134,17 +155,17 @@ class Sync:
         )  # fmt: skip
 
     def _remember_problems(self) -> None:
-        """A page of which something was told is looked at again the next time, though nobody touched it."""
-        told = {problem.path for problem in self._problems}
-        fresh = [path for path in self._looked if path in told and path not in self._unclear]
-        clear = [path for path in self._looked if path not in told and path in self._unclear]
+        """A page with a problem is compared again the next time, though nobody touched it."""
+        unclear = {problem.path for problem in self._problems}
+        fresh = [path for path in self._looked if path in unclear and path not in self._unclear]
+        clear = [path for path in self._looked if path not in unclear and path in self._unclear]
         if fresh or clear:
             db = self._at.level()
             for file in filter(None, map(db.file, clear)):
                 self._holds.settle(file.path, file.user)
             with db.writing():
                 for path in (*fresh, *clear):
-                    db.mark_unclear(path, is_so=path in told)
+                    db.mark_unclear(path, is_so=path in unclear)
 
     def _once(self, wanted: set[str] | None) -> set[str]:
         """One pass. Returns the pages that changed under our hands."""
@@ -168,10 +189,10 @@ class Sync:
         for start in range(0, len(paths), _PORTION):
             some = paths[start : start + _PORTION]
             with db.writing() if len(some) > 1 else nullcontext():
-                found += [each for path in some if (each := self._told(db, path))]
+                found += [each for path in some if (each := self._changed_in(db, path))]
         return found
 
-    def _told(self, db: PagesFile, path: str) -> _Seen | None:
+    def _changed_in(self, db: PagesFile, path: str) -> _Seen | None:
         mark, each = db.bookmark(), self._read(db, path)
         if each is not None and each.is_quiet:
             self._bring(db, path, each, mark, each.rows)
@@ -179,7 +200,7 @@ class Sync:
         return each
 
     def _all(self, db: PagesFile) -> list[str]:
-        """The files that are not as they were last seen; those that are gone are to be written anew."""
+        """The files that changed since they were last seen; those that are gone are to be written again."""
         known = set(db.db.execute("SELECT path, size, mtime, ctime, inode FROM files"))
         there = [
             (path, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
@@ -204,9 +225,9 @@ class Sync:
 
     def _but_renamed(self, db: PagesFile, lost: Sequence[str], fresh: Sequence[str]) -> tuple[PagesFile, list[str]]:
         """The pages that are lost, but those whose files have another name: so have their entities then."""
-        told = list(renamed(self._at, db, sorted(lost), fresh, self._whose)) if lost and fresh else []
-        self._adopted += told
-        db = self._at.level() if told else db
+        notes = list(renamed(self._at, db, sorted(lost), fresh, self._whose)) if lost and fresh else []
+        self._adopted += notes
+        db = self._at.level() if notes else db
         return db, [path for path in lost if db.file(path) is not None]
 
     def _lost(self, db: PagesFile, paths: Sequence[str]) -> None:
@@ -260,7 +281,7 @@ class Sync:
         trouble = unreadable(read.data)
         found = Compared() if trouble else compare(page, file, rows, known, base)
         if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
-            trouble = "it ends in the middle of what was written there"
+            trouble = "it is truncated"
         asked = self._holds.known(path, user, read.digest) if file and base is None else None
         each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
         if not each.is_in_doubt:
@@ -277,7 +298,7 @@ class Sync:
         return last
 
     def _is_past(self, db: PagesFile, user: str) -> Callable[[str], bool]:
-        """What is history that was moved away with the first stretches of the ledger: no row tells of it any more."""
+        """Whether an entry was moved away with the first segments of the ledger: then it has no row any more."""
         is_whole, state = self._is_whole, self._at.state
         return lambda name: not is_whole and state.owner(name) == user and db.entry(name) is None
 
@@ -295,7 +316,7 @@ class Sync:
             user = user if path_of(user, "topic-x").startswith(f"{folder}/") else ""
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
-            why = f"its name is no page's; a page is called {kinds} and a name in small letters"
+            why = f"its name is no page's; a page is called {kinds} and a name in lowercase letters"
             self._problems.append(SyncNote(path, 0, why if user else NOBODYS))
             return None
         return user, about
@@ -319,7 +340,7 @@ class Sync:
                     each.adopted.moved.add(change.entry.id)
                     found[0].found.changes.remove(found[1])
 
-    # -- taking in ---------------------------------------------------------------------------------------------------
+    # -- importing ---------------------------------------------------------------------------------------------------
 
     def _adopt(self, each: _Seen) -> None:
         if not self._may_be_taken(each):
@@ -330,7 +351,7 @@ class Sync:
         adopter = EditApplier(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
         if each.found.changes or each.found.front:
             adopter.run(each.found, is_new=each.file is None)
-        self._adopted += each.adopted.told
+        self._adopted += each.adopted.notes
         self._problems += each.adopted.problems
         self._reviews += each.adopted.reviews
 
@@ -357,17 +378,17 @@ class Sync:
         if is_text and (review is None or review.status in (APPROVED, REJECTED)):
             notes = each.found.notes if each.is_in_doubt else ()
             self._problems += [SyncNote(each.path, note.line, note.what) for note in notes]
-            each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
+            each.is_rewritten = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
             if review is not None and review.status == REJECTED:
                 self._put_back(each)
             return True
         ask = f", or answer `tallystick review {review.id[-6:]}`" if review and review.is_open else ""
-        what = f"{trouble}; nothing of it is taken in: set it right, remove the file to have it written anew{ask}"
+        what = f"{trouble}; nothing of it is imported: fix it, remove the file to have it written again{ask}"
         self._problems.append(SyncNote(each.path, 0, what))
         return False
 
     def _put_back(self, each: _Seen) -> None:
-        """A person said that what is missing was not meant to be."""
+        """A person rejected the removal of what is missing."""
         gone = [change for change in each.found.changes if change.kind == REMOVED or change is each.cut]
         each.found.changes = [change for change in each.found.changes if not any(change is one for one in gone)]
         each.adopted.recorded |= {change.row.id for change in gone if change.row}
@@ -387,7 +408,7 @@ class Sync:
     def _bring(
         self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None = None
     ) -> None:
-        """Bring one file up to date; what stands in the way of that is told."""
+        """Update one file; what prevents that is reported."""
         try:
             self._write_one(db, path, each, mark, rows)
         except Raced:
@@ -409,7 +430,8 @@ class Sync:
             rows = db.entries(path) if rows is None else rows
             there = {entry.id for entry in each.page.entries} | each.found.garbled
             lost = {row.id for row in rows if row.id not in there and not row.folded_into}
-            each.adopted.recorded |= _told_elsewhere(each.found, rows)
+            moved = ((row, each.found.there.get(row.id)) for row in rows if row.folded_into)  # another tells them now
+            each.adopted.recorded |= {row.id for row, entry in moved if entry and same_words(entry.body, row.content)}
             more = lost | each.found.again | each.adopted.recorded
             if is_on_another_clock(each.page, file):
                 more |= {row.id for row in rows if not row.folded_into}
@@ -417,7 +439,7 @@ class Sync:
             due = [row for row in due if row.id not in each.found.garbled]
             is_new = self._at.bring(
                 db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops,
-                recorded=each.adopted.recorded, from_nothing=each.is_anew, mark=mark,
+                recorded=each.adopted.recorded, from_nothing=each.is_rewritten, mark=mark,
             )  # fmt: skip
         if is_new:
             self._written[path] = None
@@ -440,7 +462,117 @@ class Sync:
         return is_fresh
 
 
-def _told_elsewhere(found: Compared, rows: Sequence[Entry]) -> set[str]:
-    """Entries that another tells now, and that stand there in the same words, broken into other lines perhaps."""
-    folded = ((row, found.there.get(row.id)) for row in rows if row.folded_into)
-    return {row.id for row, entry in folded if entry and same_words(entry.body, row.content)}
+# -- a page whose file has another name: its entity has that name from now on ------------------------------------------
+
+
+def renamed(at: PagesAt, db: PagesFile, lost: Iterable[str], new: Iterable[str], whose: Whose) -> Iterator[SyncNote]:
+    """Find the pages among those that are lost that have another name now, and record it."""
+    gone = {path: file for path in lost if (file := db.file(path)) and not file.is_gone}
+    for path in new:
+        page = _page_in(at, path) if gone else None
+        named = whose(db, path, page) if page else None
+        there = db.about(*named) if named else None
+        if page is None or named is None or (there and not there.is_gone):
+            continue
+        ids = {entry.id for entry in page.entries if entry.id}
+        for was, file in gone.items():
+            shown = [row.id for row in db.entries(was) if row.shown and not row.folded_into]
+            if shown and file.user == named[0] and 2 * len(ids.intersection(shown)) >= len(shown):
+                del gone[was]
+                _rename(at, db, file, named[1])
+                yield SyncNote(path, 0, f"{was} has this name now: {file.about} is {named[1]}")
+                break
+
+
+def _page_in(at: PagesAt, path: str) -> Page | None:
+    """A file that could be a page; None, if it is to be left alone."""
+    try:
+        read = at.folder.read(path)
+    except NoPage:
+        return None
+    if read is None or unreadable(read.data):
+        return None
+    page = at.parsed(None, read)
+    return None if conflict_line(page, {}) else page
+
+
+def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
+    """The page first, so that the beliefs about the other entity stay where they are."""
+    rows, about, draw = db.entries(file.path), "" if to == NOTES else to, at.draw()
+    said = {"reason": "its page was renamed", "user": file.user}
+    with at.ledger.batch():
+        at.ledger.write(lambda: pages.rename(file.user, file.about, to), by=PAGE_EDIT)
+        for row in rows:
+            if row.is_current:
+                with suppress(Refused, NotFound, Moved):  # what cannot be recorded of one entry stops no other
+                    revise = partial(beliefs.revise, at.state, row.id, {"about": about}, draw, **said)
+                    at.ledger.write(revise, by=PAGE_EDIT)
+    after = at.level()
+    if (now := after.about(file.user, to)) is not None:
+        with after.writing():
+            after.moved(file.path, now.path)
+
+
+# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
+
+
+WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
+
+
+class Holds:
+    """The questions about pages as a whole."""
+
+    def __init__(self, at: PagesAt) -> None:
+        self._at, self._ledger, self._state = at, at.ledger, at.state
+        self.asked: list[str] = []  # reviews that are new
+
+    def answer(
+        self, path: str, user: str, digest: bytes, target: Sequence[str], changes: dict[str, Any], why: str
+    ) -> Review | None:  # fmt: skip
+        """The question whether to take a page as it was saved, and so to forget, or to revise, what it names; it is put
+        if it was not yet. None, if there is nothing to ask."""
+        asked, known = self._about(path, user), self.known(path, user, digest)
+        if not target or (known is not None and known.status in (APPROVED, REJECTED)):
+            return known
+        reason = _reason(path, digest)
+        action = Action(
+            kind="revise" if changes else "forget", user=user, target=tuple(target), changes=changes, reason=reason,
+            by=PAGE_EDIT, trust="human",
+        )  # fmt: skip
+        for review in asked:
+            if review.status == WAITING and review.digest == action.digest:
+                return review
+            self._take_back(review)
+        events = self._ledger.write(lambda: asking.ask(self._state, action, why, self._at.draw()), by=PAGE_EDIT)
+        self.asked += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
+        return self._state.reviews.get(self.asked[-1], user=user)
+
+    def known(self, path: str, user: str, digest: bytes) -> Review | None:
+        """What was asked of this very file, answered or not."""
+        asked = [each for each in self._about(path, user) if each.action.reason == _reason(path, digest)]
+        return next((each for each in asked if each.status in (APPROVED, REJECTED)), asked[0] if asked else None)
+
+    def settle(self, path: str, user: str) -> None:
+        """The page is whole: nobody need answer any more."""
+        for review in self._about(path, user):
+            self._take_back(review)
+
+    def _about(self, path: str, user: str) -> list[Review]:
+        """What was asked of a page, the last first, but what became stale."""
+        found = (each for each in reversed(self._state.reviews.all(user)) if each.action.by == PAGE_EDIT)
+        return [each for each in found if each.action.reason.startswith(_place(path)) and each.status != "stale"]
+
+    def _take_back(self, review: Review) -> None:
+        if review.status == WAITING:
+            why, user = "the page was saved again since", review.action.user
+            self._ledger.write(
+                lambda: decide.withdraw(self._state, review.id, PAGE_EDIT, user=user, reason=why), by=PAGE_EDIT
+            )
+
+
+def _place(path: str) -> str:
+    return f"{path}, as it was saved ("
+
+
+def _reason(path: str, digest: bytes) -> str:
+    return f"{_place(path)}{digest.hex()[:8]})"

@@ -1,15 +1,16 @@
 """`m.paths`: the branches of a conversation, made, merged, abandoned, compacted and reopened.
 
-A branch sees what its ancestors hold, also what they learn later; nobody above or beside it sees what is said on it
-until it is merged. The path without a name is the root, "main" in print. A merge is one group of events: after a crash
-there is either all of it or nothing.
+A branch sees the beliefs of its ancestors, also later ones; what is stated on it is seen nowhere else until it is
+merged. The path without a name is the root, "main" in print. A merge is one group of events: after a crash there is
+either all of it or nothing.
 
-What would end, or reopen, a path that somebody more trusted made, or said something on, needs a person's approval:
-NeedsApproval, and the review waits. Approving it does exactly that, unless the path has changed since.
+To end, or reopen, a path that somebody more trusted made, or wrote on, needs a person's approval: NeedsApproval, and
+the review is pending. Approving it does exactly that, unless the path has changed since.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -22,8 +23,7 @@ from tallystick.records.belief import Belief
 from tallystick.records.display import display_lists
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import REVIEW_ASK
-from tallystick.records.path import MAIN, ROOT, MemoryPath, Tree
-from tallystick.records.path_merge import REVIEW, Conflict, Merged
+from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree
 from tallystick.records.review import Action
 from tallystick.stores.open_folder import OpenFolder
 
@@ -51,11 +51,11 @@ class PathService:
         return self.get(name)
 
     def merge(self, name: str, into: str | None = None, *, conflicts: str = REVIEW) -> Merged:
-        """Bring what was said on a path over to its parent, or to another ancestor. The path ends.
+        """Merge a path into its parent, or into another ancestor. The path ends.
 
-        Where both sides changed the same thing, `conflicts` says what stands: "parent" keeps what is there, "branch"
-        takes the branch's, "newest" what was recorded later; "review" keeps what is there and asks a person. What the
-        gate would not let this program change waits as a review too; the rest goes through.
+        Where both sides changed the same thing, `conflicts` decides: "parent" keeps what is there, "branch" takes the
+        branch's, "newest" what was recorded later; "review" keeps what is there and asks a person. What this program
+        may not change becomes a review too; the rest is merged.
         """
         changes = {"conflicts": conflicts} | ({} if into is None else {"into": into})
         found: list[tuple[merging.MergePlan, tuple[Conflict, ...]]] = []
@@ -66,38 +66,38 @@ class PathService:
 
         events = self._act("merge", name, changes, look=look)
         with self._folder.ledger.reading():
-            return self._told(*found[0], events)
+            return self._merged(*found[0], events)
 
     def conflicts(self, name: str, into: str | None = None) -> list[Conflict]:
-        """Where both sides say something else. It only looks."""
+        """The conflicts that a merge would have. Changes nothing."""
         with self._folder.ledger.reading():
             return self._plan(name, into).conflicts(self._folder.state)
 
     def preview(self, name: str, into: str | None = None) -> Merged:
-        """What a merge would do: the branch's beliefs that would be brought over, and the conflicts. It only looks."""
+        """What a merge would do: the beliefs that it would copy, and the conflicts. Changes nothing."""
         with self._folder.ledger.reading():
             planned = self._plan(name, into)
             brought = tuple(step.mine.belief() for step in planned.steps if not step.conflict)
             return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(self._folder.state)))
 
     def abandon(self, name: str, reason: str) -> MemoryPath:
-        """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
+        """Abandon a path, with all below it: its beliefs and episodes are in no view any more, only in the history."""
         self._act("abandon", name, {}, reason)
         return self.get(name)
 
     def compact(self, name: str, *, summary: str = "") -> MemoryPath:
-        """Close a path: nothing more is said there, and what happened there is recalled no more. What is held stays.
+        """Close a path: it takes no more writes, and its episodes are no longer recalled. Its beliefs stay.
 
-        A `summary` of what it came to is remembered there first.
+        A `summary` is remembered there first.
         """
         said = self._gate.masks.words(summary)
         self._act("compact", name, {"summary": said} if said else {})
         return self.get(name)
 
     def reopen(self, name: str, reason: str) -> MemoryPath:
-        """Undo that a path was abandoned, or compacted: what was said there is seen as before, and more may be said.
+        """Reopen an abandoned or compacted path: its beliefs and episodes are seen as before, and it can be written.
 
-        Of one that was both, what was done last is undone. A merge is not undone, and a summary stays.
+        Of both, the last is undone. A merge is not undone, and a summary stays.
         """
         self._act("reopen", name, {}, reason)
         return self.get(name)
@@ -118,7 +118,7 @@ class PathService:
             return decide.named(self._folder.state, self._user, name)
 
     def said(self, name: str) -> list[Belief]:
-        """What was said or changed on this very path, and how it stands there now, oldest first."""
+        """The beliefs that were stated or changed on this very path, as they are there now, oldest first."""
         path = self.named(name)
         with self._folder.ledger.reading():
             state = self._folder.state
@@ -138,11 +138,12 @@ class PathService:
         below: dict[str, list[str]] = {}
         for path in records.values():
             below.setdefault(path.parent_id, []).append(path.path_id)
-        made: dict[str, Tree] = {}
-        for name in reversed([ROOT, *_from_the_top(below)]):  # the lowest first, so that none has to wait for another
-            branches = tuple(made[each] for each in below.get(name, ()) if each in made)
-            made[name] = Tree(name or MAIN, records.get(name), *counts.get(name, (0, 0)), branches)
-        return made[ROOT]
+
+        def tree_of(name: str) -> Tree:  # at most as deep as paths may be
+            branches = tuple(map(tree_of, below.get(name, ())))
+            return Tree(name or MAIN, records.get(name), *counts.get(name, (0, 0)), branches)
+
+        return tree_of(ROOT)
 
     def __iter__(self) -> Iterator[MemoryPath]:
         return iter(self.all())
@@ -163,7 +164,7 @@ class PathService:
     def _act(
         self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
     ) -> list[Event]:
-        """Do something to a path as it is now, if this program may; else put it to a person."""
+        """Do something to a path as it is now, if this program may; else ask for approval."""
         gate, state = self._gate, self._folder.state
         asked: dict[str, Any] = {"user": self._user, "by": gate.by, "trust": gate.trust}
         asked["reason"] = gate.masks.words(reason)
@@ -179,32 +180,20 @@ class PathService:
     def _plan(self, name: str, into: str | None) -> merging.MergePlan:
         return merging.plan(self._folder.state, self._user, name, into, several=self._several())
 
-    def _told(self, planned: merging.MergePlan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
+    def _merged(self, planned: merging.MergePlan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
         """What a merge did, from the events that it recorded."""
         state = self._folder.state
         bodies = [(event.op, event.body) for event in events if event.body]
-        said = [body["belief"]["id"] for _, body in bodies if "merged" in body]
-        brought = tuple(held.belief() for name in said if (held := state.version(name)))
+        versions = [body["belief"]["id"] for _, body in bodies if "merged" in body]
+        brought = tuple(held.belief() for name in versions if (held := state.version(name)))
         asked = tuple(body["review"] for op, body in bodies if op == REVIEW_ASK)
         return Merged(planned.path, planned.into, brought, conflicts, asked)
 
     def _counts(self) -> dict[str, tuple[int, int]]:
-        """How many beliefs are held on each path, and how many episodes were told there."""
-        state, held, told = self._folder.state, dict[str, int](), dict[str, int]()
-        for each in state.held.values():
-            if each.user == self._user and each.status == "active":
-                held[each.path] = held.get(each.path, 0) + 1
-        for source in state.episodes.standing(self._user):
-            if (episode := state.episodes.of(source)) is not None:
-                told[episode.path] = told.get(episode.path, 0) + 1
-        return {path: (held.get(path, 0), told.get(path, 0)) for path in held.keys() | told.keys()}
-
-
-def _from_the_top(below: dict[str, list[str]]) -> list[str]:
-    found, waiting = dict[str, None](), list(below.get(ROOT, ()))
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = None
-            waiting += below.get(name, ())
-    return list(found)
+        """How many active beliefs, and how many episodes, each path has."""
+        state = self._folder.state
+        refs = map(state.episodes.of, state.episodes.standing(self._user))
+        episodes = Counter(ref.path for ref in refs if ref is not None)
+        active = (each for each in state.held.values() if each.user == self._user and each.status == "active")
+        beliefs = Counter(each.path for each in active)
+        return {path: (beliefs[path], episodes[path]) for path in beliefs.keys() | episodes.keys()}

@@ -1,7 +1,7 @@
-"""`m.on(path)`: a memory, standing on one path of a conversation.
+"""`m.on(path)`: a memory on one path of a conversation.
 
-It has those calls of `Memory` that take a path, with the same arguments but that one. It holds nothing of its own: two
-that stand on the same path are the same.
+It has those calls of `Memory` that take a path, with the same arguments except that one. It has no state of its own:
+two views of the same path are equal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PathView:
 
     @cached_property
     def beliefs(self) -> BeliefStore:
-        """What is held true, as it is seen from this path."""
+        """Beliefs, as they are seen from this path."""
         found: BeliefStore = self._memory.beliefs
         return found.on(self.path)
 
@@ -39,7 +39,7 @@ class PathView:
         return found.on(self.path)
 
     def branch(self, name: str) -> PathView:
-        """Branch from here, and stand there."""
+        """A new branch from here, as a view."""
         self._memory.paths.branch(name, self.path)
         return type(self)(self._memory, name)
 
@@ -63,7 +63,7 @@ _MADE: dict[type, type[PathView]] = {}
 
 
 def standing(kind: type) -> type[PathView]:
-    """What stands on a path of a memory of that class: its calls, each made there."""
+    """The view of a memory class: its calls that take a path, each made there."""
     if kind not in _MADE:
         body = {name: _made_there(name, call) for name, call in calls(kind).items()}
         _MADE[kind] = type("PathView", (PathView,), {**body, "__doc__": PathView.__doc__})
@@ -83,7 +83,7 @@ def _made_there(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(call)
     def made(self: PathView, *given: Any, **named: Any) -> Any:
         if "path" in named:
-            raise TypeError(f"{name}() is called on path {shown(self.path)!r} already; leave `path` out")
+            raise TypeError(f"{name}() is on path {shown(self.path)!r} already; leave `path` out")
         return call(self._memory, *given, path=self.path, **named)
 
     rest = [each for each in known.parameters.values() if each.name != "path"]

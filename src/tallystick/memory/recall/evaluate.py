@@ -10,15 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tallystick.memory.core.yaml import Node, Wrong, parse, plain, read_text
 from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.recall.evaluation_file import read_questions
 from tallystick.memory.settings import place_of
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Closed, Refused
-from tallystick.records.evaluation import KnownQuestion, Verdict, Verdicts
-from tallystick.records.filled_frame import FilledFrame
-from tallystick.records.hit import Hit
+from tallystick.records.evaluation import KEYS, OPTIONS, KnownQuestion, Verdict, Verdicts, checked
 from tallystick.records.progress import Progress
+from tallystick.records.recall import FilledFrame, Hit
 
 DEEP = 50  # how far to look for what should have been among the first
 _FILTERS = {"tag": "tags", "kind": "kinds", "about": "about", "what": "what", "since": "since", "until": "until"}
@@ -61,7 +60,7 @@ def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[KnownQue
     found = []
     for number, each in enumerate(questions, 1):
         if not isinstance(each, Mapping):
-            raise Refused(f"question {number} is a mapping with `ask` and `find`, not {type(each).__name__}")
+            raise Refused(f"question {number} must be a mapping with `ask` and `find`, not {type(each).__name__}")
         try:
             found.append(KnownQuestion.of(each))
         except Refused as error:
@@ -102,13 +101,15 @@ class _Putting:
             else:
                 wrong.append(self._missing(name, ids, hits))
         wrong += self._unwanted(hits)
-        wrong += [f"no hit says {text[:_SHORT]!r}" for text in asked.says if not _is_said(hits, text)]
+        texts = [hit.text.casefold() for hit in hits]
+        missing = [each for each in asked.says if not any(each.casefold() in text for text in texts)]
+        wrong += [f"no hit says {text[:_SHORT]!r}" for text in missing]
         return Verdict(asked, places, tuple(wrong))
 
     def _hits(self) -> list[Hit]:
         if self._said.get("quarantined") and self._memory.trust != "human":
             raise Refused(
-                "a question about what is pending is a person's to put; leave `quarantined` out", "permission"
+                "only a person can ask about pending memories; leave `quarantined` out", "permission"
             )
         if self._frame is None:
             return self._memory.recall(self._asked.ask, k=self._k, **self._said)
@@ -164,5 +165,45 @@ def _place(hits: Iterable[Hit], ids: Iterable[str]) -> int:
     return next((place for place, hit in enumerate(hits, 1) if wanted.intersection(hit.sources)), 0)
 
 
-def _is_said(hits: Iterable[Hit], text: str) -> bool:
-    return any(text.casefold() in hit.text.casefold() for hit in hits)
+# -- A file of questions whose answers are known: YAML, of which JSON is a part ----------------------------------------
+
+
+def read_questions(path: Path) -> list[KnownQuestion]:
+    """The questions of a file."""
+    text = read_text(path, of="questions", told_by="test")
+    try:
+        return list(_questions(parse(text)))
+    except Wrong as wrong:
+        raise Refused(f"{path}, line {wrong.line}: {wrong}", "file") from None
+
+
+def _questions(top: Node) -> Iterator[KnownQuestion]:
+    usual: dict[str, Any] = {}
+    if isinstance(top.value, dict):
+        listed = top.value.pop("questions", None)
+        if listed is None:
+            raise Wrong(top.line, "a file of questions must be a list, or a mapping with `questions:`")
+        usual = _checked(top, OPTIONS)
+        top = listed
+    if not isinstance(top.value, list) or not top.value:
+        raise Wrong(top.line, "no questions; write each as `- ask: …`")
+    for node in top.value:
+        if not isinstance(node.value, dict):
+            raise Wrong(node.line, "a question must be a mapping: `ask: …`, and below it `find: …`")
+        _checked(node, KEYS)
+        try:
+            yield KnownQuestion.of(usual | {name: plain(each) for name, each in node.value.items()}, node.line)
+        except Refused as error:
+            raise Wrong(node.line, error) from None
+
+
+def _checked(mapping: Node, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a mapping; an error names the line of its value."""
+    found: dict[str, Any] = {}
+    assert isinstance(mapping.value, dict)
+    for name, node in mapping.value.items():
+        try:
+            found |= checked({name: plain(node)}, known)
+        except Refused as error:
+            raise Wrong(node.line, error) from None
+    return found

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tallystick.decide import usage as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.memory.core.arguments import check_names, checked_list
-from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import thing
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.records.relation import Neighbour
+
+if TYPE_CHECKING:
+    from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.records.belief import Belief
+    from tallystick.records.episode import Episode
 
 
 class FeedbackService:
     """The uses of one memory."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, receipts: ReceiptStore, user: str) -> None:
-        self._folder, self._gate, self._receipts, self._user = folder, gate, receipts, user
+    def __init__(self, context: Context, episodes: EpisodeStore) -> None:
+        self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
+        self._episodes = episodes
 
     def outcome(
         self,
@@ -40,26 +46,33 @@ class FeedbackService:
         whose, named = self._of(user), checked_list(names, "names")
         check_names(receipt=receipt, reason=reason, path=path)
         reason = self._gate.masks.words(reason)
-        kept = self._receipts.get(receipt, user=whose) if receipt else None
+        kept = self._context.receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
         def decision() -> list[Draft]:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._folder.state, every, signal, weight, user=whose, reason=reason, path=on)
 
-        told = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
+        changes = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
         return _ids(
-            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=told)
+            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=changes)
         )  # fmt: skip
 
-    def again(self, name: str, *, user: str, path: str = "") -> None:
-        """A belief was said again, in the words it has: it is used more, and no surer."""
-        self._gate.write(
-            "reinforce", lambda _: decide.again(self._folder.state, name, user=user, path=path), user=user, path=path
-        )  # fmt: skip
+    def again(self, name: str, *, user: str, path: str = "", since: int | None = None) -> None:
+        """Count a belief that was stated again in the same words: used more, no surer. `since` as in the gate."""
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gate.must_be_unchanged(since)
+            return decide.again(self._folder.state, name, user=user, path=path)
+
+        self._gate.write("reinforce", decision, user=user, path=path)
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
-        """Say how two memories are related; whether that is news."""
+        """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
+
+        Recall then serves the one behind what answers, where the other answers. The relation outlives a revision of
+        either. Saying it again replaces the words; an empty `relation` removes it. Returns whether anything changed.
+        """
         whose = self._of(user)
         check_names(one=one, other=other, relation=relation, path=path)
         relation, known = self._gate.masks.words(relation), self._folder.state
@@ -72,7 +85,29 @@ class FeedbackService:
 
         return bool(self._gate.record(decision))
 
-    def archive(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
+    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
+        """The memories that somebody related a memory to, without hidden ones and distrusted sources."""
+        whose, found = self._context.user_or_owner(user), list[Neighbour]()
+        with self._folder.ledger.reading():
+            known = self._folder.state
+            mine = decide.identity(known, name, whose, path)
+            for said in known.relations.of(mine, whose, known.sight(whose, path)):
+                if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
+                    turned = said.ids[0] != mine
+                    memory = self._in_sight(said.ids[not turned], whose, path)
+                    found += [Neighbour(memory, said.relation, turned)] if memory else []
+        return found
+
+    def _in_sight(self, ref: str, user: str, path: str) -> Belief | Episode | None:
+        """A belief that is held, or an episode that was not put out of recall."""
+        known = self._folder.state
+        if held := known.find(ref, user=user, path=path):
+            belief = held.belief()
+            return belief if belief.is_held and known.sees(held, path) else None
+        episode = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
+        return self._episodes.read(episode.seq) if episode else None
+
+    def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         whose, named = self._of(user), checked_list(names, "names")
         self._gate.must("episode", "fade", user=whose)

@@ -1,4 +1,4 @@
-"""Asking an open memory: what the caller means by a moment, a scope and a frame, put to the index.
+"""Recall: resolve time, scope and frame of a query, then query the index.
 
 What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model.
 """
@@ -6,29 +6,26 @@ What a slow embedder has to say is asked for between two turns of the ledger, so
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import date, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.memory import settings
 from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
-from tallystick.memory.recall.frame_cache import FrameCache
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import Missing, Refused
-from tallystick.records.filled_frame import FilledFrame
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
-from tallystick.records.hit import Hit
-from tallystick.records.recall import RecallResult
+from tallystick.records.recall import FilledFrame, Hit, Query, RecallResult
 from tallystick.records.receipt import Receipt
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
-    from tallystick.memory.recall.hit_comparison import Compared
     from tallystick.projections.index.file import IndexFile
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
@@ -50,12 +47,10 @@ class RecallService:
     def __init__(
         self, open_folder: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
         embedder: Embedder | str | None,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._folder, self._index, self._receipts, self._user, self._tell = open_folder, index, receipts, user, tell
+        self._folder, self._index, self._receipts, self._user, self._notify = open_folder, index, receipts, user, notify
         self._given = embedder
-        self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
-        self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
         self._frames = FrameCache(time.monotonic)
 
     @cached_property
@@ -68,42 +63,41 @@ class RecallService:
         from tallystick.recall.vectors import VectorSearch
 
         given = self.settings.embedder if self._given is None else self._given
-        embedder = _chosen(given, self._tell) if isinstance(given, str) else given
-        static = None if embedder is None else _static()
+        embedder = _chosen(given, self._notify) if isinstance(given, str) else given
+        static = None if embedder is None else _chosen("", lambda _: None)
         folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
         return VectorSearch(embedder, static, folder)
 
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
-        from tallystick.memory.recall.hit_comparison import Compared
-
         return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
-    def ask(
-        self, question: str, *, k: int | None = None, user: str | None, session: str | None, agent: str | None,
-        path: str, believed_at: Moment | None, as_of: date | str | None, filters: Mapping[str, Any] | None,
-        frame: Frame | None, without: str | Iterable[str], floor: float | None, quarantined: bool,
-        explain: bool = False, by_words: bool = False,
-    ) -> Ask:  # fmt: skip
-        """What is asked, checked. The caller has the ledger's turn."""
+    def _ask(self, query: Query) -> Ask:
+        """A query, checked and resolved. The caller has the ledger's turn."""
         from tallystick.projections.index.search import NOW, Scope
         from tallystick.recall.filters import Filters
         from tallystick.recall.pipeline import Ask
 
-        whose = self._user if user is None else user
-        check(question, k, floor, believed_at, as_of)
-        check_names(user=whose, path=path, session=_or_any(session), agent=_or_any(agent))
-        then = said_time(as_of)
+        believed_at, path, user = query.believed_at, query.path, query.user
+        check(query.question, query.k, query.floor, believed_at, query.as_of)
+        scoped = {name: value for name in ("session", "agent") if (value := getattr(query, name)) is not None}
+        check_names(user=user, path=path, **scoped)
+        then = said_time(query.as_of)
         at = NOW if believed_at is None else self._folder.seq_at(believed_at)
         now = self._now(believed_at, at, then)
-        scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
-        scope = scope.on(self._folder.state.paths)
-        out = self._named(without, whose, path)
-        floor = self.settings.floor if floor is None else floor
-        return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)
+        as_of = parse_moment(then) if then else None
+        scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
+        filters = Filters.of(query.filters, self._named(query.without, user, path))
+        floor = self.settings.floor if query.floor is None else query.floor
+        top_k = self._folder.state.work.config.get("top_k", "5")
+        k = query.k or (int(top_k) if top_k.isdecimal() else 0) or 5
+        return Ask(
+            query.question, scope.on(self._folder.state.paths), now, k, filters, query.frame,
+            floor, query.explain, query.by_words,
+        )  # fmt: skip
 
     def _now(self, believed_at: Moment | None, at: int, as_of: str) -> datetime:
         """The moment from which "yesterday" is counted, and by which what has expired is hidden."""
@@ -119,10 +113,6 @@ class RecallService:
         place = min(max(at, chain.first), self._folder.ledger.end.seq)
         return datetime.fromisoformat(chain.line(place).event().ts)
 
-    def _top_k(self) -> int:
-        said = self._folder.state.work.config.get("top_k", "5")
-        return int(said) if said.isdecimal() and int(said) else 5
-
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
         """What is left out; a belief by any of its names is left out in all its versions."""
         from tallystick.recall.filters import several
@@ -132,21 +122,21 @@ class RecallService:
         return [held.ref if held else name for name, held in found]
 
     def recall(
-        self, question: str, *, receipt: bool | None, keep_question: bool, on_progress: Progress | None = None,
-        **asked: Any,
+        self, query: Query, *, receipt: bool | None = None, keep_question: bool = False,
+        on_progress: Progress | None = None,
     ) -> RecallResult:  # fmt: skip
         """At most `k` hits, or the nearest if nothing fits."""
-        ask = self.asking(question, **asked)
+        ask = self.asking(query)
         found, head = self.answered(ask, on_progress)
         if self.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
-            found.receipt = self._keep(ask, head, hits, ask.k, question if keep_question else "", asked)
+            found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
         return found
 
-    def asking(self, question: str, *, now: datetime | None = None, **asked: Any) -> Ask:
-        """What is asked, checked; `now` is for a question that was asked before."""
+    def asking(self, query: Query, now: datetime | None = None) -> Ask:
+        """A query, checked and resolved; `now` is for one that was put before."""
         with self._folder.ledger.reading():
-            ask = self.ask(question, **asked)
+            ask = self._ask(query)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
     def answered(self, ask: Ask, on_progress: Progress | None = None) -> tuple[RecallResult, Head]:
@@ -162,16 +152,16 @@ class RecallService:
             return found, self._head()
 
     def frame(
-        self, question: str, *, frame: Frame, budget: int | None, receipt: bool | None, keep_question: bool,
-        **asked: Any,
+        self, query: Query, frame: Frame, *, budget: int | None = None, receipt: bool | None = None,
+        keep_question: bool = False,
     ) -> FilledFrame:  # fmt: skip
         """A frame, filled with what bears on the question."""
         check_frame(frame, budget)
-        ask = self.asking(question, frame=frame, **asked)
+        ask = self.asking(replace(query, frame=frame))
         filled, served, head = self.filled(ask, frame, budget)
         if self.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
-            kept = self._keep(ask, head, hits, 0, question if keep_question else "", asked | {"budget": budget})
+            kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
             return replace(filled, receipt=kept)
         return filled
 
@@ -200,14 +190,16 @@ class RecallService:
         return end.seq, end.hash
 
     def _keep(
-        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, question: str, asked: Mapping[str, Any]
-    ) -> str:
-        """Leave a receipt, and say which."""
-        is_of_now = ask.scope.as_of is None and asked.get("believed_at") is None
+        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, query: Query,
+        budget: int | None = None, *, keep_question: bool,
+    ) -> str:  # fmt: skip
+        """Leave a receipt, and return its id."""
+        is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
         receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user, question=question,
-            asked=to_keep(ask, asked, at), frame=ask.frame.name if ask.frame else "",
+            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user,
+            question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
+            frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
         )  # fmt: skip
         self._receipts.keep(receipt)
@@ -244,7 +236,7 @@ class RecallService:
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
         return filled, served(ranking, filled.hits) if ranking else [], next_expiry
 
-    def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
+    def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
         from tallystick.recall.hits import as_served
 
@@ -255,18 +247,19 @@ class RecallService:
     def count(self, text: str) -> int:
         """How many tokens a text has, as the embedder counts them. Lines come again and again, and are kept."""
         if self.meaning.embedder is None:
-            from tallystick.models.arrays import estimated_tokens
+            from tallystick.models.embedding import estimated_tokens
 
             return estimated_tokens(text)
-        counts, limit = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
-        if text not in counts:
-            if len(counts) >= limit:
-                counts.clear()
-            counts[text] = self.meaning.count(text)
-        return counts[text]
+        of_line, of_frame = self._counts
+        return of_line(text) if len(text) <= _A_LONG_LINE else of_frame(text)
+
+    @cached_property
+    def _counts(self) -> tuple[Callable[[str], int], Callable[[str], int]]:
+        """The tokens of lines, and of whole frames, which are counted more than once while they are filled."""
+        return lru_cache(_LINES)(self.meaning.count), lru_cache(_PAGES)(self.meaning.count)
 
     def _means(self, ask: Ask) -> VectorSearch:
-        """Whoever asks by words alone needs no embedder, nor hears that there is none."""
+        """A query by words alone needs no embedder, and reports no missing one."""
         return self._plain if ask.by_words else self.meaning
 
     @cached_property
@@ -320,13 +313,11 @@ class RecallService:
             looked_at += count
             if on_progress is not None:
                 on_progress(count)
-        while self._connect_some(whose):  # others have their turn in between
+        while can_be_written(whose) and self._connect_some(whose):  # others have their turn in between
             pass
         return looked_at
 
     def _connect_some(self, user: str) -> int:
-        if not can_be_written(user):
-            return 0
         with self._folder.ledger.reading():
             erasures = self._folder.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
@@ -349,8 +340,7 @@ class RecallService:
 
     def sweep(self) -> None:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
-        self._counts.clear()
-        self._whole.clear()
+        self.__dict__.pop("_counts", None)
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.erase import sweep
 
@@ -369,15 +359,11 @@ class RecallService:
         try:
             return put(ask)
         except NoVectors as error:
-            self._tell(f"{error}; recalled by words alone")
+            self._notify(f"{error}; recalled by words only")
             return put(replace(ask, by_words=True))
 
 
-def _or_any(name: str | None) -> str:
-    return "" if name is None else name
-
-
-def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
+def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
     """The embedder of that name. The one that comes with tallystick may be missing; any other must be there."""
     from tallystick.models.registry import DEFAULT, choose
 
@@ -386,26 +372,117 @@ def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
     try:
         return choose(DEFAULT)
     except Refused as error:
-        tell(f"{error}; recall goes by words until then")
-        return None
-
-
-def _static() -> Embedder | None:
-    """Vectors of words, if they are at hand."""
-    from tallystick.models.registry import DEFAULT, choose
-
-    try:
-        return choose(DEFAULT)
-    except Refused:
+        notify(f"{error}; recall uses words until then")
         return None
 
 
 def _reaching(file: IndexFile, at: int) -> IndexFile:
-    """The index, if it knows what was held then."""
+    """The index, if it knows the state at that time."""
     since = file.bookmark().since
     if since and at < since:
         raise Missing(
-            f"what was held before event {since} is not known here: the events were moved away;"
+            f"the events before {since} were moved away;"
             " put their files back into sealed/ and run `tallystick rebuild-index`"
         )
     return file
+
+
+# -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
+
+
+_CACHED = 64
+
+
+class _Kept(NamedTuple):
+    """A filled frame, and until when it may be served: by both clocks, and by what it was made from."""
+
+    mark: tuple[int, str]  # the last event that changed content
+    until: float  # by the process's own clock
+    seconds: float  # for which it may be kept
+    since: str
+    expires: str  # when the next memory expires; empty: none does
+    framed: FilledFrame
+    served: list[str]
+
+    def holds(self, mark: tuple[int, str], now: str, ticks: float) -> bool:
+        passed = (datetime.fromisoformat(now) - datetime.fromisoformat(self.since)).total_seconds()
+        is_fresh = ticks < self.until and 0 <= passed < self.seconds
+        return is_fresh and self.mark == mark and not (self.expires and self.expires <= now)
+
+
+class FrameCache:
+    """A few filled frames, by all that was asked."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._ticks = ticks
+        self._kept: dict[str, _Kept] = {}
+
+    def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
+        kept = self._kept.get(key)
+        if kept is None or kept.holds(mark, now, self._ticks()):
+            return kept and (kept.framed, list(kept.served))
+        del self._kept[key]
+        return None
+
+    def put(
+        self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
+        served: list[str],
+    ) -> None:  # fmt: skip
+        if len(self._kept) >= _CACHED:
+            self._kept.pop(next(iter(self._kept)))
+        self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
+
+
+# -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
+
+
+_MOST = 4_000_000  # letters of texts, each of which counts for a few more
+_LEAST = 200
+
+_Said = tuple[str, tuple[str, ...]]  # a text, and its triple
+
+
+class Compared:
+    """What was read of hits; it depends on their texts alone."""
+
+    def __init__(self) -> None:
+        self._gists: dict[str, str] = {}
+        self._claims: dict[_Said, Claim | None] = {}
+        self._letters = 0
+
+    def is_large(self) -> bool:
+        """Whether it holds so much that it is better thrown away."""
+        return self._letters > _MOST
+
+    def is_repeat(self, one: str, other: str) -> bool:
+        """Whether two texts say the same in nearly the same words."""
+        return one == other or self.gist(one) == self.gist(other)
+
+    def conflict(self, one: Hit, other: Hit) -> str:
+        """How two hits contradict each other, in a few words; nothing if they do not. What happened claims nothing."""
+        mine, theirs = self._claim(one), self._claim(other)
+        if mine is None or theirs is None or mine.subject != theirs.subject:
+            return ""
+        found = conflict(mine, theirs)
+        return found.why if found else ""
+
+    def topic(self, hit: Hit) -> str | None:
+        """What two hits must share to contradict each other."""
+        claim = self._claim(hit)
+        return claim.key if claim else None
+
+    def gist(self, text: str) -> str:
+        """What two texts must share to say the same."""
+        if text not in self._gists:
+            self._gists[text] = gist(text)
+            self._letters += _LEAST + len(text)
+        return self._gists[text]
+
+    def _claim(self, hit: Hit) -> Claim | None:
+        if hit.what != "belief":
+            return None
+        said = hit.text, hit.triple
+        if said not in self._claims:
+            self._claims[said] = claim_of(*said)
+            self._letters += _LEAST + len(hit.text)
+        return self._claims[said]

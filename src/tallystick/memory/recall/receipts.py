@@ -2,8 +2,8 @@
 
 Recalling must not wait for a disk, so a receipt is first put on a list. The list is written as one group when it is
 long enough, when the memory closes, and when `flush` is called. A crash loses the receipts that were still waiting; a
-disk that refuses loses them too, and that is told once. Nothing of this ever stops a reader. A question that was kept
-is not written if what answered it was erased while it waited.
+disk that refuses loses them too, and that is reported once. Nothing of this ever stops a reader. A question that was
+kept is not written if what answered it was erased while it waited.
 
 A program that is trusted no more than a tool or a web page leaves no receipts: what it asks for must not make a memory
 look useful.
@@ -76,7 +76,7 @@ class ReceiptStore:
         except (TallystickError, OSError) as error:
             if not self._told:
                 self._told = True
-                self._tell(f"receipts of what was recalled could not be kept: {error}")
+                self._tell(f"receipts could not be written: {error}")
         finally:
             del self._waiting[: len(waiting)]
 
@@ -98,12 +98,12 @@ class ReceiptStore:
         for receipt in (*self._unwritten(), *self._written(id)):
             if receipt.id == id and receipt.user == whose:
                 return receipt
-        raise NotFound(f"there is no receipt {id!r}; it was never written, or its event was erased or moved away")
+        raise NotFound(f"no receipt {id!r}; it was never written, or was erased or moved away")
 
     def all(self, *, user: str | None = None, limit: int = 50) -> list[Receipt]:
         """The newest receipts first. Those whose events were moved away or emptied are not among them."""
         if type(limit) is not int or limit < 1:
-            raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
+            raise Refused(f"limit must be 1 or more, not {limit!r}")
         whose = self._user if user is None else user
         found = {each.id: each for each in reversed(self._unwritten()) if each.user == whose}
         with self._folder.ledger.reading():
@@ -133,7 +133,7 @@ class ReceiptStore:
                 is_read = outlet is None or outlet.reader.may_read(seq)
                 return found if is_read else [replace(each, question="") for each in found]
             if event.op != RECEIPT_PUT:
-                raise Damaged(f"event {seq} is not the receipt it is known as; run `tallystick check`")
+                raise Damaged(f"event {seq} is not the receipt that the index names; run `tallystick check`")
         return []
 
     def __repr__(self) -> str:

@@ -1,19 +1,19 @@
-"""Putting a recorded question again, at the place of the ledger where it was asked.
+"""Replay: a recorded query again, at the place of the ledger where it was asked.
 
-What was held then is known to the event. What is not: how often a memory had been used and how fresh it was, how rare
+The beliefs of then are known to the event. What is not: how often a memory had been used and how fresh it was, how rare
 words were in a large folder, and frames that were redefined since. Those are today's, and the answer says so.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.core.arguments import NOW
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.records.errors import NotFound
-from tallystick.records.hit import Hit
-from tallystick.records.recall import Replayed
+from tallystick.records.recall import Hit, Query, Replayed
 from tallystick.records.receipt import BLANK, Receipt
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _CLOSE = 0.005  # scores that differ by less are the same
 def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
     """The recorded answer, the answer now, and what differs."""
     asked, given = receipt.question or question, dict[str, Any](receipt.asked)
-    recorded = recall.told(receipt)
+    recorded = recall.served(receipt)
     if not given.pop(BLANK, False) and not asked:
         note = "the question was not kept: give it, to put it again"
         return Replayed(receipt.id, "", recorded, (), (), (note,), was_put=False)
@@ -51,15 +51,11 @@ def _again(
     budget, frame = given.pop("budget", None), given.pop("frame", None)
     then = datetime.fromisoformat(given.pop(NOW, receipt.at))
     given.setdefault("believed_at", receipt.head[0])
-    usual: dict[str, Any] = {
-        "session": None, "agent": None, "path": "", "as_of": None, "filters": None, "without": (), "floor": None,
-        "quarantined": False,
-    }  # fmt: skip
-    asked = usual | given | {"user": receipt.user, "frame": frame, "now": then}
+    query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
     if frame is not None and receipt.k == 0:
-        filled, sources, _ = recall.filled(recall.asking(question, **asked), frame, budget)
+        filled, sources, _ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
         return list(filled.hits), sources
-    found, _ = recall.answered(recall.asking(question, k=receipt.k or None, **asked))
+    found, _ = recall.answered(recall.asking(query, then))
     return list(found), list(found.served)
 
 

@@ -14,7 +14,6 @@ from tallystick.records import ids
 from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound
 from tallystick.records.frame import Frame
-from tallystick.state.sessions import Work
 from tallystick.stores.open_folder import OpenFolder
 
 
@@ -29,13 +28,13 @@ class SessionService:
     def hours(self) -> float:
         """How many hours were worked, up to the last event."""
         with self._folder.ledger.reading():
-            return _known(self._folder).clock.hours
+            return self._folder.state.work.clock.hours
 
     @property
     def session(self) -> str:
         """The working session that is open; empty if none is."""
         with self._folder.ledger.reading():
-            return _known(self._folder).clock.session
+            return self._folder.state.work.clock.session
 
     def start(self, task_type: str = "general") -> str:
         """Begin a working session and return its id. One that was open ends where it was last heard."""
@@ -47,7 +46,7 @@ class SessionService:
     def end(self, session: str) -> None:
         """End a working session. One that is over already stays as it is."""
         self._gate.must("work", "end")
-        self._folder.ledger.write(lambda: decide.end(_known(self._folder), session))
+        self._folder.ledger.write(lambda: decide.end(self._folder.state.work, session))
 
     @contextmanager
     def on(self, task_type: str = "general") -> Iterator[str]:
@@ -70,29 +69,29 @@ class FrameStore:
     def all(self) -> list[Frame]:
         """Every frame, by name. One of the user's own stands in for the built-in of that name."""
         with self._folder.ledger.reading():
-            found = {frame["name"]: frame for frame in FRAMES} | _known(self._folder).frames
+            found = {frame["name"]: frame for frame in FRAMES} | self._folder.state.work.frames
         return [Frame.from_body(found[name]) for name in sorted(found)]
 
     def get(self, name: str) -> Frame:
         for frame in self.all():
             if frame.name == name:
                 return frame
-        raise NotFound(f"there is no frame {name!r}; there are {', '.join(frame.name for frame in self.all())}")
+        raise NotFound(f"no frame named {name!r}; use one of {', '.join(frame.name for frame in self.all())}")
 
-    def put(self, name: str, weights: dict[str, float], **more: Any) -> Frame:
+    def put(self, /, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""
         self._gate.must("frame", "set")
         from tallystick.recall.render import check_template
 
         frame = Frame(name, dict(weights), **more)
         check_template(frame.name, frame.template)
-        self._folder.ledger.write(lambda: decide.put_frame(_known(self._folder), frame))
+        self._folder.ledger.write(lambda: decide.put_frame(self._folder.state.work, frame))
         return frame
 
     def drop(self, name: str) -> None:
         """Give up a frame of one's own."""
         self._gate.must("frame", "drop")
-        self._folder.ledger.write(lambda: decide.drop_frame(_known(self._folder), name))
+        self._folder.ledger.write(lambda: decide.drop_frame(self._folder.state.work, name))
 
     def __iter__(self) -> Iterator[Frame]:
         return iter(self.all())
@@ -107,7 +106,7 @@ class ConfigStore:
 
     def all(self) -> dict[str, str]:
         with self._folder.ledger.reading():
-            known = _known(self._folder)
+            known = self._folder.state.work
             return {**CONFIG, decide.CLOCK: repr(known.clock.hours), **known.config}
 
     def get(self, key: str) -> str | None:
@@ -115,8 +114,4 @@ class ConfigStore:
 
     def set(self, key: str, value: str) -> None:
         self._gate.must("config", "set")
-        self._folder.ledger.write(lambda: decide.set_config(_known(self._folder), key, value))
-
-
-def _known(folder: OpenFolder) -> Work:
-    return folder.state.work
+        self._folder.ledger.write(lambda: decide.set_config(self._folder.state.work, key, value))

@@ -1,13 +1,13 @@
-"""`m.reviews`: what waits for a person's yes, and how it is answered.
+"""`m.reviews`: changes that need a person's approval, and the answers.
 
-An answer is used once. A yes is a yes to the action as it was shown: pass the `digest` you showed, and an approval of
-anything else is refused.
+An answer is used once. An approval covers the action as it was shown: pass the `digest` that you showed, and anything
+else is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from os import urandom
@@ -31,7 +31,7 @@ _AT_ONCE = 256  # answers about one source that are one group
 @answering
 @display_lists
 class ReviewService:
-    """The reviews of one user. `fold` carries out the folding of a page that has its yes."""
+    """The reviews of one user. `fold` carries out an approved compaction of a page."""
 
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, fold: Fold) -> None:
         self._folder, self._gate, self._user, self._fold = folder, gate, user, fold
@@ -39,9 +39,9 @@ class ReviewService:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def waiting(self) -> list[Review]:
-        """What a person has to answer, oldest first; also an approved erasure that was cut short.
+        """The pending reviews, oldest first; also an approved erasure that was interrupted.
 
-        What has a yes that is still to be carried out does not wait, until that yes ends.
+        A granted approval that is not carried out yet is not pending, until it expires.
         """
         with self._folder.ledger.reading():
             return self._folder.state.reviews.waiting(self._user, self._folder.ledger.now())
@@ -57,8 +57,7 @@ class ReviewService:
             return self._folder.state.reviews.get(name, user=self._user)
 
     def find(self, *, kind: str = "", trust: str = "", about: str = "", source: str = "") -> list[Review]:
-        """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity, comes
-        from that source."""
+        """The pending reviews of that kind of action, trust, entity or source."""
         wanted = named_cell(kind) if kind else ""
         with self._folder.ledger.reading():
             return [
@@ -73,26 +72,26 @@ class ReviewService:
         return {action.changes.get("about", ""), *(each.body().get("about", "") for each in held if each)}
 
     def quarantined_episodes(self, source: str) -> list[str]:
-        """What that source told and is kept out of recall, by the episodes' events. `approve_all` lets it in."""
+        """The quarantined episodes of a source, by their events. `approve_all` releases them."""
         with self._folder.ledger.reading():
             return quarantined_episodes(self._folder.state, source, user=self._user)
 
     def is_approved(self, belief: Belief) -> bool:
-        """Whether a person said yes to this version of a belief."""
+        """Whether a person approved this version of a belief."""
         with self._folder.ledger.reading():
             return self._folder.state.reviews.is_approved(belief.id)
 
     def may_answer(self) -> bool:
-        """Whether this program's yes or no would count: it has the trust of a person, and the policy names its door."""
+        """Whether this program may answer: it has a person's trust, and the policy names its client."""
         return self._gate.policy.answers(self._gate.trust, self._gate.by)
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, *, reason: str = "", digest: str = "") -> Review:
-        """Say yes, and do what was asked. `digest` is that of the action you were shown; without it, as it is now.
+        """Approve a review, and do its action. `digest` is that of the action you were shown, else the current one.
 
-        If what it is about has changed since it was asked, the review is closed as stale (Moved). An approved erasure
-        that was cut short is finished.
+        If its subject has changed since, the review is closed as stale (Moved). An approved erasure that was
+        interrupted is finished.
         """
         asked = self.get(name)
         with self._folder.in_steps():
@@ -102,14 +101,14 @@ class ReviewService:
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
-        """Say no. A belief that was to be trusted goes out of sight; for anything else, nothing is changed."""
+        """Reject a review. A quarantined belief is hidden; otherwise nothing is changed."""
         asked = self.get(name)
         return _answered(asked, self._gate.reject(asked.id, user=self._user, reason=reason))
 
     def withdraw(self, name: str, *, reason: str = "") -> Review:
-        """Take back a question that this program asked: it is closed as stale, and nothing is changed.
+        """Take back a review of this program: it is closed as stale, and nothing is changed.
 
-        Not one about what is kept out of recall: that stays in question until a person answers.
+        Not one of quarantined words: that stays pending until a person answers.
         """
         asked = self.get(name)
         self._gate.withdraw(asked.id, user=self._user, reason=reason)
@@ -118,10 +117,10 @@ class ReviewService:
     def grant(
         self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None
     ) -> Approval:  # fmt: skip
-        """Say yes, and leave it to whoever has the marker to do it (`memory.apply`), once, until it `expires`.
+        """Approve a review, to be carried out by the holder of the marker (`memory.apply`), once, until it `expires`.
 
-        Without an end it lasts as long as the policy says. Another grant of the same review takes the place of this
-        one, and so does any other answer.
+        The default is as long as the policy says. Another grant of the same review replaces this one, and so does any
+        other answer.
         """
         asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
         [said] = self._gate.grant(
@@ -138,30 +137,30 @@ class ReviewService:
         try:
             return stamp(datetime.fromisoformat(self._folder.ledger.now()) + lasts)
         except OverflowError:
-            raise Refused(f"a yes cannot last {lasts}; give it a shorter time") from None
+            raise Refused(f"an approval cannot last {lasts}; give a shorter time") from None
 
-    def approve_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
-        """Say yes to each that is named, or to all that waits; `which` narrows that as `find` does.
+    def approve_all(self, /, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+        """Approve each review that is named, or all pending ones; `which` narrows them as `find` does.
 
-        Each is decided by itself: one that cannot be answered does not stop the others. With a `source` and nothing
-        else, the episodes that it told are approved too: so is another memory's export that was imported.
+        Each is answered by itself: one that cannot be does not stop the others. With a `source` and nothing else, its
+        episodes are approved too: so is the imported export of another memory.
         """
         done = self._each(names, which, lambda name, digest: self.approve(name, reason=reason, digest=digest))
         if which.keys() == {"source"}:
             self._gate.approve_episodes(which["source"], user=self._user)
         return done
 
-    def reject_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
-        """Say no to each, in the same way."""
+    def reject_all(self, /, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+        """Reject each, in the same way."""
         return self._each(names, which, lambda name, _: self.reject(name, reason=reason))
 
     def _each(
         self, names: Iterable[str] | None, which: dict[str, str], answer: Callable[[str, str], Review]
     ) -> list[Answered]:  # fmt: skip
         if names is not None and which:
-            raise Refused("say which reviews by name, or by what they have in common, not both", "conflict")
+            raise Refused("give names of reviews, or what they have in common, not both", "conflict")
         if isinstance(names, str):
-            raise Refused("names are a list of reviews, not one text")
+            raise Refused("names must be a list, not one string")
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
         for start in range(0, len(shown), _AT_ONCE):
@@ -173,13 +172,10 @@ class ReviewService:
         try:
             return Answered(name, answer(name, digest))
         except (Moved, Refused, Busy, Unfinished) as error:
-            return Answered(name, self._now(name), error)
-
-    def _now(self, name: str) -> Review | None:
-        try:
-            return self.get(name)
-        except NotFound:
-            return None
+            current: Review | None = None
+            with suppress(NotFound):
+                current = self.get(name)
+            return Answered(name, current, error)
 
     def __iter__(self) -> Iterator[Review]:
         return iter(self.waiting())
@@ -188,11 +184,11 @@ class ReviewService:
         return len(self.waiting())
 
     def __repr__(self) -> str:
-        return f"<{len(self)} reviews waiting for {self._user}>"
+        return f"<{len(self)} pending reviews of {self._user}>"
 
 
 def do_the_rest(gate: WriteGate, fold: Fold, action: Action, *, was_approved: bool = True) -> None:
-    """What an action takes beyond events about beliefs, if it is one that does."""
+    """Do what an action takes beyond events about beliefs."""
     if action.cell == "erase":
         gate.finish_erasing(action, was_approved=was_approved)
     elif action.cell == "page.compact":
@@ -200,12 +196,12 @@ def do_the_rest(gate: WriteGate, fold: Fold, action: Action, *, was_approved: bo
 
 
 def _answered(asked: Review, events: list[Event]) -> Review:
-    """The review with the answer that was recorded; none is for an erasure that has its yes already."""
+    """The review with the answer that was recorded; none is for an erasure approved before."""
     if not events or events[0].body is None:
         return asked
     body, said = events[0].body, events[0]
     if body["answer"] == "stale":
-        raise Moved(f"{asked.id} is stale and closed: {body['reason']}; let it be asked again")
+        raise Moved(f"{asked.id} is stale and closed: {body['reason']}; ask again")
     status = "approved" if body["answer"] == "approve" else "rejected"
     return replace(
         asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""),

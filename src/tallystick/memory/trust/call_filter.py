@@ -1,12 +1,12 @@
-"""A call from a program that is no person's: its names are read as that program may know them, its answer is filtered.
+"""A call of a program without a person's trust: its names are read as it may know them, its result is filtered.
 
-Only the outermost call is: what `Memory` asks itself on the way is answered in full. See `reader` for what is left out.
+Only the outermost call is: what `Memory` calls itself on the way gets full results. See `reader` for what is left out.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,14 +21,14 @@ _NAMES = ("name", "fact_id", "into", "parent", "one", "other")
 
 
 class Outlet:
-    """Where the answers of one open memory go out."""
+    """Filters the results of one open memory."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self._rule = reader, reader.rule
         self._now = threading.local()  # whether this thread is inside a call
 
     def call(self, method: Callable[..., Any], of: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What a call answers, as this program may have it; as it is, where `Memory` calls itself."""
+        """The result of a call, as this program may have it; unfiltered, where `Memory` calls itself."""
         if getattr(self._now, "is_inside", False):
             return method(of, *given, **named)
         name, noun = method.__name__, _NOUNS.get(type(of).__name__, "")
@@ -40,10 +40,9 @@ class Outlet:
                         given, named = self._meant(noun, name, given, named)
                 found = method(of, *given, **named)
         except _HiddenName as error:
-            answers = str(method.__annotations__.get("return", ""))
-            if answers.endswith("None"):
+            if str(method.__annotations__.get("return", "")).endswith("None"):
                 return None
-            raise error.not_found() from None
+            raise error.args[0] from None
         except TallystickError as error:
             error.args = tuple(self._message(each) if isinstance(each, str) else each for each in error.args)
             raise
@@ -58,7 +57,7 @@ class Outlet:
             self.reader.stated.after = None
 
     def each(self, found: Iterator[Any]) -> Iterator[Any]:
-        """What an iteration gives, one by one, in the same way."""
+        """The items of an iteration, in the same way."""
         if getattr(self._now, "is_inside", False):
             yield from found
             return
@@ -82,25 +81,23 @@ class Outlet:
     def _meant(
         self, noun: str, method: str, given: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with real names for opaque ones. A real name that this program may not know names nothing."""
-        opaque = self._rule.opaque_paths(self._rule.user) if self._may_name_a_path(noun, given, named) else {}
+        """The arguments with real names for opaque ones. A real name that this program may not know is unknown."""
+        paths = (*given, *named.values()) if noun == "path" else (named.get("path"),)
+        may_be_opaque = any(isinstance(each, str) and each.startswith("path-") for each in paths)
+        opaque = self._rule.opaque_paths(self._rule.user) if may_be_opaque else {}
 
         def real(value: Any) -> Any:
             if noun == "path" and method not in _FREE and isinstance(value, str) and self._rule.is_path_hidden(value):
-                raise _HiddenName(noun, value)
+                raise _HiddenName(not_found(value))
             return opaque.get(value, value) if isinstance(value, str) else value
 
         if noun == "record" and method not in _FREE:
             user, path = named.get("user") or self._rule.user, opaque.get(named.get("path", ""), named.get("path", ""))
             for value in (*given, *(named[each] for each in _NAMES if each in named)):
                 if isinstance(value, str) and self._rule.is_hidden(user, value, path):
-                    raise _HiddenName(noun, value)
+                    raise _HiddenName(NotFound(f"no belief named {value!r}; run `tallystick log` to list them"))
         named = {name: real(value) if noun == "path" or name == "path" else value for name, value in named.items()}
         return tuple(map(real, given)) if noun == "path" else given, named
-
-    def _may_name_a_path(self, noun: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-        told = (*given, *named.values()) if noun == "path" else (named.get("path"),)
-        return any(isinstance(each, str) and each.startswith("path-") for each in told)
 
     def _message(self, message: str) -> str:
         """An error without the names of paths that this program may not know, and why those ended."""
@@ -115,14 +112,4 @@ class Outlet:
 
 
 class _HiddenName(Exception):
-    """A caller named something by a name that it may not know."""
-
-    def __init__(self, noun: str, name: str) -> None:
-        super().__init__(name)
-        self._noun, self._name = noun, name
-
-    def not_found(self) -> NotFound:
-        """The error that a name gets which names nothing."""
-        if self._noun == "path":
-            return not_found(self._name)
-        return NotFound(f"nothing is known as {self._name!r}; `tallystick log` shows what is")
+    """A caller used a name that it may not know: the error is that of an unknown name."""

@@ -1,7 +1,7 @@
-"""Where records leave `Memory`: every public call of its classes answers through the reader of its program.
+"""Where records leave `Memory`: every public call of its classes returns through the reader of its program.
 
-A person's program has none, and gets what the call returns. The answer of the outermost call is filtered, and no other:
-calls that `Memory` makes to itself see everything, because what is decided is decided on all that is known.
+A program with a person's trust has none, and gets the plain result. Only the result of the outermost call is filtered:
+calls that `Memory` makes itself see everything, because decisions are made on the whole state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def answering(kind: Kind) -> Kind:
-    """A class of `Memory` whose public calls, and those that `AsyncMemory` iterates, answer through its outlet."""
+    """Let the public calls of a class, and those that `AsyncMemory` iterates, return through its outlet."""
     found = dict(inspect.getmembers(kind, inspect.isfunction))
     iterated = {f"_{name}" for name, method in found.items() if inspect.isgeneratorfunction(method)}
     for name, method in found.items():

@@ -1,10 +1,10 @@
-"""What a program may read: the one rule, applied to every record that leaves `Memory` (see `filtered_calls`).
+"""What a program may read: one rule, applied to every record that leaves `Memory` (see `filtered_calls`).
 
-A person reads everything. Any other program reads no quarantined words (see `quarantine`). In their place it gets what
-this program made itself: ids, numbers, times, flags, one word of a closed list. A field that is not listed as one of
-these is emptied (see `reader_fields`), so one that is added later cannot leak. A name that somebody chose (a key, an
-episode's id, a path) is replaced by an opaque one: the id of the version or of the event, `path-` and the end of that
-id. For such a program the real name names nothing.
+A person reads everything. Any other program reads no quarantined words (see `withheld_words`). In their place it gets
+what tallystick made itself: ids, numbers, times, flags, one word of a closed list. A field that is not listed as one of
+these is emptied (see `MADE`), so one that is added later cannot leak. A chosen name (a key, an episode's id, a path) is
+replaced by an opaque one: the id of the version or of the event, `path-` and the end of that id. For such a program the
+real name is unknown.
 
 A program reads quarantined words of its own only in the answer to the call that stated them. Later it is a reader like
 any other.
@@ -14,48 +14,70 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from tallystick.consolidate.classify import Deltas
 from tallystick.decide.actions import on_page
+from tallystick.decide.gate import Verdict
+from tallystick.ledger.proof import Proof
+from tallystick.ledger.verify import Report
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.trust.field_kinds import OPEN, emptied, is_record, names_in, remade
 from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarantine
 from tallystick.projections.pages.rows import title_of
-from tallystick.records import schema
+from tallystick.records import (
+    audit,
+    entity,
+    evaluation,
+    event,
+    frame,
+    health,
+    history,
+    page,
+    path,
+    proposal,
+    recall,
+    receipt,
+    relation,
+    review,
+    rule,
+    schema,
+    status,
+    times,
+    transfer,
+    trust,
+)
 from tallystick.records.audit import AuditLine
-from tallystick.records.belief import Belief
-from tallystick.records.compaction import Compaction
+from tallystick.records.belief import Belief, RememberResult
 from tallystick.records.display import DisplayList
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound
 from tallystick.records.evaluation import Verdicts
 from tallystick.records.event import Event
-from tallystick.records.extraction import Malformed
 from tallystick.records.fact import Fact
+from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope, Records
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.history import Change, Why
-from tallystick.records.hit import Hit
 from tallystick.records.operations import DELTA_NOOP
-from tallystick.records.page import NOTES, PageEntry, PageInfo
-from tallystick.records.path import ABANDONED, MemoryPath, Tree
-from tallystick.records.path_merge import Conflict, Merged, without_quote
-from tallystick.records.recall import RecallResult, Replayed
+from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo
+from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tree, without_quote
+from tallystick.records.policy import Policy
+from tallystick.records.recall import Hit, RecallResult, Replayed
 from tallystick.records.receipt import Receipt
-from tallystick.records.remember_result import RememberResult
 from tallystick.records.review import Action, Review
-from tallystick.records.rule import Finding
+from tallystick.records.rule import Consolidated, Finding, Malformed
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
 T = TypeVar("T")
 
 PLACEHOLDER = "(withheld)"
 
 _PLAIN = frozenset((str, int, float, bool, bytes, type(None)))
-NOTHING = object()  # in the place of a record of which nothing may be read
+NOTHING = object()  # in place of a record of which nothing may be read
 
 
 class Reader:
@@ -71,7 +93,7 @@ class Reader:
         return not self.is_person and self.rule.withholds(version)
 
     def may_read(self, seq: int) -> bool:
-        """Whether this program may read what an event says that is no belief's and no episode's."""
+        """Whether this program may read the words of an event other than a belief's or an episode's."""
         return self.is_person or not self.rule.is_written_by(seq)
 
     # -- any record --------------------------------------------------------------------------------------------------
@@ -99,7 +121,7 @@ class Reader:
         return found if all(made[name] is getattr(found, name) for name in made) else remade(found, made)
 
     def _judged(self, found: T, why: str, seq: int = -1, **kept: Any) -> T:
-        """A record that says why it is withheld, and then without its words, unless this very call stated them."""
+        """A record with the reason why it is withheld, and without its words, unless this very call stated them."""
         marked = {"withheld": why} if "withheld" in names_in(found) else {}
         before = getattr(self.stated, "after", None)
         is_read = not why or self.is_person or (before is not None and seq > before)
@@ -179,20 +201,20 @@ class Reader:
         return emptied(found) if self.withholds(found.id) and not is_own else found
 
     def page(self, found: PageInfo) -> PageInfo:
-        """A page at a glance: without what was said of it by somebody who is not trusted."""
+        """A page's summary, without the description of a distrusted source."""
         if self.is_person or not self.rule.has_distrusted_description(self._user, found.about):
             return found
         return remade(found, {"title": title_of(found.about), "description": "", "tags": ()})
 
     def compaction(self, found: Compaction) -> Compaction:
-        """What becomes of a page. It shows all of it, so words that are withheld on it withhold its texts."""
+        """The compaction of a page. It shows all of it, so one withheld entry withholds its texts."""
         about = found.path.removesuffix(".md")
         versions = on_page(self.rule.state, found.user, "" if about == NOTES else about)
         is_read = self.is_person or not any(map(self.withholds, versions))
         return found if is_read else remade(found, {"text": "", "diff": "", "losses": (), "changes": ()})
 
     def said(self, found: RememberResult) -> RememberResult:
-        """What stands beside a statement, without the words of what is withheld."""
+        """The result of `remember`, without withheld words."""
         pairs = zip(found.contradicts, found.why, strict=True)
         return remade(found, {"why": tuple(PLACEHOLDER if self.withholds(name) else why for name, why in pairs)})
 
@@ -236,7 +258,7 @@ class Reader:
         })  # fmt: skip
 
     def review(self, found: Review) -> Review:
-        """A question. If it was withdrawn, the reason is its asker's, and stands in the event that says so."""
+        """A review. If it was withdrawn, the reason is that of the program, and is in its event."""
         if self.is_person:
             return found
         asked, is_withdrawn = found.action, found.status == "stale" and found.answered_by == found.action.by
@@ -248,16 +270,16 @@ class Reader:
         return remade(found, {"action": self.action(asked), "why": why, "reason": reason})
 
     def _is_withheld(self, by: str, trust: str, kind: str, target: Iterable[str], merged: Iterable[str]) -> bool:
-        """Whether an action holds words that are: its asker's, or those of what it would merge or bring over."""
+        """Whether an action has withheld words: those of the program, or of what it would merge."""
         taken = (*merged, *(target if kind == "merge" else ()))
         is_askers = self.rule.is_quarantined(trust) or self.rule.is_distrusted(by, trust)
         return is_askers or any(map(self.withholds, taken))
 
     def must_read(self, versions: Iterable[str]) -> None:
-        """NotFound, if this program would take up words that it may not read."""
+        """NotFound, if this program would use words that it may not read."""
         for version in versions:
             if self.withholds(version):
-                raise NotFound(f"the words of {version} are pending; a person does this, after approving them")
+                raise NotFound(f"{version} is pending; only a person can do this, after approving it")
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
@@ -300,7 +322,7 @@ class Reader:
         return found._replace(body={name: self.rule.without_names(value, user) for name, value in made.items()})
 
     def _words(self, event: Event, body: dict[str, Any], user: str) -> dict[str, Any]:
-        """What an event says; of a belief, an episode or an action in it, what may be read of that."""
+        """The body of an event, with what may be read of a belief, an episode or an action in it."""
         why, kept = self._why_event(event, body), dict[str, Any]()
         for kind in ("belief", "episode"):
             if isinstance(said := body.get(kind), dict):
@@ -314,7 +336,7 @@ class Reader:
         return {**schema.without_words(event.op, body), **({} if kept else {"withheld": why}), **kept}
 
     def _asked_for(self, action: dict[str, Any], asked: str, why: str, user: str) -> dict[str, Any]:
-        """The action of a question, and why it is asked."""
+        """The action of a review, and its reason."""
         about = [action.get(name, ()) for name in ("target", "merged")]
         if why or self._is_withheld(action.get("by", ""), action.get("trust", "human"), action["kind"], *about):
             return {"action": {**schema.wordless(action, schema.RECORDS["action"]), "withheld": why or PENDING}}
@@ -322,7 +344,7 @@ class Reader:
         return {"action": {**action, **reason}, "why": self.rule.quoting(user, asked)}
 
     def _why_event(self, event: Event, body: Mapping[str, Any]) -> str:
-        """Why the words of an event are withheld that are no belief's and no episode's."""
+        """Why the words of an event other than a belief's or an episode's are withheld."""
         writer = self.rule.writer_in(event)
         if self.rule.is_quarantined(writer):
             return PENDING
@@ -378,25 +400,25 @@ class Reader:
     # -- consolidation -----------------------------------------------------------------------------------------------
 
     def _delta(self, found: BaseModel) -> Any:
-        """A delta. One that was made of what is withheld, or on a path without a name here, is not given out."""
+        """A delta; nothing, if it was made of withheld words, or on a path whose name is withheld."""
         names, scope = getattr(found, "source_episode_ids", None), getattr(found, "scope", None)
         if self.is_person or names is None:
             return found
         user = scope.user if scope else self._user
         path = scope.path if scope else ""
-        if self.path_name(user, path) != path or any(self._is_told_withheld(user, name) for name in names):
+        if self.path_name(user, path) != path or any(self._is_episode_withheld(user, name) for name in names):
             return NOTHING
         said: dict[str, Any] = found.model_dump(include={"corroborates"})
         return found.model_copy(update=self.rule.without_names(said, user))
 
-    def _is_told_withheld(self, user: str, name: str) -> bool:
+    def _is_episode_withheld(self, user: str, name: str) -> bool:
         return any(self.withholds(each.source) for each in self.rule.state.episodes.find(user, name))
 
     def deltas(self, found: Deltas) -> Deltas:
         return Deltas(made for each in (*found, *found.findings) if (made := self.out(each)) is not NOTHING)
 
     def malformed(self, found: Malformed) -> Malformed:
-        if not self._is_told_withheld(self._user, found.episode_id):
+        if not self._is_episode_withheld(self._user, found.episode_id):
             return found
         return Malformed(self.rule.record_name(self._user, found.episode_id), PLACEHOLDER)
 
@@ -419,3 +441,77 @@ def _renamed(line: str, names: Mapping[str, str]) -> str:
     for name, other in names.items():
         line = line.replace(name, other)
     return line
+
+
+# -- fields and records without quarantined words ----------------------------------------------------------------------
+
+
+_ID, _NUMBER, _TIME, _FLAG, _CHOICE = schema.ID, schema.NUMBER, schema.TIME, schema.FLAG, schema.CHOICE
+
+MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of somebody: what each of their fields holds
+    Belief: {**schema.RECORDS["belief"], "seq": _NUMBER, "at": _TIME},
+    Episode: {**schema.RECORDS["episode"], "seq": _NUMBER, "recorded": _TIME, "source": _ID},
+    review.Action: schema.RECORDS["action"],
+    Fact: {
+        "user": _ID, "confidence": _NUMBER, "pinned_at": _TIME, "valid_from": _TIME, "valid_to": _TIME,
+        "superseded_by": _ID, "status": _CHOICE, "version": _ID, "trust": _CHOICE,
+    },
+    Hit: {
+        "score": _NUMBER, "what": _CHOICE, "trust": _CHOICE, "confidence": _NUMBER, "at": _TIME, "seq": _NUMBER,
+        "signals": _NUMBER, "block": _ID, "is_standing": _FLAG, "by": _ID,
+    },
+    page.PageEntry: {
+        "id": _ID, "path": _ID, "at": _TIME, "superseded_by": _ID, "supersedes": _ID, "is_retracted": _FLAG,
+        "chain": _ID,
+    },
+}  # fmt: skip
+
+OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
+    Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
+    audit.AuditLine,
+    entity.Known, transfer.Exported, transfer.TakenIn, page.Compaction, recall.Dropped, recall.FilledFrame,
+    frame.Frame,
+    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, entity.ProposedMerge, health.StoreHealth,
+    transfer.Imported, transfer.Skipped, event.LogPage, rule.Finding, memory_event.MemoryEvent, path.Conflict,
+    path.Merged, merging.Likeness, merging.Outcome, entity.NamedEntity, entity.Relation, page.PageInfo, page.PageText,
+    page.Synced, path.Tree, status.ChainFile, status.Kept, Proof, proposal.Proposal, recall.NearMiss,
+    recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
+    rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, history.Change,
+    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.KnownQuestion,
+    evaluation.Verdict,
+    walk.Expansion, walk.Way, history.Why,
+})  # fmt: skip
+
+
+def is_record(found: object) -> bool:
+    return is_dataclass(found) or (isinstance(found, tuple) and hasattr(found, "_fields"))
+
+
+def names_in(found: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(found)) if is_dataclass(found) else tuple(found._fields)
+
+
+def remade(found: T, changes: Mapping[str, Any]) -> T:
+    """The record with other values, unchecked: an emptied record need not be valid."""
+    if not is_dataclass(found):
+        return cast("T", found._replace(**changes))  # type: ignore[attr-defined]
+    made = object.__new__(type(found))
+    for name in names_in(found):
+        object.__setattr__(made, name, changes[name] if name in changes else getattr(found, name))
+    return made
+
+
+def emptied(found: T, **kept: Any) -> T:
+    """The record with only the fields that hold no words, and what is `kept`."""
+    kinds = MADE.get(type(found), {})
+    words = [name for name in names_in(found) if isinstance(kinds.get(name, schema.TREE), dict)
+             or kinds.get(name, schema.TREE) in schema.WORDS]  # fmt: skip
+    return remade(found, {**{name: _empty(getattr(found, name)) for name in words}, **kept})
+
+
+def _empty(value: Any) -> Any:
+    if is_record(value):
+        return emptied(value)
+    if isinstance(value, str | list | tuple | dict | set | frozenset):
+        return type(value)()
+    return value if isinstance(value, int | float) else None

@@ -1,10 +1,9 @@
 """Which words are quarantined, and by which names a program may know what they belong to.
 
-Words are quarantined that a program stated whose trust the policy quarantines, and that nobody approved and no others
-corroborated; and those of a source that is not trusted. Of what is neither a belief's nor an episode's (a reason, the
-name of a path), the writer of its event decides. Who wrote an event stands in it. Where it does not, in ledgers of
-older programs, the trust of its belief or episode tells; else a person wrote what came through the command line, Python
-or the page, and the rest is quarantined, because nobody knows who wrote it.
+Words are quarantined if a program stated them whose trust the policy quarantines, and they are neither approved nor
+corroborated; so are those of a distrusted source. Of other words (a reason, the name of a path), the writer decides
+that the event names. If it names none, in ledgers of older programs, the trust of its belief or episode decides; else a
+person wrote what came through the command line, Python or the page, and the rest is quarantined.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tallystick.state.version import CurrentVersion
 
 NOT_TRUSTED = "its source is not trusted; recall leaves it out"
-PENDING = "waits for a person's yes; recall leaves it out"
+PENDING = "pending approval; recall leaves it out"
 
 _UNKNOWN = "unknown"  # the trust of who wrote an event, where nobody knows
 _LEDGERS_OWN = ("ledger.", "snapshot", "erase", "receipt.")
@@ -34,7 +33,7 @@ _NAMING = frozenset(("source_episode_ids", "corroborates"))  # where names of ep
 
 
 class Quarantine:
-    """The rule, on what is known now. `gated` is the program that reads."""
+    """The rule, on the current state. `gate` is that of the program that reads."""
 
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
         self.folder, self.state, self.gate, self.user = folder, folder.state, gate, user
@@ -58,13 +57,13 @@ class Quarantine:
         """Whether the words of a belief's version, or of an episode by its event's id, are withheld from programs."""
         if (held := self.state.version(name)) is not None:
             return bool(self.why_held(name, held))
-        told = self.state.episodes.of(name)
-        event = self._event(told.seq) if told else None
-        if told is None or event is None or event.body is None:
+        ref = self.state.episodes.of(name)
+        event = self._event(ref.seq) if ref else None
+        if ref is None or event is None or event.body is None:
             return False
         owner = self.state.episodes.owner(name) or self.user
         trust = event.body["episode"].get("trust", "human")
-        return bool(self.why_episode(name, trust, owner, told.seq, told.agent, told.session))
+        return bool(self.why_episode(name, trust, owner, ref.seq, ref.agent, ref.session))
 
     def why_held(self, version: str, held: CurrentVersion) -> str:
         """Why the current version of a belief is withheld; empty, if it is not."""
@@ -87,19 +86,18 @@ class Quarantine:
     def _place(self, version: str) -> int:
         """The event that stated a version; -1 if it is not here."""
         held = self.state.version(version)
-        naming = timeline.naming([version])
-        events = self.folder.ledger.events(held.first, naming=naming) if held else ()
-        stating = (event.seq for event in events if (event.body or {}).get("belief", {}).get("id") == version)
-        return next(stating, -1)
+        events = self.folder.ledger.events(held.first, naming=timeline.naming([version])) if held else ()
+        return next((each.seq for each in events if (each.body or {}).get("belief", {}).get("id") == version), -1)
 
     def is_text_alone(self, name: str, trust: str) -> bool:
-        """Whether others corroborated a statement that nobody approved: they said its text, and nothing else of it."""
-        is_approved = self.state.reviews.is_approved(name)
-        return self.is_quarantined(trust) and not is_approved and self.state.distrusts.is_borne_out(name)
+        """Whether a statement is corroborated and not approved: others stated its text, and nothing else of it."""
+        return self._needs_approval(name, trust) and self.state.distrusts.is_borne_out(name)
 
     def _is_doubted(self, name: str, trust: str) -> bool:
-        is_clear = self.state.reviews.is_approved(name) or self.state.distrusts.is_borne_out(name)
-        return self.is_quarantined(trust) and not is_clear
+        return self._needs_approval(name, trust) and not self.state.distrusts.is_borne_out(name)
+
+    def _needs_approval(self, name: str, trust: str) -> bool:
+        return self.is_quarantined(trust) and not self.state.reviews.is_approved(name)
 
     def _why_source(self, trust: str, user: str, seq: int, agent: str, session: str) -> str:
         against = self.state.distrusts
@@ -116,21 +114,21 @@ class Quarantine:
         return self.is_quarantined(trust) or self.is_distrusted(by, trust, seq)
 
     def is_distrusted(self, by: str, trust: str, seq: int = LATEST) -> bool:
-        """Whether whoever said something is not trusted."""
+        """Whether a source is distrusted."""
         return self.state.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
 
     def has_distrusted_description(self, user: str, about: str) -> bool:
-        """Whether somebody who is not trusted described a page."""
+        """Whether a distrusted source described a page."""
         ledger = self.folder.ledger
         known = (ledger.end.seq, user, tuple(each.seq for each in self.state.distrusts.of(user)))
         if known[2] and known != self._described[0]:
-            told = (event for event in self.folder.events_of(user) if event.op == PAGE_PUT and event.body is not None)
-            pages = frozenset(event.body["about"] for event in told if event.body and self.is_written_by(event.seq))
+            events = (event for event in self.folder.events_of(user) if event.op == PAGE_PUT)
+            pages = frozenset(each.body["about"] for each in events if each.body and self.is_written_by(each.seq))
             self._described = (known, pages)
         return bool(known[2]) and about in self._described[1]
 
     def writer_in(self, event: Event) -> str:
-        """The trust of who wrote an event."""
+        """The trust of an event's writer."""
         body = event.body or {}
         if WRITER_TRUST in body:
             return str(body[WRITER_TRUST])
@@ -171,14 +169,14 @@ class Quarantine:
     # -- names -------------------------------------------------------------------------------------------------------
 
     def path_name(self, user: str, path: str) -> str:
-        """A path's name; an opaque one, if a program chose it whose words are quarantined."""
+        """A path's name; an opaque one, if it was chosen by a program whose words are quarantined."""
         if not path or not self.state.paths.is_known(user, path):
             return path
         seq = self.state.paths.branched(user, path)
         return f"path-{self.event_id(seq)[-6:].lower()}" if self.is_written_by(seq) else path
 
     def quoting(self, user: str, text: str) -> str:
-        """A text of ours in which paths stand in quotes, without the names that are replaced."""
+        """A text of ours that quotes paths, without the names that are replaced."""
         for opaque, name in self.opaque_paths(user).items():
             text = text.replace(repr(name), repr(opaque))
         return text
@@ -189,31 +187,31 @@ class Quarantine:
         return {opaque: name for name, opaque in named.items() if opaque != name}
 
     def record_name(self, user: str, name: Any) -> Any:
-        """The name of a belief or an episode; its id, if a program chose the name whose words are quarantined."""
+        """The name of a belief or an episode; its id, if a program with quarantined words chose the name."""
         if not isinstance(name, str) or self.state.taken(name):
             return name
         if (held := self.state.find(name, user=user, short=False)) is not None:
             return held.body()["id"] if self._is_name_withheld(held) else name
-        told = self.state.episodes.find(user, name)
-        return next((each.source for each in told if self._is_told_withheld(each.source)), name)
+        episodes = self.state.episodes.find(user, name)
+        return next((each.source for each in episodes if self._is_episode_withheld(each.source)), name)
 
     def _is_name_withheld(self, held: CurrentVersion) -> bool:
         version, trust = held.body()["id"], held.body().get("trust", "human")
         return bool(self.why_held(version, held)) or self.is_text_alone(version, trust)
 
-    def _is_told_withheld(self, source: str) -> bool:
+    def _is_episode_withheld(self, source: str) -> bool:
         return self.withholds(source) or self.state.distrusts.is_borne_out(source)
 
     def is_hidden(self, user: str, name: str, path: str) -> bool:
-        """Whether a name is one that somebody else chose for words that are withheld."""
+        """Whether another program chose a name for words that are withheld."""
         if self.state.taken(name):
             return False
         held = self.state.find(name, user=user, path=path, short=False)
         if held is not None:
             return self._is_name_withheld(held) and not self.is_own(held.seq)
-        told = self.state.episodes.find(user, name)
         return any(
-            name != each.source and self._is_told_withheld(each.source) and not self.is_own(each.seq) for each in told
+            name != each.source and self._is_episode_withheld(each.source) and not self.is_own(each.seq)
+            for each in self.state.episodes.find(user, name)
         )
 
     def is_path_hidden(self, name: str) -> bool:
@@ -222,7 +220,7 @@ class Quarantine:
         return is_opaque and not self.is_own(self.state.paths.branched(self.user, name))
 
     def without_names(self, found: Any, user: str) -> Any:
-        """A tree of anything, without the names that somebody chose for episodes and beliefs which are withheld."""
+        """Any data, without the names of episodes and beliefs that are withheld."""
         if isinstance(found, list):
             return [self.without_names(each, user) for each in found]
         if not isinstance(found, dict):

@@ -1,12 +1,12 @@
-"""What beliefs say, as rows: which names lead to which nodes, and what is told of each.
+"""Facts: what beliefs say, as rows, and the nodes that their names lead to.
 
-A belief's subject is the entity that goes by that name; else what the belief is about; else a plain thing of that name.
-Its object is a node only if it is known otherwise: it goes by the name of an entity, of a node that somebody saved, or
-of the subject of another fact. Else it is an attribute of the subject. That may change with every name that becomes
-known, so whatever hangs on a name is looked at again when the name changes hands. Of several that go by one name it is
-the one that has gone by it longest.
+A belief's subject is the entity of that name; else what the belief is about; else a plain thing of that name. Its
+object is a node only if it is known otherwise: by the name of an entity, of a node that somebody saved, or of the
+subject of another fact. Else it is an attribute of the subject. That may change with every new name, so whatever
+depends on a name is decided again when the name goes to another node. Of several nodes with one name it is the one
+that has had it longest.
 
-The rows depend on what is told, not on when it is looked at: following along and beginning anew give the same.
+The rows depend on the beliefs, not on when they are read: following along and starting over give the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[str, str]  # a user, and a name or a node
 
 
 class Fact(NamedTuple):
-    """What a stretch of versions of one belief says."""
+    """What a series of versions of one belief says."""
 
     id: str  # the version that said it first
     user: str
@@ -39,7 +39,7 @@ class Fact(NamedTuple):
     weight: float
     valid_from: str
     valid_to: str
-    ended: str  # when it was no longer held
+    ended: str  # when it was no longer current
     at: str
     seq: int
     versions: str  # JSON
@@ -61,7 +61,7 @@ class Fact(NamedTuple):
         return self[1:6] == other[1:6]
 
     def again(self, later: Fact) -> Fact:
-        """The same, said by a later version."""
+        """This fact, stated again by a later version."""
         versions = [*orjson.loads(self.versions), later.id][-_VERSIONS:]
         return self._replace(
             weight=later.weight, valid_from=later.valid_from, valid_to=later.valid_to,
@@ -83,13 +83,11 @@ def keys_of(names: Iterable[str]) -> set[str]:
 
 _FACTS = f"SELECT {', '.join(Fact._fields)} FROM facts "
 _PUT = f"INSERT OR REPLACE INTO facts VALUES ({', '.join('?' * len(Fact._fields))})"
-
-
 _MENTION = "WHERE user = ? AND node = ? AND seq = ? AND fact = ?"
 
 
 class Facts:
-    """The facts, while events are taken in. `settle` brings everything in line that hangs together."""
+    """The facts, while events are applied. `settle` updates everything that depends on them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -97,36 +95,33 @@ class Facts:
         self._named: set[Key] = set()  # names that changed hands
         self.is_empty = db.execute("SELECT 1 FROM facts LIMIT 1").fetchone() is None
 
-    # -- telling -----------------------------------------------------------------------------------------------------
+    # -- changing ----------------------------------------------------------------------------------------------------
 
     def add(self, fact: Fact) -> None:
-        self._put(fact)
+        self.put(fact)
         self.belongs(fact.id, fact)
         if fact.about:
             self._mention(fact, fact.about)
-            self.name(fact.user, fact.about, entity_names(fact.about), fact.seq, is_said=False)
+            self.name(fact.user, fact.about, keys_of((fact.about, spoken(fact.about))), fact.seq, is_said=False)
 
     def belongs(self, version: str, fact: Fact) -> None:
         self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, fact.id))
 
-    def change(self, fact: Fact) -> None:
-        self._put(fact)
-
     def end(self, fact: Fact, at: str) -> None:
-        """It is held no longer."""
+        """It is no longer current."""
         if not fact.ended:
-            self._put(fact._replace(ended=at))
+            self.put(fact._replace(ended=at))
             for node in _nodes(fact):
                 self._db.execute(f"UPDATE mentions SET ended = ? {_MENTION}", (at, *_mention(fact, node)))
                 self._count(fact.user, node, 0, -1)
 
-    def _put(self, fact: Fact) -> None:
+    def put(self, fact: Fact) -> None:
         self._db.execute(_PUT, fact)
         self._fresh.add(fact.id)
         self.is_empty = False
 
     def name(self, user: str, node: str, keys: set[str], seq: int, *, is_said: bool) -> None:
-        """A node goes by these names from now on, and by no others of that sort. What it went by, it keeps."""
+        """A node has these names from now on. Of those that somebody saved, it loses the others."""
         where = "WHERE user = ? AND node = ? AND is_said = ?"
         known = {key for (key,) in self._db.execute(f"SELECT key FROM names {where}", (user, node, is_said))}
         gone = known - keys if is_said else set()
@@ -138,14 +133,14 @@ class Facts:
         )
         self._named.update((user, key) for key in gone | fresh)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> Fact | None:
         row = self._db.execute(_FACTS + "WHERE id = ?", (name,)).fetchone()
         return Fact(*row) if row else None
 
     def known(self, name: str) -> Fact:
-        """The same, of one that is there."""
+        """The fact of that id, which is there."""
         fact = self.get(name)
         if fact is None:
             raise LookupError(name)
@@ -163,7 +158,7 @@ class Facts:
     # -- settling ----------------------------------------------------------------------------------------------------
 
     def settle(self) -> tuple[set[Key], set[Key]]:
-        """Let every name lead to its node. The nodes, and the edges, that may look different now."""
+        """Let every name lead to its node. The nodes, and the edges, that may have changed."""
         fresh, named = self._fresh, self._named
         self._fresh, self._named = set(), set()
         if self.is_empty:
@@ -176,16 +171,19 @@ class Facts:
         return nodes, edges
 
     def _move_source(self, name: str, nodes: set[Key]) -> Iterator[Key]:
-        """Let the subject lead where it should. The things that came or went with that."""
+        """Set the node of the subject. The things that appeared or disappeared with that."""
         fact = self.known(name)
-        source = self._source(fact)
+        source = ""
+        if fact.is_triple:
+            source = self._entity(fact.user, fact.subject, fact.subject_key) or fact.about or fact.subject_key
         nodes.update((fact.user, node) for node in _nodes(fact))
         if source == fact.source:
             return
         before, after = _nodes(fact), _nodes(fact._replace(source=source))
         self._db.execute("UPDATE facts SET source = ? WHERE id = ?", (source, name))
         for node in before - after:
-            self._unmention(fact, node)
+            self._db.execute(f"DELETE FROM mentions {_MENTION}", _mention(fact, node))
+            self._count(fact.user, node, -1, -(not fact.ended))
         for node in after - before:
             self._mention(fact, node)
         nodes.update((fact.user, node) for node in before | after)
@@ -196,23 +194,17 @@ class Facts:
 
     def _move_target(self, name: str, is_fresh: bool, nodes: set[Key], edges: set[Key]) -> None:
         fact = self.known(name)
-        target = self._node_of(fact.user, fact.object, fact.object_key) if fact.source else ""
+        user, key, target = fact.user, fact.object_key, ""
+        if fact.source:
+            target = self._entity(user, fact.object, key) or (key if key and self._is_thing(user, key) else "")
         if target != fact.target:
             self._db.execute("UPDATE facts SET target = ? WHERE id = ?", (target, name))
         if is_fresh or target != fact.target or fact.is_edge:
             edges.add((fact.user, name))
             nodes.update((fact.user, node) for node in _nodes(fact))
 
-    def _source(self, fact: Fact) -> str:
-        if not fact.is_triple:
-            return ""
-        return self._entity(fact.user, fact.subject, fact.subject_key) or fact.about or fact.subject_key
-
-    def _node_of(self, user: str, name: str, key: str) -> str:
-        return self._entity(user, name, key) or (key if key and self._is_thing(user, key) else "")
-
     def _entity(self, user: str, name: str, key: str) -> str:
-        """Who has gone by that name longest; but an id names its own node."""
+        """The node that has had that name longest; but an id names its own node."""
         if not key:
             return ""
         if self._db.execute("SELECT 1 FROM names WHERE user = ? AND node = ? LIMIT 1", (user, name)).fetchone():
@@ -223,7 +215,7 @@ class Facts:
         return str(row[0]) if row else ""
 
     def _is_thing(self, user: str, key: str, but: int = 0) -> bool:
-        """Whether something is told of a plain thing, by more than so many facts."""
+        """True if more than so many facts are about a plain thing."""
         said = "SELECT 1 FROM facts WHERE user = ? AND source = ? LIMIT 1 OFFSET ?"
         return self._db.execute(said, (user, key, but)).fetchone() is not None
 
@@ -232,10 +224,6 @@ class Facts:
     def _mention(self, fact: Fact, node: str) -> None:
         self._db.execute("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
         self._count(fact.user, node, 1, not fact.ended)
-
-    def _unmention(self, fact: Fact, node: str) -> None:
-        self._db.execute(f"DELETE FROM mentions {_MENTION}", _mention(fact, node))
-        self._count(fact.user, node, -1, -(not fact.ended))
 
     def _count(self, user: str, node: str, told: int, held: int) -> None:
         self._db.execute(
@@ -246,13 +234,8 @@ class Facts:
         self._db.execute("DELETE FROM entities WHERE user = ? AND node = ? AND told = 0", (user, node))
 
 
-def entity_names(about: str) -> set[str]:
-    """The names that an entity goes by because of its page."""
-    return keys_of((about, spoken(about)))
-
-
 def _nodes(fact: Fact) -> set[str]:
-    """The nodes that a fact tells of."""
+    """The nodes that a fact is about."""
     return {node for node in (fact.about, fact.source) if node}
 
 

@@ -1,10 +1,11 @@
-"""What each event does to the graph. Only the event, the rows and who is distrusted now decide, so a graph that
+"""The effect of each event on the graph. Only the event, the rows and who is distrusted now decide, so a graph that
 followed along and one that was rebuilt are the same.
 
 What somebody saved is there as it was saved. A belief on the main path that is about an entity, or says something of
-one, is there as soon as it is held, and ends with it: what was superseded or withdrawn stays, with the time at which it
-ended. What tools and web pages told is in no graph before a person says yes. Of beliefs, a source that is distrusted
-counts as if it had said nothing: what it replaced or withdrew stands, until somebody else replaces or withdraws it.
+one, is there as soon as it is current, and ends with it: what was superseded or withdrawn stays, with the time at which
+it ended. What tools and web pages say is in no graph before a person approves it. Of beliefs, a source that is
+distrusted counts as if it had said nothing: what it replaced or withdrew stays, until somebody else replaces or
+withdraws it.
 """
 
 from __future__ import annotations
@@ -14,36 +15,20 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.database import Stale
 from tallystick.projections.graph.beliefs import Fact
 from tallystick.projections.graph.combined_view import Merge
 from tallystick.projections.graph.rows import Rows
+from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
+from tallystick.records.entity import ProposedMerge
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS, keys_in
-from tallystick.records.named_entity import ProposedMerge
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    ERASE,
-    GRAPH_DISMISS,
-    GRAPH_MERGE,
-    GRAPH_PROPOSE,
-    GRAPH_PUT,
-    GRAPH_UNMERGE,
-    REVIEW_ANSWER,
-    REVIEW_ASK,
-)
 from tallystick.records.policy import DEFAULT
 
 
-class Stale(Exception):
-    """The rows hold words that were erased; only a new file is free of them."""
-
-
 def apply(rows: Rows, event: Event) -> None:
-    """Take in one event."""
+    """Apply one event."""
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(rows, event, event.body)
 
@@ -70,7 +55,7 @@ def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 
 def _joined(rows: Rows, body: dict[str, Any]) -> Any:
-    """A record of which this was the last piece; None, if there are more to come, or one is gone."""
+    """The record of which this was the last piece; None, if there are more to come, or one is missing."""
     if body["n"] == 0:
         rows.pieces = []
     if len(rows.pieces) != body["n"]:
@@ -96,15 +81,11 @@ def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
     rows.db.execute("DELETE FROM proposals WHERE user = ? AND one = ? AND other = ?", pair)
 
 
-def _unmerge(rows: Rows, _: Event, body: dict[str, Any]) -> None:
-    rows.unmerge(body["user"], body["node"])
-
-
 # -- what beliefs say ------------------------------------------------------------------------------------------------
 
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A belief is stated, be it new or in place of others."""
+    """A belief is stated, new or in place of others."""
     belief, replaced = body["belief"], list(body.get("replaces", ()))
     if belief.get("path"):
         return
@@ -113,10 +94,10 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         for fact in before.values():
             rows.facts.belongs(belief["id"], fact)  # whoever replaces this one replaces them
         return
-    waited = [name for name in replaced if _waiting(rows, name)]
+    waited = [name for name in replaced if rows.pending.take(name)]
     took_over = bool(before) and not waited
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
-        _wait(rows, event.ts, belief)
+        rows.pending.add(belief["id"], event.ts, belief)
         return
     _hold(rows, event, event.ts, belief, list(before.values()))
 
@@ -130,15 +111,15 @@ def _hold(rows: Rows, event: Event, at: str, belief: dict[str, Any], before: lis
             rows.facts.end(old, fact.valid_from or event.ts)
             rows.facts.belongs(fact.id, old)
     if same is not None:
-        rows.facts.change(same.again(fact))
+        rows.facts.put(same.again(fact))
         rows.facts.belongs(fact.id, same)
     elif held and (fact.about or fact.is_triple):
         rows.facts.add(fact)
 
 
 def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A belief is no longer held."""
-    _waiting(rows, body["id"])
+    """A belief is withdrawn."""
+    rows.pending.take(body["id"])
     fact = rows.facts.of_version(body["id"])
     if fact is not None and not rows.is_distrusted(event, fact.user, {"trust": ""}):
         rows.facts.end(fact, event.ts)
@@ -146,45 +127,19 @@ def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _erased(rows: Rows, _: Event, body: dict[str, Any]) -> None:
     for name in body.get("ids", ()):
-        if rows.facts.of_version(name) or _waiting(rows, name):
+        if rows.facts.of_version(name) or rows.pending.take(name):
             raise Stale("it held words that were erased")
 
 
-# -- what waits for a person's yes -----------------------------------------------------------------------------------
-
-
-def _wait(rows: Rows, at: str, belief: dict[str, Any]) -> None:
-    said = orjson.dumps(belief).decode()
-    rows.db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (belief["id"], at, said))
-
-
-def _waiting(rows: Rows, version: str) -> tuple[str, dict[str, Any]] | None:
-    """When it was said, and what; it waits no longer."""
-    row = rows.db.execute("SELECT at, belief FROM waiting WHERE id = ?", (version,)).fetchone()
-    if row is None:
-        return None
-    rows.db.execute("DELETE FROM waiting WHERE id = ?", (version,))
-    return row[0], orjson.loads(row[1])
-
-
-def _ask(rows: Rows, _: Event, body: dict[str, Any]) -> None:
-    if body["action"]["kind"] == "trust":
-        for name in body["action"]["target"]:
-            rows.db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (body["review"], name))
-
-
 def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A yes lets in what waited."""
-    names = rows.db.execute("SELECT id FROM asked WHERE review = ?", (body["review"],)).fetchall()
-    rows.db.execute("DELETE FROM asked WHERE review = ?", (body["review"],))
-    for (name,) in names:
-        if body["answer"] == "approve" and (said := _waiting(rows, name)):
-            _hold(rows, event, said[0], said[1], [])
+    for at, belief in rows.pending.answer(body):
+        _hold(rows, event, at, belief, [])
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
-    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw,
-    ERASE: _erased, REVIEW_ASK: _ask,
-    REVIEW_ANSWER: _answer, GRAPH_PUT: _put, GRAPH_MERGE: _merge, GRAPH_UNMERGE: _unmerge,
-    GRAPH_PROPOSE: _propose, GRAPH_DISMISS: _dismiss,
+    ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.BELIEF_TOMBSTONE: _withdraw,
+    ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ANSWER: _answer,
+    ops.REVIEW_ASK: lambda rows, _, body: rows.pending.ask(body), ops.GRAPH_PUT: _put, ops.GRAPH_MERGE: _merge,
+    ops.GRAPH_UNMERGE: lambda rows, _, body: rows.unmerge(body["user"], body["node"]),
+    ops.GRAPH_PROPOSE: _propose, ops.GRAPH_DISMISS: _dismiss,
 }  # fmt: skip

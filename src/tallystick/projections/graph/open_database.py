@@ -1,7 +1,15 @@
-"""`graph.db`, open: what it takes in of the ledger, and what it answers.
+"""`graph.db`: its tables, and the open file.
 
-Every question names its user, and no answer crosses to another. What is asked for by id, kind, source or target is
-looked up: the cost is that of what is found.
+`nodes` and `edges` have the combined view of the graph: a record's `line` as an envelope has it. `said` is the line
+that somebody saved: empty where it is the same, NULL where nobody saved any and all of it follows from beliefs.
+`others` are profiles, paths and events, which are as they were saved.
+
+`facts` is what beliefs say: one row for each series of versions that say the same of the same. `source` and `target`
+are the nodes that its names lead to; `target` is empty where the object is not a node, and so an attribute. `names`
+says which nodes have a name, and since when. `mentions` and `entities` count the facts about a node.
+
+Every query names its user, and no answer crosses to another. A query by id, kind, source or target is a lookup: it
+costs as much as what is found.
 """
 
 from __future__ import annotations
@@ -11,24 +19,87 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.projections.follower import Followed
+from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.graph import fold
-from tallystick.projections.graph.combined_view import Merge
-from tallystick.projections.graph.merged_nodes import merge_of, merges_into
+from tallystick.projections.graph.combined_view import Merge, merge_of, merges_into
 from tallystick.projections.graph.rows import Rows, said_in
-from tallystick.projections.graph.schema import NAMES, SHAPE, TABLES
-from tallystick.records.entity import thing_key
+from tallystick.records.entity import ProposedMerge, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
-from tallystick.records.graph.fields import RecordFields
-from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.trust import Distrust
+
+SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
+
+TABLES = (
+    BOOKMARK_TABLE,
+    *PENDING_TABLES,
+    """CREATE TABLE nodes (
+        user TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, is_merged INTEGER NOT NULL, line BLOB NOT NULL,
+        said BLOB, PRIMARY KEY (user, id)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX nodes_kind ON nodes (user, kind, id)",
+    """CREATE TABLE edges (
+        user TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
+        line BLOB NOT NULL, said BLOB, PRIMARY KEY (user, id)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX edges_source ON edges (user, source, id)",
+    "CREATE INDEX edges_target ON edges (user, target, id)",
+    "CREATE INDEX edges_kind ON edges (user, kind, id)",
+    """CREATE TABLE others (
+        n INTEGER PRIMARY KEY, user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, line BLOB NOT NULL,
+        UNIQUE (user, part, id)
+    )""",
+    # what was last saved by a program that is trusted less than a person
+    """CREATE TABLE programs (
+        user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (user, part, id)
+    ) WITHOUT ROWID""",
+    "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL) WITHOUT ROWID",
+    # the node that each was merged into, and its names
+    """CREATE TABLE merges (
+        user TEXT NOT NULL, node TEXT NOT NULL, "into" TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
+        PRIMARY KEY (user, node)
+    ) WITHOUT ROWID""",
+    'CREATE INDEX merges_into ON merges (user, "into", seq)',
+    # merges that somebody proposed, by the two nodes in order
+    """CREATE TABLE proposals (
+        user TEXT NOT NULL, one TEXT NOT NULL, other TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
+        PRIMARY KEY (user, one, other)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE facts (
+        id TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL,
+        object TEXT NOT NULL, subject_key TEXT NOT NULL, object_key TEXT NOT NULL, weight REAL NOT NULL,
+        valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, ended TEXT NOT NULL, at TEXT NOT NULL, seq INTEGER NOT NULL,
+        versions TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL
+    ) WITHOUT ROWID""",
+    "CREATE INDEX facts_subject ON facts (user, subject_key)",
+    "CREATE INDEX facts_object ON facts (user, object_key)",
+    "CREATE INDEX facts_source ON facts (user, source, target, ended, seq)",
+    """CREATE TABLE names (
+        user TEXT NOT NULL, key TEXT NOT NULL, node TEXT NOT NULL, is_said INTEGER NOT NULL, seq INTEGER NOT NULL,
+        PRIMARY KEY (user, key, node, is_said)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX names_node ON names (user, node, is_said)",
+    """CREATE TABLE mentions (
+        user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL, ended TEXT NOT NULL,
+        PRIMARY KEY (user, node, seq, fact)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX mentions_ended ON mentions (user, node, ended)",
+    """CREATE TABLE entities (
+        user TEXT NOT NULL, node TEXT NOT NULL, told INTEGER NOT NULL, held INTEGER NOT NULL,
+        PRIMARY KEY (user, node)
+    ) WITHOUT ROWID""",
+    # the fact of each version of a belief
+    "CREATE TABLE versions (id TEXT PRIMARY KEY, fact TEXT NOT NULL) WITHOUT ROWID",
+    # who was distrusted when the rows were made, as JSON
+    "CREATE TABLE distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
+)
 
 
 class GraphFile(Followed):
-    """The graphs of all users of a folder. `ledger` is the name that derived records carry."""
+    """The graphs of all users of a folder. `ledger` is the name in derived records."""
 
-    shape, tables, names = SHAPE, TABLES, NAMES
+    shape, tables = SHAPE, TABLES
     cache = "PRAGMA cache_size=-32000"
 
     def __init__(self, path: Path | str, ledger: str) -> None:
@@ -44,7 +115,7 @@ class GraphFile(Followed):
         self.db.execute("INSERT OR REPLACE INTO distrusted VALUES (1, ?)", (_sources(self._distrusts),))
 
     def distrust(self, distrusts: list[Distrust]) -> None:
-        """From now on what these sources said is left out. Rows that were made while others were are emptied."""
+        """From now on leave out what these sources said. Rows made under another list are dropped."""
         self._distrusts = distrusts
         row = self.db.execute("SELECT sources FROM distrusted").fetchone()
         if row and row[0] != _sources(distrusts):
@@ -72,28 +143,28 @@ class GraphFile(Followed):
         return [line for (line,) in found]
 
     def said_line(self, user: str, part: str, name: str) -> bytes | None:
-        """A record as somebody saved it; None, if nobody did."""
+        """The line of a record as somebody saved it; None, if nobody did."""
         if part not in ("nodes", "edges"):
             return self.line(user, part, name)
         row = self.db.execute(f"SELECT said, line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
         return said_in(*row) if row else None
 
     def is_persons(self, user: str, part: str, name: str) -> bool:
-        """Whether a person saved that record, or that key of what envelopes say of themselves, last."""
+        """True if a person was the last to save that record, or that key of what envelopes say of themselves."""
         if part in KINDS and self.said_line(user, part, name) is None:
             return False
         lesser = "SELECT 1 FROM programs WHERE user = ? AND part = ? AND id = ?"
         return self.db.execute(lesser, (user, part, name)).fetchone() is None
 
     def beliefs_behind(self, user: str, part: str, name: str) -> list[str]:
-        """The beliefs that a node or an edge follows from, held or not; an edge has the name of its one."""
+        """The beliefs that a node or an edge follows from, current or not; an edge has the name of its one."""
         if part != "nodes":
             return [name] if part == "edges" else []
         found = self.db.execute("SELECT fact FROM mentions WHERE user = ? AND node = ?", (user, name))
         return [fact for (fact,) in found]
 
     def has_any(self, user: str) -> bool:
-        """Whether there is any record of that user."""
+        """True if there is any record of that user."""
         asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
         return any(self.db.execute(question, (user,)).fetchone() for question in asked)
 
@@ -106,12 +177,12 @@ class GraphFile(Followed):
 
     def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
         """All of them, or those of one kind."""
-        shown = "" if merged else " AND NOT is_merged"
+        visible = "" if merged else " AND NOT is_merged"
         if kind is None:
-            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{shown} ORDER BY id", (user,))
+            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{visible} ORDER BY id", (user,))
         else:
-            said = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{shown} ORDER BY id"
-            found = self.db.execute(said, (user, kind))
+            asked = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{visible} ORDER BY id"
+            found = self.db.execute(asked, (user, kind))
         return [line for (line,) in found]
 
     def edges(
@@ -128,7 +199,7 @@ class GraphFile(Followed):
         return [line for (line,) in found]
 
     def head(self, user: str) -> RecordFields:
-        """What was said of the graph as a whole: metadata, extra, and which profile is the first."""
+        """The metadata of the graph as a whole, its extra fields, and which profile is the first."""
         return Rows(self.db, self.ledger).head_of(user)
 
     def merge_of(self, user: str, node: str) -> Merge | None:
@@ -138,7 +209,7 @@ class GraphFile(Followed):
         return merges_into(self.db, user, node)
 
     def proposals(self, user: str, *nodes: str) -> list[ProposedMerge]:
-        """The merges that wait for a person, the oldest first; those of two nodes, if they are named."""
+        """The pending merges, oldest first; those of two nodes, if they are named."""
         pair = " AND one = ? AND other = ?" if nodes else ""
         found = self.db.execute(
             f"SELECT told FROM proposals WHERE user = ?{pair} ORDER BY seq", (user, *sorted(nodes))
@@ -146,7 +217,7 @@ class GraphFile(Followed):
         return [ProposedMerge.read(told) for (told,) in found]
 
     def named(self, user: str, name: str) -> list[str]:
-        """The nodes that go by a name, who has gone by it longest first; plain things have but one."""
+        """The nodes with a name, the one that has had it longest first; plain things have but one."""
         key = thing_key(name)
         found = self.db.execute(
             "SELECT node FROM names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)

@@ -1,7 +1,7 @@
-"""The rows of `graph.db` while events are taken in: noted as they come, put together when the work is done.
+"""The rows of `graph.db` while events are applied: written as they come, combined when the work is done.
 
-The caller owns the transaction. What somebody saved is noted at once; how a node or an edge looks is worked out once,
-however often it was touched meanwhile.
+The caller owns the transaction. What somebody saved is written at once; the combined view of a node or an edge is
+computed once, however often it was touched meanwhile.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from typing import Any
 
 import orjson
 
+from tallystick.projections.follower import Pending
+from tallystick.projections.graph import combined_view as view
 from tallystick.projections.graph.beliefs import Fact, Facts, Key, keys_of
-from tallystick.projections.graph.combined_view import MARK, Merge, merged_edge, merged_node, with_beliefs
-from tallystick.projections.graph.merged_nodes import family_of, is_there, merge_of, merges_into, ways_of
+from tallystick.projections.graph.combined_view import MARK, Merge
 from tallystick.projections.pages.rows import title_of
 from tallystick.records.entity import THING, kind_of
 from tallystick.records.event import Event
-from tallystick.records.graph.fields import RecordFields, line_of
+from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.trust import Distrust
 
-_SHOWN = 20  # beliefs of a node that are named as its sources
+_SOURCES = 20  # beliefs of a node that are named as its sources
 _ATTRIBUTES = 50  # of a node
 _LONGEST = 300  # characters of an attribute; the belief has all of it
 UNNAMED = "related to"  # a relation that nobody named
@@ -29,17 +30,18 @@ _PORTION = 1000  # records that are written at once
 
 _PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?)"
-_SAME = b""  # what somebody saved is what is shown
-_NOT_YET = b""  # it was saved a moment ago, and nobody has seen it yet
+_LAST_END = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
+_SAME = b""  # what somebody saved is the combined view
+_NOT_YET = b""  # it was saved a moment ago, and has no combined view yet
 
 
 class Rows:
-    """The part of the tables that is being changed. `ledger` is the name that derived records carry; what comes from
+    """The part of the tables that is being changed. `ledger` is the name in derived records; what comes from
     `distrusts` is left out."""
 
     def __init__(self, db: sqlite3.Connection, ledger: str, distrusts: Iterable[Distrust] = ()) -> None:
         self.db, self._ledger, self._distrusts = db, ledger, distrusts
-        self.facts = Facts(db)
+        self.facts, self.pending = Facts(db), Pending(db)
         self.pieces: list[str] = []  # of a record that came in several events
         self._nodes: set[Key] = set()
         self._edges: set[Key] = set()
@@ -48,7 +50,7 @@ class Rows:
         self._is_plain = self.facts.is_empty and not self._any("merges") and not self._any("nodes")
 
     def is_distrusted(self, event: Event, user: str, said: Mapping[str, Any]) -> bool:
-        """Whether that user does not trust the source of what an event says."""
+        """True if that user does not trust the source of what an event says."""
         told = {"agent": said.get("agent", ""), "session": said.get("session", ""), "trust": said.get("trust", "human")}
         return any(each.user == user and each.covers(by=event.by, seq=event.seq, **told) for each in self._distrusts)
 
@@ -58,12 +60,15 @@ class Rows:
     # -- what somebody saved -----------------------------------------------------------------------------------------
 
     def save(self, user: str, part: str, name: str, told: RecordFields, seq: int) -> None:
-        """Somebody saved a record. One of the same name gives way; an event never does."""
+        """Save a record. It replaces one of the same name; an event is never replaced."""
         line = line_of(told)
         if part == "nodes":
-            self._save_node(user, name, told, line, seq)
+            self._put(part, (user, name, told["kind"], "merged" in told, line), (user, name), self._nodes)
+            names = keys_of((name, told.get("label", ""), *told.get("aliases", ())))
+            self.facts.name(user, name, names, seq, is_said=True)
         elif part == "edges":
-            self._save_edge(user, name, told, line)
+            values = (user, name, told["source"], told["target"], told["kind"], line)
+            self._put(part, values, (user, name), self._edges)
         else:
             way = "OR IGNORE" if part == "events" else ""
             self.db.execute(
@@ -73,22 +78,12 @@ class Rows:
             )
 
     def note_teller(self, user: str, part: str, name: str, is_persons: bool) -> None:
-        """Who saved a record last: a person, or a program that is trusted less."""
+        """Note who saved a record last: a person, or a program that is trusted less."""
         if not is_persons:
             self.db.execute("INSERT OR IGNORE INTO programs VALUES (?, ?, ?)", (user, part, name))
             self._has_programs = True
         elif self._has_programs:
             self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
-
-    def _save_node(self, user: str, name: str, told: RecordFields, line: bytes, seq: int) -> None:
-        values = (user, name, told["kind"], "merged" in told, line)
-        self._put("nodes", values, (user, name), self._nodes)
-        names = keys_of((name, told.get("label", ""), *told.get("aliases", ())))
-        self.facts.name(user, name, names, seq, is_said=True)
-
-    def _save_edge(self, user: str, name: str, told: RecordFields, line: bytes) -> None:
-        values = (user, name, told["source"], told["target"], told["kind"], line)
-        self._put("edges", values, (user, name), self._edges)
 
     def _put(self, table: str, values: tuple[Any, ...], key: Key, touched: set[Key]) -> None:
         if self._is_plain:  # the first filling of a graph of its own: it looks as it was saved
@@ -108,14 +103,14 @@ class Rows:
         self.db.executemany(_PUT_NODE if table == "nodes" else _PUT_EDGE, rows)
 
     def _end_plain(self) -> None:
-        """From here on it matters what else is known."""
+        """From here on it matters what else is there."""
         if self._is_plain:
             for table in self._plain:
                 self._write_plain(table)
             self._is_plain = False
 
     def head(self, user: str, told: RecordFields) -> None:
-        """What an envelope says of itself is added to what was said."""
+        """Add what an envelope says of itself."""
         known = self.head_of(user)
         for name in ("metadata", "extra"):
             known[name] = {**known.get(name, {}), **told.get(name, {})}
@@ -139,23 +134,23 @@ class Rows:
 
     def unmerge(self, user: str, node: str) -> None:
         self._end_plain()
-        merge = merge_of(self.db, user, node)
+        merge = view.merge_of(self.db, user, node)
         if merge is not None:
             self._nodes.update(((user, node), (user, merge.into)))
-            self._touch_edges(user, family_of(self.db, user, node))
+            self._touch_edges(user, view.family_of(self.db, user, node))
             self.db.execute("DELETE FROM merges WHERE user = ? AND node = ?", (user, node))
 
     def _touch_edges(self, user: str, nodes: Iterable[str]) -> None:
-        """The edges that lead to where these are now look different."""
+        """Update the edges that lead to these nodes."""
         for node in nodes:
             for end in ("source", "target"):
                 found = self.db.execute(f"SELECT id FROM edges WHERE user = ? AND {end} = ?", (user, node))
                 self._edges.update((user, name) for (name,) in found.fetchall())
 
-    # -- what it looks like ------------------------------------------------------------------------------------------
+    # -- the combined view -------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write how everything looks that was touched."""
+        """Write the combined view of everything that was touched."""
         if not self.facts.is_empty:
             self._end_plain()
         for table in self._plain:
@@ -172,27 +167,25 @@ class Rows:
         self._nodes, self._edges = set(), set()
 
     def _look_around(self) -> None:
-        """A node that comes or goes changes what it is merged with: a merge counts while both are there."""
+        """A node that appears or disappears changes what it is merged with: a merge counts while both are there."""
         for user, name in list(self._nodes):
-            if self._is_shown(user, name) != is_there(self.db, user, name):
-                own, others = merge_of(self.db, user, name), merges_into(self.db, user, name)
+            row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
+            is_visible = row is not None and row[0] != _NOT_YET
+            if is_visible != view.is_there(self.db, user, name):
+                own, others = view.merge_of(self.db, user, name), view.merges_into(self.db, user, name)
                 self._nodes.update((user, merge.node) for merge in others)
                 self._nodes.update((user, merge.into) for merge in (own,) if merge)
-                self._touch_edges(user, family_of(self.db, user, name) if own or others else ())
-
-    def _is_shown(self, user: str, name: str) -> bool:
-        row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
-        return row is not None and row[0] != _NOT_YET
+                self._touch_edges(user, view.family_of(self.db, user, name) if own or others else ())
 
     def _show_node(self, user: str, name: str) -> None:
         said = self._said("nodes", user, name)
-        told = with_beliefs(_read(said), self._derived_node(user, name))
+        told = view.with_beliefs(_read(said), self._derived_node(user, name))
         if told is None:
             self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
             return
-        own = merge_of(self.db, user, name)
-        others = [merge for merge in merges_into(self.db, user, name) if is_there(self.db, user, merge.node)]
-        told = merged_node(told, own if own and is_there(self.db, user, own.into) else None, others)
+        own = view.merge_of(self.db, user, name)
+        others = [merge for merge in view.merges_into(self.db, user, name) if view.is_there(self.db, user, merge.node)]
+        told = view.merged_node(told, own if own and view.is_there(self.db, user, own.into) else None, others)
         line = line_of(told)
         self.db.execute(
             _PUT_NODE, (user, name, told["kind"], "merged" in told, line, _SAME if line == said else said)
@@ -202,12 +195,12 @@ class Rows:
         said = self._said("edges", user, name)
         fact = self.facts.get(name)
         derived = self._derived_edge(fact) if fact and fact.user == user and fact.is_edge else None
-        told = with_beliefs(_read(said), derived)
+        told = view.with_beliefs(_read(said), derived)
         if told is None:
             self.db.execute("DELETE FROM edges WHERE user = ? AND id = ?", (user, name))
             return
-        ways = {end: ways_of(self.db, user, end) for end in (told["source"], told["target"])}
-        told = merged_edge(told, ways)
+        ways = {end: view.ways_of(self.db, user, end) for end in (told["source"], told["target"])}
+        told = view.merged_edge(told, ways)
         line = line_of(told)
         row = (user, name, told["source"], told["target"], told["kind"], line, _SAME if line == said else said)
         self.db.execute(_PUT_EDGE, row)
@@ -225,7 +218,7 @@ class Rows:
         if counted is None:
             return None
         told, held = counted
-        latest = self._mentioned(user, name, _SHOWN, "DESC")
+        latest = self._mentioned(user, name, _SOURCES, "DESC")
         first, last = self.facts.known(*self._mentioned(user, name, 1, "ASC")), self.facts.known(latest[0])
         is_entity = self.db.execute(
             "SELECT 1 FROM names WHERE user = ? AND node = ? AND NOT is_said LIMIT 1", (user, name)
@@ -236,26 +229,21 @@ class Rows:
         node = {
             "id": name, "kind": kind_of(name) if is_entity else THING,
             "label": title_of(name) if is_entity else first.subject.strip() or name, "properties": properties,
-            "valid_to": "" if held else self._ended(user, name),
+            "valid_to": "" if held else str(self.db.execute(_LAST_END, (user, name)).fetchone()[0]),
             "provenance": {"sources": latest, MARK: mark},
         }  # fmt: skip
         return {field: value for field, value in node.items() if value}
 
     def _mentioned(self, user: str, name: str, limit: int, order: str) -> list[str]:
-        """The first or the last facts that tell of a node."""
+        """The first or the last facts about a node."""
         found = self.db.execute(
             f"SELECT fact FROM mentions WHERE user = ? AND node = ? ORDER BY seq {order}, fact {order} LIMIT ?",
             (user, name, limit),
         )
         return [fact for (fact,) in found.fetchall()]
 
-    def _ended(self, user: str, name: str) -> str:
-        """When the last of what was told of a node was let go."""
-        last = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
-        return str(self.db.execute(last, (user, name)).fetchone()[0])
-
     def _attributes(self, user: str, name: str) -> dict[str, list[str]]:
-        """What is told of a node and leads to no other."""
+        """The facts about a node that lead to no other."""
         found = self.db.execute(
             "SELECT predicate, object FROM facts WHERE user = ? AND source = ? AND target = '' AND ended = ''"
             " ORDER BY seq DESC, id DESC LIMIT ?", (user, name, _ATTRIBUTES),
@@ -283,5 +271,5 @@ def _read(line: bytes | None) -> RecordFields | None:
 
 
 def said_in(said: bytes | None, line: bytes) -> bytes | None:
-    """What somebody saved of a record that is shown as `line`."""
+    """The saved line of a record whose combined view is `line`."""
     return line if said == _SAME else said

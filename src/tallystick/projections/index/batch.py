@@ -1,23 +1,33 @@
-"""The rows that a few events touch, fetched together, changed in memory, written together.
+"""A write batch: the rows that a few events touch, fetched together, changed in memory, written together.
 
-What an event does to the index depends on the rows that are there. Fetching them one event at a time costs a query
-each; so a batch takes a handful of events, asks once for what they name, and lets `fold` change it row by row. How many
-events lie in a batch makes no difference to what is written.
+The effect of an event depends on the rows that are there. Fetching them one event at a time costs a query each; so a
+batch takes several events, fetches once what they name, and lets `fold` change it row by row. The number of events in a
+batch makes no difference to what is written.
 
-Nothing is asked twice: what is not there is remembered as such. The caller owns the transaction.
+Nothing is fetched twice: what is missing is remembered as such. The caller owns the transaction.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from functools import cached_property
+from typing import Any
 
 import orjson
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.block_ids import DIGITS, address, ids_for
-from tallystick.projections.index.rows import Block, Source, Tie
+from tallystick.projections.index.rows import (
+    Block,
+    Source,
+    Tie,
+    block_change,
+    block_row,
+    source_change,
+    source_row,
+    tie_row,
+)
 from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
@@ -47,15 +57,15 @@ class WriteBatch:
         self._changed_sources: dict[str, Source] = {}
         self._ties: dict[tuple[str, str], Tie] = {}  # by canonical pair
         self._cut: dict[str, None] = {}  # blocks whose ties went
-        self._later: list[tuple[str, tuple[object, ...]]] = []  # statements that depend on nothing here
+        self._later: list[tuple[str, tuple[object, ...]]] = []  # statements to run at the end
         self.names: dict[Name, int] = {}  # → when it first came
-        self._marked: set[str] = set()  # blocks that are known to be known again
-        self._distrusts: list[Distrust] | None = None  # of everyone, once they were read
+        self._marked: set[str] = set()  # blocks whose fingerprints are kept already
+        self._distrusts: list[Distrust] | None = None  # of everyone, once read
 
     # -- fetching ----------------------------------------------------------------------------------------------------
 
     def fetch(self, names: Iterable[str], addresses: Iterable[str]) -> None:
-        """Ask once for the sources of these ids, the blocks at these addresses, and what belongs to them."""
+        """Fetch the sources of these ids, the blocks at these addresses or of these ids, and what belongs to them."""
         if wanted := [name for name in names if name not in self._sources]:
             self._fetch_sources(wanted)
         ids = [found for whole in addresses if (found := whole[:DIGITS]) not in self._blocks]
@@ -83,7 +93,7 @@ class WriteBatch:
                     block.open[source.id] = source
 
     def _read_sources(self, statement: str, names: list[str]) -> list[Source]:
-        """Sources as they are here: one that is in the batch already is newer than its row."""
+        """Sources as they are in the batch: one that is here already is newer than its row."""
         read = []
         for row in self._db.execute(statement, (orjson.dumps(names).decode(),)):
             known = self._sources.get(row[0])
@@ -96,10 +106,10 @@ class WriteBatch:
             read.append(source)
         return read
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def ref_of(self, name: str) -> str | None:
-        """The identity of the belief that has, or had, a version of that id."""
+        """The identity of the belief with a version of that id."""
         source = self.source(name)
         return self._lead_of(source.ref) if source else None
 
@@ -115,18 +125,18 @@ class WriteBatch:
         return {source.id: source for source in (*read, *(new for each in refs for new in self._born.get(each, ())))}
 
     def last(self, ref: str) -> Source | None:
-        """The last version of a belief, held or not."""
+        """The last version of a belief, current or not."""
         return max(self.versions(ref).values(), key=lambda each: each.since_seq, default=None)
 
     def distrusts(self, user: str) -> list[Distrust]:
-        """The sources that a user does not rely on, as the index has it."""
+        """The sources that a user distrusts."""
         if self._distrusts is None:
             rows = self._db.execute(sql.DISTRUSTS).fetchall()
             self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in rows]
         return [each for each in self._distrusts if each.user == user] if self._distrusts else []
 
     def set_distrust(self, distrust: Distrust, *, is_on: bool) -> None:
-        """From now on a source is not relied on; or it is again."""
+        """Distrust a source from now on, or trust it again."""
         self.distrusts(distrust.user)
         key = (distrust.user, distrust.source)
         self._distrusts = [each for each in self._distrusts or () if (each.user, each.source) != key]
@@ -137,7 +147,7 @@ class WriteBatch:
             self.later(sql.DROP_DISTRUST, *key)
 
     def refs_from(self, distrust: Distrust) -> list[str]:
-        """What a source said or ended. All that came before must be written."""
+        """The beliefs that a source stated or ended. All earlier events must be written."""
         kind, _, name = distrust.source.partition(":")
         values = {
             "user": distrust.user, "source": distrust.source, "kind": kind, "name": name,
@@ -155,32 +165,25 @@ class WriteBatch:
         return self._sources[name]
 
     def marks_to_keep(self, source: Source) -> list[str]:
-        """By what the words of a source are known again, if that has not been asked in this batch yet."""
+        """The fingerprints of a source's words, the first time they are asked for in this batch."""
         if not source.block_id or source.block_id in self._marked:
             return []
         self._marked.add(source.block_id)
         return marks_of(self.block(source.block_id).content, KEPT)[:KEPT]
-
-    def fetch_blocks(self, names: Iterable[str]) -> None:
-        """Ask once for several blocks."""
-        if wanted := [name for name in names if name not in self._blocks]:
-            self._fetch_blocks(wanted)
 
     def block(self, name: str) -> Block:
         if name not in self._blocks:
             self._fetch_blocks([name])
         found = self._blocks[name]
         if found is None:
-            raise LookupError(f"the index has a source of block {name}, and not the block")
+            raise LookupError(f"the index has a source of block {name} but not the block")
         return found
 
     def address(self, text: str, user: str, path: str = "") -> str:
-        """Where a text belongs, worked out once."""
-        whole = self._addresses.get((text, user, path))
-        if whole is None:
-            whole = address(text, user, path) if path else address(text, user)
-            self._addresses[text, user, path] = whole
-        return whole
+        """The address of a text, computed once."""
+        if (text, user, path) not in self._addresses:
+            self._addresses[text, user, path] = address(text, user, path)
+        return self._addresses[text, user, path]
 
     def at(self, whole: str, user: str, path: str = "") -> tuple[str, Block | None]:
         """The block at an address; if there is none, the id that a new one gets."""
@@ -188,12 +191,11 @@ class WriteBatch:
             if name not in self._blocks:
                 self._fetch_blocks([name])
             found = self._blocks[name]
-            if found is None or ((found.user, found.path) == (user, path) and self._is_at(found, whole)):
+            if found is None:
+                return name, None
+            if (found.user, found.path) == (user, path) and self.address(found.content, user, path) == whole:
                 return name, found
         raise LookupError(f"every id for the address {whole} is taken")
-
-    def _is_at(self, block: Block, whole: str) -> bool:
-        return self.address(block.content, block.user, block.path) == whole
 
     # -- changing ----------------------------------------------------------------------------------------------------
 
@@ -211,13 +213,13 @@ class WriteBatch:
             self._current[source.ref] = source
 
     def close(self, source: Source, seq: int, by: str, after: str | None = None) -> None:
-        """It is held no more: who ended it, and which version took its place, if one did."""
+        """End a source: who ended it, and which version replaced it, if one did."""
         source.until_seq, source.closed_by, source.after = seq, by, after
         self._current[source.ref] = None
         self.touch(source)
 
     def touch(self, row: Block | Source) -> None:
-        """The row changed: it is to be written, unless it will be anyway."""
+        """Mark a row as changed, unless it is written anyway."""
         if row.is_new:
             return
         if isinstance(row, Block):
@@ -226,33 +228,27 @@ class WriteBatch:
             self._changed_sources[row.id] = row
 
     def end_again(self, source: Source, seq: int, by: str) -> None:
-        """What had ended already is ended once more."""
+        """Record that a source that had ended was ended once more."""
         self.ends.setdefault(source.id, {})[seq] = by
         self.later(sql.ADD_END, source.id, seq, by)
 
     @cached_property
     def ends(self) -> dict[str, dict[int, str]]:
-        """The versions that were ended more than once, in which events but the first, and by whom."""
+        """The versions that were ended more than once: in which events after the first, and by whom."""
         found: dict[str, dict[int, str]] = {}
         for name, seq, by in self._db.execute(sql.ENDS):
             found.setdefault(name, {})[seq] = by
         return found
 
     def lead(self, ref: str, to: str) -> None:
-        """From now on the sources of `ref` are sources of `to`."""
+        """Make the sources of `ref` sources of `to`."""
         self._led[ref] = to
         for source in self._sources.values():
             if source is not None and source.ref == ref:
                 source.lead(to)
         self.later(sql.LEAD, to, ref)
-        self._lead_relations(ref, to)
-
-    def _lead_relations(self, ref: str, to: str) -> None:
-        """What was said of `ref` is said of `to`, unless that was said of it already; nothing is related to itself."""
-        self._run_later()
-        for one, other, path, user, relation, turned, *rest in self._db.execute(
-            sql.RELATIONS_OF, {"ref": ref}
-        ).fetchall():
+        # its relations too, unless `to` has them already; nothing is related to itself
+        for one, other, path, user, relation, turned, *rest in self.read(sql.RELATIONS_OF, ref, ref):
             self.later(sql.DROP_RELATION, one, other, path)
             far = other if one == ref else one
             if far != to:
@@ -261,7 +257,7 @@ class WriteBatch:
                 self.later(sql.ADD_RELATION, *pair, path, user, relation, turned ^ is_swapped, *rest)
 
     def ties(self, pairs: Iterable[tuple[str, str]]) -> list[Tie]:
-        """What ties pairs of blocks together, to be changed; a block is not tied to itself."""
+        """The ties of pairs of blocks, to be changed; a block is not tied to itself."""
         wanted = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
         unread = [pair for pair in wanted if pair not in self._ties]
         for pair in unread:
@@ -272,7 +268,7 @@ class WriteBatch:
         return [self._ties[pair] for pair in wanted]
 
     def cut_ties(self, block: str) -> None:
-        """A block went into the archive, and its associations with it."""
+        """Drop the ties of a block that was archived."""
         self._cut[block] = None
         for pair in self._ties:
             if block in pair:
@@ -286,91 +282,58 @@ class WriteBatch:
     def later(self, statement: str, *values: object) -> None:
         self._later.append((statement, values))
 
-    def asked(self, review: str) -> list[str]:
-        """The sources that wait for the answer to a review."""
+    def read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a table that only `later` changes."""
         self._run_later()
-        return [row[1] for row in self._db.execute(sql.ASKED, (orjson.dumps([review]).decode(),))]
-
-    def used_on(self, user: str, path: str) -> list[tuple[str, int, float]]:
-        """What was used on a path, of other paths: the block, how often, and when last."""
-        self._run_later()
-        return self._db.execute(sql.PATH_USE, (user, path)).fetchall()
-
-    def proved_on(self, user: str, path: str) -> list[tuple[str, float, float]]:
-        """What proved right or wrong on a path, of other paths: the source, and by how much."""
-        self._run_later()
-        return self._db.execute(sql.PATH_PROOF, (user, path)).fetchall()
+        return self._db.execute(statement, values).fetchall()
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write everything that changed. The batch is done with after that."""
+        """Write everything that changed. The batch is finished after that."""
         self._write_blocks()
         many = self._db.executemany
         if self._new_sources:
-            many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
+            many(sql.ADD_SOURCE, map(source_row, self._new_sources))
         if self._changed_sources:
-            changed = self._changed_sources.values()
-            many(sql.SET_SOURCE, [(*source.state(), source.id) for source in changed])
+            many(sql.SET_SOURCE, map(source_change, self._changed_sources.values()))
         for name in self._cut:
             self._db.execute(sql.DROP_EDGES, {"of": name})
             self._db.execute(sql.DROP_TIES, {"of": name})
-        if self._ties:
-            self._write_ties()
-        if self.names:
-            many(sql.ADD_NAME, sorted(_called(self.names)))
-        self._run_later()
-
-    def _write_ties(self) -> None:
-        every, many = self._ties.values(), self._db.executemany
+        every = self._ties.values()
         is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
         many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
-        many(sql.SET_TIE, [tie.row() for pair, tie in self._ties.items() if is_any[pair]])
+        many(sql.SET_TIE, [tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
         many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
         many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
+        if self.names:
+            many(sql.ADD_NAME, sorted(
+                (user, name, what, as_written, path, seq)
+                for (user, what, as_written, path), seq in self.names.items() for name in called(as_written, what)
+            ))  # fmt: skip
+        self._run_later()
 
     def _write_blocks(self) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
-        if len(new) == 1:
-            made = self._db.execute(sql.ADD_BLOCK, new[0].row())
-            self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq, new[0].path))
-            self._db.execute(sql.ADD_ASIDE if new[0].path else sql.ADD_TEXT, (made.lastrowid, new[0].content))
-            self._spread(made.lastrowid or 0, new)
-        elif new:
+        if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, [block.row() for block in new])
+            many(sql.ADD_BLOCK, map(block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
             if any(block.path for block in new):
                 self._db.execute(sql.ADD_ASIDES, (last or 0,))
-            self._spread((last or 0) + 1, new)
+            for row, block in enumerate(new, (last or 0) + 1):
+                if has_no_spaces(block.content):  # such scripts are indexed character by character
+                    statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
+                    self._db.execute(statement, (row, spread(block.content)))
         if changed:
-            many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
+            many(sql.SET_BLOCK, map(block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
-        if tags := sorted(_tags([*new, *changed])):
+        if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):
             many(sql.ADD_TAG, tags)
-
-    def _spread(self, first: int, new: list[Block]) -> None:
-        """Index letter by letter what cannot be split at spaces; the blocks have the numbers from `first` on."""
-        for row, block in enumerate(new, first):
-            if has_no_spaces(block.content):
-                statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
-                self._db.execute(statement, (row, spread(block.content)))
 
     def _run_later(self) -> None:
         for statement, values in self._later:
             self._db.execute(statement, values)
         self._later.clear()
-
-
-def _called(names: dict[Name, int]) -> Iterator[tuple[str, str, str, str, str, int]]:
-    for (user, what, as_written, path), seq in names.items():
-        for name in called(as_written, what):
-            yield user, name, what, as_written, path, seq
-
-
-def _tags(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
-    for block in blocks:
-        for tag in block.tags():
-            yield block.id, tag

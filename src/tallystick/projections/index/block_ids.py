@@ -1,12 +1,12 @@
-"""Which block a text belongs to: one content of one user.
+"""The address of a block: one content of one user, on one path. Imports neither SQLAlchemy nor NumPy.
 
-Within the owner's memory the address is the SHA-256 of the content, stripped and in small letters; its first sixteen
+Within the owner's memory the address is the SHA-256 of the content, stripped and in lowercase; its first sixteen
 digits are the block's id, as in any index of this layout. Everyone else's name goes into the hash, so that equal words
-of two users are two blocks; so does the name of a path, so that what is said on a branch stands beside the main line
-and never in it. The prefix holds a capital letter, which no normalised content does, so no text of the owner's can
-spell another user's address, or a path's.
+of two users are two blocks; so does the name of a path, so that the words of a branch are never in the main line. The
+prefix has a capital letter, which no normalised content has, so no text of the owner's can spell another user's
+address, or a path's.
 
-Sixteen digits may collide. The whole address of a block is worked out anew from its content, and a block whose id is
+Sixteen digits may collide. The whole address of a block is computed again from its content, and a block whose id is
 taken by another address takes the next sixteen digits of its own.
 """
 
@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from tallystick.records.belief import OWNER
+from tallystick.records.errors import Refused
 
 DIGITS = 16
 
 
 def address(content: str, user: str = OWNER, path: str = "") -> str:
-    """64 hexadecimal digits that name one content of one user, on one path."""
+    """The 64 hexadecimal digits of one content of one user, on one path."""
     normalised = content.strip().lower()
     if path:
         normalised = f"P{len(user)}:{len(path)}:{user}{path}:{normalised}"
@@ -35,3 +36,11 @@ def ids_for(whole: str) -> Iterator[str]:
     for start in range(0, len(whole), DIGITS):
         yield whole[start : start + DIGITS]
     yield whole
+
+
+def content_hash(content: str) -> str:
+    """The id of elfmem's block with this content: 64 bits, enough to tell 50,000 blocks apart."""
+    try:
+        return address(content)[:DIGITS]
+    except UnicodeEncodeError:
+        raise Refused("content holds a lone surrogate, which UTF-8 cannot encode; decode it again", "text") from None

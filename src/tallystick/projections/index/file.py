@@ -1,10 +1,10 @@
-"""The file of an index, open: one connection, its bookmark, and reading on from there.
+"""The file of an index: one connection, its bookmark, and catching up from there.
 
-The bookmark (the last event taken in, its hash, the clock) is saved in the same transaction as the rows, and read
-again inside it: an index may lag behind the ledger, it cannot hold what its bookmark does not say. Whatever a crash
-leaves is an earlier bookmark with the rows that belong to it, or a file that SQLite refuses; both grow back.
+The bookmark (the last event applied, its hash, the clock) is saved in the same transaction as the rows, and read again
+inside it: an index may be behind the ledger, it cannot have what its bookmark does not say. Whatever a crash leaves is
+an earlier bookmark with the rows that belong to it, or a file that SQLite refuses; both are rebuilt.
 
-One connection is held as long as the file is open. Every statement is prepared once.
+The connection stays open as long as the file. Every statement is prepared once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.projections.database import Database
+from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import SCHEMA, TABLES
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
@@ -29,48 +31,35 @@ PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
     "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
-_SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one put after another changes again is written back once
+_SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one write after another changes is written back once
 UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
-class Bookmark(NamedTuple):
-    """How far an index has read."""
-
-    seq: int
-    hash: str
-    clock: ActiveHours = ActiveHours()
-    shape: int = SHAPE
-    since: int = 0  # what was held before that event is not known: the events were moved away
-
-
-NOTHING = Bookmark(-1, "")
+NOTHING = Bookmark(shape=SHAPE)
 
 
 class IndexFile(Database):
-    """An index, open for reading and following. `making` is for a file that is thrown away if anything goes wrong."""
+    """An index, open for reading and following. `making` is for a file that is removed if anything goes wrong."""
+
+    full_texts = "texts", "asides"
 
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
-        self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
-        self.times = Times()  # which of the times in it are doubted: whoever asks sets it
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA, alone=making)
+        self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
+        self.times = Times()  # the times in it that are doubted, as the caller knows them
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()
         if row is None:
             return NOTHING
         _, shape, seq, hashed, hours, session, by, last, since = row
-        return Bookmark(seq, hashed, ActiveHours(hours, session, by, last), shape, since)
-
-    def block(self, name: str) -> tuple[object, ...] | None:
-        """The row of one block: what `blocks` has of it, then whose it is, when it came and went."""
-        row: tuple[object, ...] | None = self.db.execute(sql.BLOCK, (name,)).fetchone()
-        return row
+        return Bookmark(seq, hashed, shape, ActiveHours(hours, session, by, last), since)
 
     def catch_up(self, events: Iterable[Event], *, expected: Bookmark | None = None) -> Bookmark:
-        """Take in the events behind the bookmark, all or none, and return the new bookmark.
+        """Apply the events after the bookmark, all or none, and return the new bookmark.
 
-        Events that were taken in before are passed over, so two who read the same ledger do no harm. If the bookmark is
-        not the one the caller expected, or the events do not follow on it, nothing is done.
+        Events that were applied before are ignored, so two readers of the same ledger do no harm. If the bookmark is
+        not the expected one, or the events do not follow it, nothing is done.
         """
         with self.writing():
             before = self.bookmark()
@@ -94,13 +83,13 @@ class IndexFile(Database):
                 fold.apply(batch, event)
             batch.flush()
             fresh.update(batch.names)
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, batch.clock, since=mark.since)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, batch.clock, mark.since)
             batch = WriteBatch(self.db, batch.clock, self._names)
             self._save(mark)
         return mark
 
     def plant(self, events: Iterable[Event], mark: Bookmark, at: str) -> Bookmark:
-        """Begin in the middle: `events` say what is held at `mark`, in a ledger that began `at`."""
+        """Begin in the middle: `events` are the state at `mark`, in a ledger that began `at`."""
         with self.writing():
             self._begin(at)
             batch = WriteBatch(self.db, mark.clock)
@@ -113,7 +102,7 @@ class IndexFile(Database):
         return mark
 
     def _begin(self, at: str) -> None:
-        """What every index begins with."""
+        """Write the frames and settings that every index begins with."""
         self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
@@ -124,7 +113,7 @@ class IndexFile(Database):
 
 
 def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
-    """Events by the chunk. One that is about all that somebody said stands alone: what came before is written first."""
+    """Events in chunks. One that is about all that somebody said is alone: what came before is written first."""
     chunk: list[Event] = []
     for event in events:
         if chunk and (event.op == TRUST or len(chunk) == CHUNK):
@@ -136,3 +125,47 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
             chunk = []
     if chunk:
         yield chunk
+
+
+# -- comparing two indexes: both are read in order and in step, so a large one needs no more memory --------------------
+
+Row = tuple[object, ...]
+
+
+class Difference(NamedTuple):
+    """One row that only one of the two has. `row` begins with what names it."""
+
+    table: str
+    row: Row
+    is_extra: bool  # in the first, and not in the second
+
+
+def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
+    for table in TABLES:
+        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
+        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
+        yield from _in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+
+
+def _in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
+    left, right = next(mine, None), next(theirs, None)
+    while left is not None or right is not None:
+        if left == right:
+            left, right = next(mine, None), next(theirs, None)
+        elif right is None or (left is not None and _order(left) < _order(right)):
+            yield Difference(table, left or (), True)
+            left = next(mine, None)
+        else:
+            yield Difference(table, right, False)
+            right = next(theirs, None)
+
+
+def _order(row: Row) -> list[tuple[int, object]]:
+    """The order of SQLite: NULL before numbers, numbers before text, text by its bytes."""
+    return [
+        (0, 0) if value is None
+        else (1, value) if isinstance(value, int | float)
+        else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
+        for value in row
+    ]  # fmt: skip

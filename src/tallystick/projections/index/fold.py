@@ -1,83 +1,78 @@
-"""What each event does to the index.
+"""The effect of each event on the index.
 
 Only the event and the rows in the batch decide: no clock, no other file. So an index that followed along and one that
-was rebuilt from nothing are equal, row for row. An event whose words were erased does nothing; neither does one that
-speaks of a belief that is not there.
+was rebuilt from nothing are equal, row for row. An event whose words were erased does nothing; neither does one about
+a belief that is not there.
 
-A block belongs to one user. Whoever says it again reinforces it; a version that changes no words carries on where the
-one before stood. What comes from tools and web pages is kept out of recall until a person approves it or someone who
-is trusted says the same: such a block waits in the inbox, and such a source reinforces nothing. Neither does an echo,
-which repeats what recall served, nor a source that a person does not rely on: see `withhold`.
+A block belongs to one user. Stating it again reinforces it; a version that changes no words carries on where the one
+before stood. What comes from tools and web pages is quarantined until a person approves it or a trusted source says
+the same: such a block waits in the inbox, and such a source reinforces nothing. Neither does an echo, which repeats
+what recall served, nor a distrusted source.
 
-What is said or used on a path beside the main line changes no row of the main line, until the path is merged. What
-may be seen from which path is not decided here: the reader says which paths it sees.
+What is stated or used on another path changes no row of the main line until the path is merged; what a path uses of
+what it inherits is counted in `path_use` and `path_proof`. The reader decides which paths it sees, not the index.
+
+The `sight` of a source says who sees it while somebody is distrusted:
+
+    PLAIN      as its own row says: no distrust ever touched it
+    AS_USUAL   the same again, after somebody was distrusted and is trusted again
+    WITHHELD   it is current, and recall hides it
+    BACK       it was replaced or ended by somebody who is distrusted, and is visible again
+
+The versions of a belief are followed as if those who are distrusted had said nothing: what they replaced stays until
+somebody else replaces it. Each change is kept with the events between which it holds, so a question about an earlier
+moment is answered as it was then. Where nobody is distrusted, all this costs one look at an empty table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import orjson
 
+from tallystick.projections.database import Stale
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.batch import WriteBatch
 from tallystick.projections.index.builtin import FRAMES
-from tallystick.projections.index.claims import claim_key
-from tallystick.projections.index.fold_trust import corroborate, is_withheld, see_again, set_trust, settle
-from tallystick.projections.index.fold_usage import bring_over, merge, outcome, relate, rests, served
 from tallystick.projections.index.rows import (
+    AS_USUAL,
+    BACK,
     CONSTITUTIONAL,
     DURABLE,
     EPHEMERAL,
     PERMANENT,
+    PLAIN,
     QUARANTINED,
     STANDARD,
     TIERS,
+    WITHHELD,
     Block,
     Source,
 )
+from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import held_time
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    CONFIG_SET,
-    EPISODE_FADE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    ERASE,
-    FRAME_DROP,
-    FRAME_PUT,
-    OUTCOME_PUT,
-    PATH_MERGE,
-    RECEIPT_PUT,
-    RELATION_PUT,
-    REVIEW_ANSWER,
-    REVIEW_ASK,
-    SESSION_END,
-    SESSION_START,
-    TRUST_CORROBORATE,
-    TRUST_SET as TRUST,
-)
+from tallystick.records.schema import WRITER_TRUST
+from tallystick.records.trust import NONE, Distrust
+from tallystick.state.sources import distrust_of
+from tallystick.text.claims import claim_key
 
-_DOORS = {"cli": "cli", "python": "sdk"}
-_STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
+_CLIENTS = {"cli": "cli", "python": "sdk"}
+_STATED = (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
+_WITH_IDS = (ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.TRUST_CORROBORATE, ops.RELATION_PUT)
+_TIMES = ("expires", "valid_from", "valid_to")
 _OBSERVED = 0.5  # the confidence of what was merely said
+_TOGETHER = 8  # of what was served at once, the best so many count as served together
 _DECAY = "decay/"  # a tag that says how fast a belief fades
 
-STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that no question need resemble
-
-
-class Stale(Exception):
-    """The index holds words that were erased; only a new file is free of them."""
+STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that need not resemble the question
 
 
 def names_in(events: Iterable[Event]) -> Iterator[str]:
-    """The ids of versions that the events speak of, beside those they bring."""
+    """The ids of existing versions that the events refer to."""
     for event in events:
         if event.body is None:
             continue
@@ -86,55 +81,50 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body.get("over", ())
             yield from event.body.get("merged", ())
             yield from event.body["belief"].get("rests_on", ())
-        elif event.op in (BELIEF_TOMBSTONE, BELIEF_INVALIDATE):
+        elif event.op in (ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE):
             yield event.body["id"]
-        elif event.op in (OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, TRUST_CORROBORATE, RELATION_PUT):
+        elif event.op in _WITH_IDS:
             yield from event.body["ids"]
-        elif event.op == RECEIPT_PUT:
+        elif event.op == ops.RECEIPT_PUT:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
 
 
 def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
-    """Where the texts of the events belong."""
+    """The addresses of the texts in the events."""
     for event in events:
-        if event.body is not None and event.op in _STATED:
-            belief = event.body["belief"]
-            if text := belief.get("text"):
-                yield _address(batch, text, belief)
-        elif event.body is not None and event.op == EPISODE_PUT:
-            yield _address(batch, event.body["episode"]["content"], event.body["episode"])
-
-
-def _address(batch: WriteBatch, text: str, said: dict[str, Any]) -> str:
-    return batch.address(text, said.get("user", OWNER), said.get("path", ""))
+        body = event.body or {}
+        said = body.get("belief" if event.op in _STATED else "episode") or {}
+        if event.op in (*_STATED, ops.EPISODE_PUT) and (text := said.get("text") or said.get("content")):
+            yield batch.address(text, said.get("user", OWNER), said.get("path", ""))
 
 
 def apply(batch: WriteBatch, event: Event) -> None:
-    """Take in one event."""
+    """Apply one event."""
     before = batch.clock
-    if before.session or event.op == SESSION_START:
+    if before.session or event.op == ops.SESSION_START:
         batch.clock = before.after(event)
-        if event.op == SESSION_START and before.session:
-            batch.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends where last heard
+        if event.op == ops.SESSION_START and before.session:
+            batch.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends with its last event
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(batch, event, event.body)
 
 
 def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A belief is stated, be it new or in place of others."""
+    """A belief is stated, new or in place of others."""
     belief, replaced, went, ended = body["belief"], list[str](), list[Source](), list[Source]()
     if names := body.get("replaces"):
         replaced = list(dict.fromkeys(ref for name in names if (ref := batch.ref_of(name))))
         went = [source for each in replaced if (source := batch.current(each))]
-        ended = [last for each in replaced if not batch.current(each) and (last := batch.last(each))]  # and is taken up
+        ended = [last for each in replaced if not batch.current(each) and (last := batch.last(each))]  # and continues
     ref = replaced[0] if replaced else belief["id"]
     source = _source(event, belief, ref)
     source.echo = int("echo" in body)
-    if "approved" in body or _takes_over(went):
+    was_approved = bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
+    if "approved" in body or was_approved:  # a person approved all that it replaces, so the gate let it replace them
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
         _join(batch, event, source, text, carries_on={gone.block_id for gone in went})
-        bring_over(batch, source, body.get("merged", ()))
+        _add_use_of(batch, source, body.get("merged", ()))
     if source.path and not source.quarantined:
         _hide(batch, event, source, body.get("over", ()))
     for gone in went:
@@ -146,21 +136,16 @@ def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         batch.lead(other, ref)
     batch.add_source(source)
     _name(batch, source)
-    settle(batch, event.seq, [source, *went], "superseded")
-    see_again(batch, event.seq, source)
+    _settle(batch, event.seq, [source, *went], "superseded")
+    _see_again(batch, event.seq, source)
     for below in belief.get("rests_on", ()):
-        rests(batch, event, source, below)
-
-
-def _takes_over(went: list[Source]) -> bool:
-    """Whether a person said yes to all that a version replaces, so that the gate let it take their place."""
-    return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
+        _rests(batch, event, source, below)
 
 
 def _hide(batch: WriteBatch, event: Event, source: Source, over: Iterable[str] = ()) -> None:
-    """From here on, who sees this path does not see what those above hold under the same key, or what it was put over.
+    """Hide from this path what those above have under the same key, or what it was put over.
 
-    What waits for a person's yes hides nothing until then.
+    What needs approval hides nothing until it is approved.
     """
     names = [("key", source.known_as), *(("ref", batch.ref_of(name) or name) for name in over)]
     for what, name in dict.fromkeys(names):
@@ -171,26 +156,27 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
     get = belief.get
     trust, tags, triple = get("trust", "human"), get("tags"), get("triple")
     held = get("status", "active") == "active"
+    expires, valid_from, valid_to = (held_time(get(each) or "") or None for each in _TIMES)
     return Source(
         belief["id"], "belief", None, ref, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""),
         belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
-        None if held else event.seq, _standing(belief), _decay(belief), _moment(get("expires")),
-        _moment(get("valid_from")), _moment(get("valid_to")), orjson.dumps(triple).decode() if triple else None,
+        None if held else event.seq, _standing(belief), _decay(belief), expires,
+        valid_from, valid_to, orjson.dumps(triple).decode() if triple else None,
         claim_key(get("text", ""), tuple(triple or ())) if held else None,
         key=None if get("key", ref) == ref else belief["key"], closed_by=None if held else event.by,
     )  # fmt: skip
 
 
 def _standing(belief: dict[str, Any]) -> int:
-    """Whether it is served without being asked for: 2 always, 1 where there is room."""
+    """2 if it is always served, 1 if it is served where there is room, else 0."""
     if belief.get("always"):
         return 2
     return int(belief.get("kind") in STANDING or CONSTITUTIONAL in belief.get("tags", ()))
 
 
 def _decay(belief: dict[str, Any]) -> float:
-    """How fast a belief fades: as its tag says, else as its kind suggests."""
+    """The decay of a belief: as its tag says, else as its kind suggests."""
     tags = belief.get("tags", ())
     for tag in tags:
         if tag.startswith(_DECAY) and tag[len(_DECAY) :] in TIERS:
@@ -202,13 +188,8 @@ def _decay(belief: dict[str, Any]) -> float:
     return EPHEMERAL if belief.get("is_hypothesis") else STANDARD
 
 
-def _moment(said: str | None) -> str | None:
-    """A date or time as it can be compared."""
-    return held_time(said) if said else None
-
-
 def _name(batch: WriteBatch, source: Source) -> None:
-    """Keep the names by which questions speak of who said something, and of what is known of whom."""
+    """Keep the names by which a question may mention who said something, and whom it is about."""
     if source.agent:
         batch.add_name(source.user, "agent", source.agent, source.path, source.since_seq)
     if source.about:
@@ -216,7 +197,7 @@ def _name(batch: WriteBatch, source: Source) -> None:
 
 
 def _observe(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """Something happened: a source that is never replaced, only erased."""
+    """An episode: a source that is never replaced, only erased."""
     episode = body["episode"]
     get, trust = episode.get, episode.get("trust", "human")
     source = Source(
@@ -227,22 +208,24 @@ def _observe(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     _name(batch, source)
     _join(batch, event, source, episode["content"], carries_on=set())
     batch.add_source(source)
-    settle(batch, event.seq, [source], "")
-    see_again(batch, event.seq, source)
+    _settle(batch, event.seq, [source], "")
+    _see_again(batch, event.seq, source)
 
 
 def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
-    """Put a source to the block of its words, which is made if need be."""
+    """Add a source to the block of its words, which is made if need be."""
     name, block = batch.at(batch.address(text, source.user, source.path), source.user, source.path)
     clock = batch.clock
     if block is None:
-        door = _DOORS.get(event.by.partition(":")[0], "api")
+        client = _CLIENTS.get(event.by.partition(":")[0], "api")
         block = Block(
-            name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, source.decay, clock.hours,
+            name, text, source.kind, client, event.ts, "inbox", None, source.confidence, 0, source.decay, clock.hours,
             clock.session or None, source.user, event.seq, None, source.path,
         )  # fmt: skip
         batch.add_block(block)
-    elif name not in carries_on and not (source.quarantined or source.echo or is_withheld(batch, source)):
+    elif not (
+        name in carries_on or source.quarantined or source.echo or _is_from(batch.distrusts(source.user), source)
+    ):
         block.reinforcement_count += block.status != "inbox"
         block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
     source.block_id = name
@@ -251,64 +234,54 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
 
 
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A belief is no longer held."""
+    """A belief is withdrawn."""
     ref = batch.ref_of(body["id"])
     source = batch.current(ref) if ref else None
     if source is not None:
         batch.close(source, event.seq, event.by)
-        settle(batch, event.seq, [source], "forgotten" if event.op == BELIEF_TOMBSTONE else "superseded")
-    elif ref and (source := batch.last(ref)):  # it was not held any more; who else ended it is noted
+        _settle(batch, event.seq, [source], "forgotten" if event.op == ops.BELIEF_TOMBSTONE else "superseded")
+    elif ref and (source := batch.last(ref)):  # it had ended already; who else ended it is noted
         batch.end_again(source, event.seq, event.by)
     if source is not None:
-        see_again(batch, event.seq, source)
+        _see_again(batch, event.seq, source)
 
 
 def _erased(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
-    """The words are gone from the ledger. An index that still has them must not go on."""
+    """The words are gone from the ledger. An index that still has them must not be used."""
     if any(batch.source(name) for name in body.get("ids", ())):
         raise Stale("it held words that were erased")
 
 
 def _ask(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
-    action = body["action"]
-    if action["kind"] == "trust":
-        for name in action["target"]:
-            batch.later(sql.ADD_ASKED, body["review"], name)
+    for name in body["action"]["target"] if body["action"]["kind"] == "trust" else ():
+        batch.later(sql.ADD_ASKED, body["review"], name)
 
 
 def _answer(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A yes to a question of trust lets its sources be recalled; any answer ends the waiting."""
-    for name in batch.asked(body["review"]):
+    """Approval of a trust review lets its sources be recalled; any answer closes the review."""
+    for (name,) in batch.read(sql.ASKED, body["review"]):
         source = batch.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
             if source.path and source.what == "belief":
                 _hide(batch, event, source)
             batch.touch(source)
-            settle(batch, event.seq, [source], "")
+            _settle(batch, event.seq, [source], "")
     batch.later(sql.DROP_ASKED, body["review"])
 
 
 def _fade(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """Episodes leave recall, faded or taken back; what happened stays in history."""
+    """Episodes leave recall, faded or retracted; they stay in history."""
     for name in body["ids"]:
         source = batch.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
             batch.close(source, event.seq, event.by)
-            settle(batch, event.seq, [source], "decayed" if event.op == EPISODE_FADE else "forgotten")
-            see_again(batch, event.seq, source)
+            _settle(batch, event.seq, [source], "decayed" if event.op == ops.EPISODE_FADE else "forgotten")
+            _see_again(batch, event.seq, source)
 
 
 def _start(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     batch.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, batch.clock.hours)
-
-
-def _end(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    batch.later(sql.END_SESSION, event.ts, body["session"])
-
-
-def _frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
 
 
 def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
@@ -318,8 +291,8 @@ def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _no_frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A frame of the user's own goes; behind one that had taken a built-in's name, the built-in is there again."""
+def _drop_frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Drop a user's frame; if it had a built-in's name, the built-in is back."""
     batch.later(sql.DROP_FRAME, body["name"])
     for frame in FRAMES:
         if frame["name"] == body["name"]:
@@ -327,14 +300,263 @@ def _no_frame(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
 
 
 def _config(batch: WriteBatch, _: Event, body: dict[str, Any]) -> None:
-    value = body["value"]  # none, where the setting is about to be erased: then the whole index is made again
+    value = body["value"]  # None, where the setting is about to be erased: then the whole index is rebuilt
     batch.later(sql.SET_CONFIG, body["key"], "" if value is None else value)
 
 
+def _settle(batch: WriteBatch, seq: int, touched: Iterable[Source], reason: str) -> None:
+    """Update the blocks of these sources."""
+    by_block: dict[str, list[Source]] = {}
+    for source in touched:
+        if source.block_id:
+            by_block.setdefault(source.block_id, []).append(source)
+    for name, sources in by_block.items():
+        block = batch.block(name)
+        for source in sources:
+            if source.is_open:
+                block.open[source.id] = source
+            else:
+                block.open.pop(source.id, None)
+        if block.settle(seq, reason):
+            batch.cut_ties(name)
+        batch.touch(block)
+
+
+# -- use and outcomes -------------------------------------------------------------------------------------------------
+
+
+def _served(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Reinforce what was used, once for each time it was served; what needs approval is not.
+
+    A path that used what it inherits reinforces it for itself alone. What is served together often enough is tied
+    together, if it is on the path that asked. Whatever was served is recognised when it is fed in again.
+    """
+    for receipt in body["receipts"]:
+        path = receipt.get("asked", {}).get("path", "")
+        found = [source for name, *_ in receipt["hits"] if (source := batch.source(name))]
+        for source in found:
+            for mark in batch.marks_to_keep(source):
+                batch.later(sql.ADD_SERVED, source.user, mark, source.block_id)
+        blocks = list(dict.fromkeys(source.block_id for source in found if source.block_id and _counts(source)))
+        here = [name for name in blocks[:_TOGETHER] if batch.block(name).path == path]
+        for tie in batch.ties(combinations(here, 2)):
+            tie.times += 1
+            tie.settle(event.seq, event.ts)
+        for name in sorted(blocks):
+            block = batch.block(name)
+            if path and block.path != path:
+                batch.later(sql.ADD_PATH_USE, block.user, path, name, 1, batch.clock.hours)
+                continue
+            block.reinforcement_count += 1
+            block.last_reinforced_at, block.last_session_id = batch.clock.hours, batch.clock.session or None
+            batch.touch(block)
+
+
+def _counts(source: Source) -> bool:
+    return source.is_open and not source.is_kept_out
+
+
+def _outcome(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Evidence from use, for and against some memories. Of what a path inherits, it counts there alone."""
+    if body.get("again"):  # it was said again: it is used more and fresh, without new evidence
+        for source in filter(None, map(batch.source, body["ids"])):
+            if source.block_id and _counts(source):
+                _use(batch, source.block_id, 1, batch.clock.hours)
+        return
+    for name in body["ids"]:
+        good, bad = body["signal"] * body["weight"], (1 - body["signal"]) * body["weight"]
+        _proved(batch, event, body.get("path", ""), name, good, bad)
+
+
+def _proved(batch: WriteBatch, event: Event, path: str, name: str, good: float, bad: float) -> None:
+    source = batch.source(name)
+    if source is None:
+        return
+    if path and source.path != path:
+        batch.later(sql.ADD_PATH_PROOF, source.user, path, name, good, bad)
+        return
+    source.good, source.bad = source.good + good, source.bad + bad
+    batch.touch(source)
+    if source.until_seq is None:
+        _settle(batch, event.seq, [source], "")
+
+
+def _relate(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Relate two memories, in words; without words, unrelate them.
+
+    Nothing happens if its writer is quarantined, or if one of the two is not there.
+    """
+    trust, path = body.get(WRITER_TRUST, "human"), body.get("path", "")
+    found = [source for name in body["ids"] if (source := batch.source(name)) and source.user == body["user"]]
+    refs = [ref for source in found if (ref := batch.ref_of(source.id))]
+    if trust in QUARANTINED or len(set(refs)) != 2:
+        return
+    one, other = sorted(refs)
+    if words := body.get("relation", ""):
+        said = body["user"], words, int(refs[0] != one), trust, event.by, event.seq
+        batch.later(sql.SET_RELATION, one, other, path, *said)
+    else:
+        batch.later(sql.DROP_RELATION, one, other, path)
+    ends = [source.block_id for ref in refs if (source := batch.current(ref)) and source.block_id]
+    if len(ends) == 2 and all(batch.block(name).path == path for name in ends):
+        for tie in batch.ties([(ends[0], ends[1])]):
+            tie.related = int(bool(words))
+            tie.settle(event.seq, event.ts)
+
+
+def _rests(batch: WriteBatch, event: Event, source: Source, below: str) -> None:
+    """Tie a belief to one it depends on, as long as neither is archived."""
+    ref = batch.ref_of(below)
+    other = batch.current(ref) if ref else None
+    if other is None or not (source.block_id and other.block_id) or source.until_seq is not None:
+        return
+    for tie in batch.ties([(source.block_id, other.block_id)]):
+        tie.rests |= 1 if source.block_id == tie.from_id else 2
+        tie.settle(event.seq, event.ts)
+
+
+def _add_use_of(batch: WriteBatch, source: Source, merged: Iterable[str]) -> None:
+    """Count the use and outcomes of the versions that a merge brought for the one that is here now."""
+    for brought in filter(None, map(batch.source, merged)):
+        source.good, source.bad = source.good + brought.good, source.bad + brought.bad
+        if source.block_id and brought.block_id and source.block_id != brought.block_id:
+            from_there = batch.block(brought.block_id)
+            _use(batch, source.block_id, from_there.reinforcement_count, from_there.last_reinforced_at)
+
+
+def _use(batch: WriteBatch, name: str, times: int, last: float) -> None:
+    block = batch.block(name)
+    block.reinforcement_count += times
+    block.last_reinforced_at = max(block.last_reinforced_at, last)
+    batch.touch(block)
+
+
+def _merge(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Count how a path used what it inherited where it was merged into."""
+    user, path, into = body["user"], body["path"], body["into"]
+    for name, times, last in batch.read(sql.PATH_USE, user, path):
+        if not into or batch.block(name).path == into:
+            _use(batch, name, times, last)
+        else:
+            batch.later(sql.ADD_PATH_USE, user, into, name, times, last)
+    batch.later(sql.DROP_PATH_USE, user, path)
+    for name, good, bad in batch.read(sql.PATH_PROOF, user, path):
+        _proved(batch, event, into, name, good, bad)
+    batch.later(sql.DROP_PATH_PROOF, user, path)
+
+
+# -- trust: who sees a source -----------------------------------------------------------------------------------------
+
+
+def _look_again(batch: WriteBatch, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:
+    """Decide who sees the versions of some beliefs after event `seq`; return the sources of which that changed.
+
+    `always` is for when a source has just been trusted again: then nobody may be left who is not.
+    """
+    against = batch.distrusts(user)
+    if not against and not always:
+        return []
+    changed = []
+    for ref in refs:
+        versions = batch.versions(ref)
+        for source in versions.values():
+            if _see(batch, source, _sight(batch, against, source, versions), seq):
+                changed.append(source)
+    return changed
+
+
+def _sight(batch: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
+    if _is_from(against, source):
+        return WITHHELD if source.until_seq is None else PLAIN
+    if source.until_seq is None or source.since_seq == source.until_seq:  # current; or never was
+        return PLAIN
+    return BACK if _was_ended_by_them(batch, against, source, versions) else PLAIN
+
+
+def _was_ended_by_them(
+    batch: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]
+) -> bool:  # fmt: skip
+    """True if nobody but those who are not trusted has replaced or ended a version since."""
+    last, seen = source, {source.id}
+    while last.until_seq is not None:
+        after, seq = versions.get(last.after or ""), last.until_seq
+        if after is None or after.since_seq > seq:  # it ended, and nothing replaced it, or only later
+            ends = dict(batch.ends.get(last.id, {}))
+            if last.since_seq != seq:  # else it was never current
+                ends[seq] = last.closed_by or ""
+            if not all(any(each.covers(by=by, seq=at) for each in against) for at, by in ends.items()):
+                return False
+        if after is None:
+            return True
+        if after.id in seen or not _is_from(against, after):
+            return False
+        seen.add(after.id)
+        last = after
+    return True
+
+
+def _is_from(against: list[Distrust], source: Source) -> bool:
+    said = {"by": source.by, "agent": source.agent, "session": source.session, "trust": source.trust}
+    return any(each.covers(seq=source.since_seq, **said) for each in against) if against else False
+
+
+def _see(batch: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
+    """Set the sight of a source from event `seq` on; True if that changed it."""
+    before = source.sight
+    if wanted == PLAIN and before != PLAIN:
+        wanted = AS_USUAL
+    if wanted == before:
+        return False
+    if before in (WITHHELD, BACK):
+        batch.later(sql.END_SIGHT, seq, source.id)
+    if wanted in (WITHHELD, BACK):
+        batch.later(sql.ADD_SIGHT, source.id, seq, None, int(wanted == BACK))
+    source.sight = wanted
+    batch.touch(source)
+    return True
+
+
+def _see_again(batch: WriteBatch, seq: int, source: Source) -> None:
+    """Decide again who sees the versions of this belief: somebody may not be trusted."""
+    _settle(batch, seq, _look_again(batch, [source.ref], source.user, seq), "superseded")
+
+
+def _set_trust(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Distrust a source, or trust it again: all that it said, and what it ended."""
+    distrust = distrust_of(event)
+    batch.set_distrust(distrust, is_on=body["trust"] == NONE)
+    changed = _look_again(batch, batch.refs_from(distrust), distrust.user, event.seq, always=True)
+    batch.fetch((), [source.block_id for source in changed if source.block_id])
+    _settle(batch, event.seq, changed, "superseded")
+
+
+def _corroborate(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Trusted sources say the same: its words count from now on, with the confidence of theirs.
+
+    Its tags, and that it be always served, nobody has confirmed: they do not count.
+    """
+    for name in body["ids"]:
+        source = batch.source(name)
+        if source is None or not source.quarantined:
+            continue
+        source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
+        source.standing, source.tags = 0, None
+        if source.block_id:
+            others = [each for each in batch.block(source.block_id).open.values() if each is not source]
+            sure = [each.confidence for each in others if not each.is_kept_out]
+            source.confidence = min([source.confidence, *sure])
+        batch.touch(source)
+        _settle(batch, event.seq, [source] if source.until_seq is None else [], "")
+
+
 _ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {
-    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, EPISODE_PUT: _observe, BELIEF_TOMBSTONE: _withdraw,
-    BELIEF_INVALIDATE: _withdraw, ERASE: _erased,
-    REVIEW_ASK: _ask, REVIEW_ANSWER: _answer, SESSION_START: _start, SESSION_END: _end, FRAME_PUT: _frame,
-    FRAME_DROP: _no_frame, CONFIG_SET: _config, RECEIPT_PUT: served, OUTCOME_PUT: outcome, EPISODE_FADE: _fade,
-    EPISODE_RETRACT: _fade, PATH_MERGE: merge, TRUST: set_trust, TRUST_CORROBORATE: corroborate, RELATION_PUT: relate,
+    ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.EPISODE_PUT: _observe, ops.BELIEF_TOMBSTONE: _withdraw,
+    ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ASK: _ask, ops.REVIEW_ANSWER: _answer,
+    ops.SESSION_START: _start,
+    ops.SESSION_END: lambda batch, event, body: batch.later(sql.END_SESSION, event.ts, body["session"]),
+    ops.FRAME_PUT: lambda batch, event, body: batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts)),
+    ops.FRAME_DROP: _drop_frame,
+    ops.CONFIG_SET: _config, ops.RECEIPT_PUT: _served, ops.OUTCOME_PUT: _outcome, ops.EPISODE_FADE: _fade,
+    ops.EPISODE_RETRACT: _fade, ops.PATH_MERGE: _merge, ops.TRUST_SET: _set_trust,
+    ops.TRUST_CORROBORATE: _corroborate, ops.RELATION_PUT: _relate,
 }  # fmt: skip

@@ -1,261 +1,241 @@
-"""The tables that stand beside those of `models`: where blocks come from, when they came and went, how far we read.
+"""The tables of the index, as SQL.
 
-They have a metadata of their own, so that whoever uses the layer alone gets the tables of `models` and nothing else.
-A source is one version of one belief, or one episode. It is open while it is held; `until_seq` says when it went.
-What was held at a moment is therefore a WHERE. What a source said is kept only where it differs from the content of
-its block, in capitals or in space around it.
+The first seven are those of elfmem's index, and whoever uses that layer alone has no others. The rest say where blocks
+come from, when they came and went, and how far the index has read. A source is one version of one belief, or one
+episode. It is open while it is current; `until_seq` says when it ended. What was current at a moment is therefore a
+WHERE. What a source said is kept only where it differs from the content of its block, in capitals or outer space.
 
-The main line is as if there were no other path: the blocks of a path are its own, its words stand in a full text of
-their own, and its use of what it has from above lies beside the rows of these, not in them.
+The main line is as if there were no other path: the blocks of a path are its own, its words have a full text of their
+own, and its use of what it inherits is kept in tables of its own (`path_use`, `path_proof`).
+
+`last_reinforced_at` and `start_active_hours` are hours of activity since the beginning, never times of day. Times of
+day are text, ISO 8601 in UTC. JSON is text. The path of the main line is empty.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    REAL,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    column,
-    literal_column,
-    table,
-)  # fmt: skip
+import re
 
-from tallystick.projections.index.models import blocks
+_SQL = """
+CREATE TABLE blocks (
+    id TEXT NOT NULL PRIMARY KEY,  -- see `block_ids`
+    content TEXT NOT NULL,  -- Markdown, as given
+    category TEXT NOT NULL,
+    source TEXT NOT NULL,  -- api, cli, sdk
+    created_at TEXT NOT NULL,
+    status TEXT NOT NULL,  -- inbox, active, archived
+    archive_reason TEXT,  -- decayed, superseded, forgotten; NULL unless archived
+    confidence REAL NOT NULL, reinforcement_count INTEGER NOT NULL, decay_lambda REAL NOT NULL,
+    last_reinforced_at REAL NOT NULL, self_alignment REAL, embedding BLOB, embedding_model TEXT, token_count INTEGER,
+    last_session_id TEXT
+);
+CREATE INDEX idx_blocks_last_reinforced ON blocks (last_reinforced_at);
+CREATE INDEX idx_blocks_status ON blocks (status);
 
-own = MetaData()
+CREATE TABLE frames (
+    name TEXT NOT NULL PRIMARY KEY, weights_json TEXT NOT NULL, filters_json TEXT NOT NULL,
+    guarantees_json TEXT NOT NULL, template TEXT NOT NULL, token_budget INTEGER NOT NULL, cache_json TEXT,
+    source TEXT NOT NULL,  -- builtin, user
+    created_at TEXT NOT NULL
+);
+CREATE TABLE sessions (
+    id TEXT NOT NULL PRIMARY KEY, task_type TEXT NOT NULL, started_at TEXT NOT NULL,
+    ended_at TEXT,  -- NULL while it goes on
+    start_active_hours REAL NOT NULL
+);
+CREATE TABLE system_config (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 
-bookmark = Table(
-    "bookmark",
-    own,
-    Column("one", Integer, primary_key=True),  # there is one row
-    Column("shape", Integer, nullable=False),  # of what the fold writes; another shape is rebuilt
-    Column("seq", Integer, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("hours", REAL, nullable=False),  # the clock of active hours, after that event
-    Column("session", Text, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("last", Text, nullable=False),
-    Column("since", Integer, nullable=False),  # from which event on the past is known: 0, unless events were moved away
-)
+CREATE TABLE block_tags (
+    block_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    CONSTRAINT uq_block_tag UNIQUE (block_id, tag)
+);
+CREATE INDEX idx_block_tags_block_id ON block_tags (block_id);
+CREATE INDEX idx_block_tags_tag ON block_tags (tag);
 
-lives = Table(
-    "lives",
-    own,
-    Column("block_id", Text, ForeignKey(blocks.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("user", Text, nullable=False),
-    Column("since_seq", Integer, nullable=False),
-    Column("until_seq", Integer),  # NULL while a source is open
-    Column("path", Text, nullable=False),  # empty: the main line
-    sqlite_with_rowid=False,
-)
+CREATE TABLE contradictions (
+    block_a_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+    block_b_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+    score REAL NOT NULL, resolved INTEGER NOT NULL, created_at TEXT NOT NULL,
+    CONSTRAINT uq_contradiction UNIQUE (block_a_id, block_b_id)
+);
+CREATE INDEX idx_contradictions_unresolved ON contradictions (block_a_id, block_b_id) WHERE resolved = 0;
 
-sources = Table(
-    "sources",
-    own,
-    Column("id", Text, primary_key=True),
-    Column("what", Text, nullable=False),  # "belief" or "episode"
-    Column("name", Text),  # the teller's own name for an episode; NULL: it goes by its id
-    Column("ref", Text, nullable=False),  # the belief's identity: its first version's id
-    Column("block_id", Text, ForeignKey(blocks.c.id, ondelete="CASCADE")),  # NULL: it said nothing in words
-    Column("user", Text, nullable=False),
-    Column("session", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("trust", Text, nullable=False),
-    Column("quarantined", Integer, nullable=False),  # 1: kept out of recall until approved
-    Column("approved_seq", Integer),  # the event that let it out; NULL: it was never kept out, or still is
-    Column("by", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("about", Text, nullable=False),
-    Column("confidence", REAL, nullable=False),
-    Column("said", Text),  # NULL: as the block's content
-    Column("tags", Text),  # a JSON array; NULL: none
-    Column("happened", Text),  # when an episode took place; NULL: it is a belief
-    Column("at", Text, nullable=False),
-    Column("since_seq", Integer, nullable=False),
-    Column("until_seq", Integer),  # NULL while it is held
-    Column("standing", Integer, nullable=False),  # 1: an instruction, a preference, or constitutional; 2: always served
-    Column("decay", REAL, nullable=False),  # how fast it fades
-    Column("expires", Text),  # from when on it is hidden
-    Column("valid_from", Text),  # since when, and
-    Column("valid_to", Text),  # until when it is true in the world
-    Column("triple", Text),  # a JSON array of subject, predicate, object
-    Column("claim", Text),  # what two must share to be able to contradict one another
-    Column("good", REAL, nullable=False),  # how much proved right by use
-    Column("bad", REAL, nullable=False),  # and how much wrong
-    Column("key", Text),  # what a belief is called on every path; NULL: as `ref`
-    Column("own_ref", Text),  # its identity before it became part of another belief; NULL: as `ref`
-    Column("borne_out", Integer, nullable=False),  # 1: it was kept out until others, who are trusted, said the same
-    Column("echo", Integer, nullable=False),  # 1: it repeats what recall had served, and counts for nothing
-    Column("after", Text),  # the version that took its place; NULL: none did
-    Column("closed_by", Text),  # who ended it, by door and id; NULL while it is held
-    Column("sight", Integer, nullable=False),  # whether a distrust has changed who sees it: see `withhold`
-)
+CREATE TABLE edges (
+    from_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,  -- the smaller id
+    to_id TEXT NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+    weight REAL NOT NULL, reinforcement_count INTEGER NOT NULL, created_at TEXT NOT NULL,
+    CONSTRAINT uq_edge UNIQUE (from_id, to_id)
+);
+CREATE INDEX idx_edges_from ON edges (from_id);
+CREATE INDEX idx_edges_to ON edges (to_id);
 
-sights = Table(
-    "sights",
-    own,
-    Column("source_id", Text, primary_key=True),
-    Column("since_seq", Integer, primary_key=True),
-    Column("until_seq", Integer),  # NULL while it is so
-    Column("is_back", Integer, nullable=False),  # 0: it is withheld; 1: it is shown again, though it was replaced
-    sqlite_with_rowid=False,
-)
+CREATE TABLE asked (
+    review TEXT NOT NULL,
+    source_id TEXT NOT NULL,  -- what may be recalled once the review is approved
+    PRIMARY KEY (review, source_id)
+) WITHOUT ROWID;
 
-distrusts = Table(
-    "distrusts",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("source", Text, primary_key=True),
-    Column("first", Integer, nullable=False),  # from which event on
-    sqlite_with_rowid=False,
-)
+CREATE TABLE bookmark (
+    one INTEGER NOT NULL PRIMARY KEY,  -- there is one row
+    shape INTEGER NOT NULL,  -- of what the fold writes; another shape is rebuilt
+    seq INTEGER NOT NULL, hash TEXT NOT NULL,
+    hours REAL NOT NULL,  -- the clock of active hours, after that event
+    session TEXT NOT NULL, by TEXT NOT NULL, last TEXT NOT NULL,
+    since INTEGER NOT NULL  -- the first event of the known past: 0, unless earlier events were moved away
+);
 
-served = Table(
-    "served",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("mark", Text, primary_key=True),  # by which a text is known again
-    Column("block_id", Text, primary_key=True),  # what was served
-    sqlite_with_rowid=False,
-)
+CREATE TABLE distrusts (
+    user TEXT NOT NULL, source TEXT NOT NULL,
+    first INTEGER NOT NULL,  -- from which event on
+    PRIMARY KEY (user, source)
+) WITHOUT ROWID;
 
-names = Table(
-    "names",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("name", Text, primary_key=True),  # in small letters
-    Column("what", Text, primary_key=True),  # "agent": it said something; "about": something is known of it
-    Column("as_written", Text, primary_key=True),
-    Column("path", Text, primary_key=True),  # on which it was said
-    Column("since_seq", Integer, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE ends (
+    source_id TEXT NOT NULL,  -- a version that had ended already, and was ended once more
+    seq INTEGER NOT NULL, by TEXT NOT NULL, PRIMARY KEY (source_id, seq)
+) WITHOUT ROWID;
 
-hides = Table(
-    "hides",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("what", Text, primary_key=True),  # "key": whatever is called so on a path above; "ref": that very belief
-    Column("path", Text, primary_key=True),  # from which, and from below which, it is not seen
-    Column("since_seq", Integer, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE hides (
+    user TEXT NOT NULL, name TEXT NOT NULL,
+    what TEXT NOT NULL,  -- "key": whatever has that key on a path above; "ref": that very belief
+    path TEXT NOT NULL,  -- it is not visible from here, nor from below
+    since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, path)
+) WITHOUT ROWID;
 
-path_use = Table(
-    "path_use",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("path", Text, primary_key=True),  # on which it was used
-    Column("block_id", Text, primary_key=True),  # a block of another path
-    Column("reinforcement_count", Integer, nullable=False),
-    Column("last_reinforced_at", REAL, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE lives (
+    block_id TEXT NOT NULL PRIMARY KEY REFERENCES blocks (id) ON DELETE CASCADE,
+    user TEXT NOT NULL, since_seq INTEGER NOT NULL,
+    until_seq INTEGER,  -- NULL while a source is open
+    path TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX idx_lives_aside ON lives (user) WHERE path != '';
 
-path_proof = Table(
-    "path_proof",
-    own,
-    Column("user", Text, primary_key=True),
-    Column("path", Text, primary_key=True),  # on which it proved right or wrong
-    Column("source_id", Text, primary_key=True),  # a source of another path
-    Column("good", REAL, nullable=False),
-    Column("bad", REAL, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE names (
+    user TEXT NOT NULL,
+    name TEXT NOT NULL,  -- in lowercase
+    what TEXT NOT NULL,  -- "agent": it said something; "about": a belief is about it
+    as_written TEXT NOT NULL,
+    path TEXT NOT NULL,  -- on which it was recorded
+    since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, as_written, path)
+) WITHOUT ROWID;
 
-asked = Table(
-    "asked",
-    own,
-    Column("review", Text, primary_key=True),
-    Column("source_id", Text, primary_key=True),  # what may be recalled once the review is approved
-    sqlite_with_rowid=False,
-)
+CREATE TABLE path_proof (
+    user TEXT NOT NULL,
+    path TEXT NOT NULL,  -- on which it proved right or wrong
+    source_id TEXT NOT NULL,  -- a source of another path
+    good REAL NOT NULL, bad REAL NOT NULL, PRIMARY KEY (user, path, source_id)
+) WITHOUT ROWID;
 
-ties = Table(
-    "ties",
-    own,
-    Column("from_id", Text, primary_key=True),  # two blocks, the smaller id first: what the row of `edges` rests on
-    Column("to_id", Text, primary_key=True),
-    Column("times", Integer, nullable=False),  # how often they were served together
-    Column("rests", Integer, nullable=False),  # 1: the first rests on the second, 2: the second on the first, 3: both
-    Column("related", Integer, nullable=False),  # 1: somebody said how they are related
-    Column("since_seq", Integer),  # from which event on that makes an edge; NULL: it does not yet
-    Column("at", Text),  # when that was
-    sqlite_with_rowid=False,
-)
+CREATE TABLE path_use (
+    user TEXT NOT NULL,
+    path TEXT NOT NULL,  -- on which it was used
+    block_id TEXT NOT NULL,  -- a block of another path
+    reinforcement_count INTEGER NOT NULL, last_reinforced_at REAL NOT NULL, PRIMARY KEY (user, path, block_id)
+) WITHOUT ROWID;
 
-relations = Table(
-    "relations",
-    own,
-    Column("one", Text, primary_key=True),  # two refs, the smaller first
-    Column("other", Text, primary_key=True),
-    Column("path", Text, primary_key=True),  # on which it was said
-    Column("user", Text, nullable=False),
-    Column("relation", Text, nullable=False),  # in words, read from the first to the second
-    Column("turned", Integer, nullable=False),  # 1: read from the second to the first
-    Column("trust", Text, nullable=False),  # of whoever said so
-    Column("by", Text, nullable=False),
-    Column("since_seq", Integer, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE relations (
+    one TEXT NOT NULL,  -- two refs, the smaller first
+    other TEXT NOT NULL,
+    path TEXT NOT NULL,  -- on which it was stated
+    user TEXT NOT NULL,
+    relation TEXT NOT NULL,  -- in words, read from the first to the second
+    turned INTEGER NOT NULL,  -- 1: read from the second to the first
+    trust TEXT NOT NULL,  -- of whoever stated it
+    by TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (one, other, path)
+) WITHOUT ROWID;
+CREATE INDEX idx_relations_other ON relations (other);
 
-ends = Table(
-    "ends",
-    own,
-    Column("source_id", Text, primary_key=True),  # a version that had ended already, and was ended once more
-    Column("seq", Integer, primary_key=True),
-    Column("by", Text, nullable=False),
-    sqlite_with_rowid=False,
-)
+CREATE TABLE served (
+    user TEXT NOT NULL,
+    mark TEXT NOT NULL,  -- a fingerprint, by which a text is recognised
+    block_id TEXT NOT NULL,  -- what was served
+    PRIMARY KEY (user, mark, block_id)
+) WITHOUT ROWID;
 
-Index("idx_ties_to", ties.c.to_id)
-Index("idx_relations_other", relations.c.other)
-Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
-Index("idx_sources_ref", sources.c.ref)
-Index("idx_sources_block", sources.c.block_id)
+CREATE TABLE sights (
+    source_id TEXT NOT NULL, since_seq INTEGER NOT NULL,
+    until_seq INTEGER,  -- NULL while it is so
+    is_back INTEGER NOT NULL,  -- 0: it is hidden; 1: it is visible again, though it was replaced
+    PRIMARY KEY (source_id, since_seq)
+) WITHOUT ROWID;
 
-_IN_A_SESSION = sources.c.session != literal_column("''")
-Index("idx_sources_turn", sources.c.user, sources.c.session, sources.c.since_seq, sqlite_where=_IN_A_SESSION)
-Index("idx_sources_about", sources.c.user, sources.c.about, sqlite_where=sources.c.about != literal_column("''"))
-_HAPPENED = sources.c.happened.is_not(None)
-_BY_AN_AGENT = sources.c.agent != literal_column("''")
-_WHEN = sources.c.happened, sources.c.since_seq
-Index("idx_sources_happened", sources.c.user, *_WHEN, sqlite_where=_HAPPENED)
-Index("idx_sources_session", sources.c.user, sources.c.session, *_WHEN, sqlite_where=_HAPPENED & _IN_A_SESSION)
-Index("idx_sources_agent", sources.c.user, sources.c.agent, *_WHEN, sqlite_where=_HAPPENED & _BY_AN_AGENT)
-Index(
-    "idx_sources_scope", sources.c.user, sources.c.session, sources.c.agent, *_WHEN,
-    sqlite_where=_HAPPENED & _IN_A_SESSION & _BY_AN_AGENT,
-)  # fmt: skip
-Index("idx_sources_standing", sources.c.user, sqlite_where=sources.c.standing > literal_column("0"))
-Index("idx_sources_expires", sources.c.user, sources.c.expires, sqlite_where=sources.c.expires.is_not(None))
-Index("idx_sources_proved", sources.c.block_id, sqlite_where=sources.c.good + sources.c.bad > literal_column("0"))
-Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))
+CREATE TABLE sources (
+    id TEXT NOT NULL PRIMARY KEY,
+    what TEXT NOT NULL,  -- "belief" or "episode"
+    name TEXT,  -- the caller's own name for an episode; NULL: it goes by its id
+    ref TEXT NOT NULL,  -- the belief's identity: its first version's id
+    block_id TEXT REFERENCES blocks (id) ON DELETE CASCADE,  -- NULL: it said nothing in words
+    user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL,
+    quarantined INTEGER NOT NULL,  -- 1: hidden from recall until approved
+    approved_seq INTEGER,  -- the event that approved it; NULL: it never was quarantined, or still is
+    by TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL,
+    said TEXT,  -- NULL: as the block's content
+    tags TEXT,  -- a JSON array; NULL: none
+    happened TEXT,  -- when an episode took place; NULL: it is a belief
+    at TEXT NOT NULL, since_seq INTEGER NOT NULL,
+    until_seq INTEGER,  -- NULL while it is current
+    standing INTEGER NOT NULL,  -- 1: an instruction, a preference, or constitutional; 2: always served
+    decay REAL NOT NULL,  -- how fast it fades
+    expires TEXT,  -- from when on it is hidden
+    valid_from TEXT,  -- since when, and
+    valid_to TEXT,  -- until when it is true in the world
+    triple TEXT,  -- a JSON array of subject, predicate, object
+    claim TEXT,  -- what two must share to be able to contradict one another
+    good REAL NOT NULL,  -- how much use proved it right
+    bad REAL NOT NULL,  -- and how much wrong
+    key TEXT,  -- what a belief is called on every path; NULL: as `ref`
+    own_ref TEXT,  -- its identity before it became part of another belief; NULL: as `ref`
+    borne_out INTEGER NOT NULL,  -- 1: it was quarantined until trusted sources said the same
+    echo INTEGER NOT NULL,  -- 1: it repeats what recall had served, and counts for nothing
+    after TEXT,  -- the version that replaced it; NULL: none did
+    closed_by TEXT,  -- who ended it, by client and id; NULL while it is current
+    sight INTEGER NOT NULL  -- whether a distrust has changed who sees it: see `fold`
+);
+CREATE INDEX idx_sources_about ON sources (user, about) WHERE about != '';
+CREATE INDEX idx_sources_agent ON sources (user, agent, happened, since_seq) WHERE happened IS NOT NULL AND agent != '';
+CREATE INDEX idx_sources_block ON sources (block_id);
+CREATE INDEX idx_sources_claim ON sources (user, claim) WHERE claim IS NOT NULL;
+CREATE INDEX idx_sources_expires ON sources (user, expires) WHERE expires IS NOT NULL;
+CREATE INDEX idx_sources_happened ON sources (user, happened, since_seq) WHERE happened IS NOT NULL;
+CREATE INDEX idx_sources_proved ON sources (block_id) WHERE good + bad > 0;
+CREATE INDEX idx_sources_ref ON sources (ref);
+CREATE INDEX idx_sources_scope ON sources (user, session, agent, happened, since_seq)
+    WHERE happened IS NOT NULL AND session != '' AND agent != '';
+CREATE INDEX idx_sources_session ON sources (user, session, happened, since_seq)
+    WHERE happened IS NOT NULL AND session != '';
+CREATE INDEX idx_sources_standing ON sources (user) WHERE standing > 0;
+CREATE INDEX idx_sources_turn ON sources (user, session, since_seq) WHERE session != '';
 
-# Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.
-# Nothing is ever vacuumed in place, which would number them anew. The main line's words and those of all other paths
-# stand apart, so that how rare a word is in the one does not depend on the others.
-_FROM = "FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path"
-_FTS = "CREATE VIRTUAL TABLE {0} USING fts5(content, content='{0}_of', tokenize='porter unicode61')"
-TEXTS_OF = f"CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content {_FROM} = ''"
-ASIDES_OF = f"CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content {_FROM} <> ''"
-TEXTS, ASIDES = _FTS.format("texts"), _FTS.format("asides")
-texts = table("texts", column("rowid"), column("content"), column("rank"), column("texts"))
-asides = table("asides", column("rowid"), column("content"), column("rank"), column("asides"))
+CREATE TABLE ties (
+    from_id TEXT NOT NULL,  -- two blocks, the smaller id first: the reasons for a row of `edges`
+    to_id TEXT NOT NULL,
+    times INTEGER NOT NULL,  -- how often they were served together
+    rests INTEGER NOT NULL,  -- 1: the first depends on the second, 2: the second on the first, 3: both
+    related INTEGER NOT NULL,  -- 1: somebody stated how they are related
+    since_seq INTEGER,  -- from which event on that makes an edge; NULL: it does not yet
+    at TEXT,  -- when that was
+    PRIMARY KEY (from_id, to_id)
+) WITHOUT ROWID;
+CREATE INDEX idx_ties_to ON ties (to_id);
 
-# In how many blocks a word stands, in any of its endings.
-TERMS = "CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row)"
-terms = table("terms", column("term"), column("doc"))
+-- Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.
+-- Nothing is ever vacuumed in place, which would change the numbers. The main line's words and those of all other paths
+-- are apart, so that how rare a word is in the one does not depend on the others.
+CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
+    FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path = '';
+CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
+    FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path <> '';
+CREATE VIRTUAL TABLE texts USING fts5(content, content='texts_of', tokenize='porter unicode61');
+CREATE VIRTUAL TABLE asides USING fts5(content, content='asides_of', tokenize='porter unicode61');
 
-# What is written in scripts that put no space between words, letter by letter: a word of the question is a run of them.
-letters = table("letters", column("rowid"), column("said"), column("rank"))
-aside_letters = table("aside_letters", column("rowid"), column("said"), column("rank"))
-LETTERS = "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')"
-ASIDE_LETTERS = "CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61')"
+-- In how many blocks a word occurs, in any of its endings.
+CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row);
+
+-- Text in scripts that put no space between words, character by character: a word of the question is a run of them.
+CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61');
+"""
+
+SCHEMA = tuple(" ".join(each.split()) for each in re.sub("--.*", "", _SQL).split(";") if each.strip())
+TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", _SQL))

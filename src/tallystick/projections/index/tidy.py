@@ -1,6 +1,6 @@
-"""What the index knows of memories that may leave sight: expired, faded, said again, or at odds with one another.
+"""Memories that may be archived: expired, faded, repeated, or contradicting one another.
 
-Only what is held now, in the main line, by one user. What waits for a person's yes is not looked at.
+Only current ones of one user, on the main line. What needs approval is left out.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tallystick.projections.index.rows import Source
 
 
 class Kept(NamedTuple):
-    """A source, the words of its block, and how the block stands."""
+    """A source, the words of its block, and the state of the block."""
 
     source: Source
     content: str
-    said: int  # how many sources of this user say it now
+    said: int  # how many current sources of this user state it
     decay: float
-    last: float  # active hours at which it was last said or used
+    last: float  # active hours at which it was last stated or used
 
     @property
     def text(self) -> str:
@@ -32,14 +32,14 @@ class Kept(NamedTuple):
 
 
 def expired(index: IndexFile, user: str, now: str, limit: int) -> list[Kept]:
-    """Beliefs that are hidden because their time is over, the longest over first."""
-    return list(_kept(index, sql.TIDY_EXPIRED, (user, now, limit)))
+    """Expired beliefs, the longest expired first."""
+    return list(_kept(index, sql.TIDY_EXPIRED, {"user": user, "now": now, "limit": limit}))
 
 
 def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: Iterable[str], limit: int) -> list[Kept]:
-    """What is fresh by less than `threshold` of 0 to 1, the most faded first.
+    """Memories whose freshness is below `threshold` of 0 to 1, the most faded first.
 
-    Never what is served without being asked for, nor what bears a tag that a frame guarantees.
+    Never standing memory, nor what has a tag that a frame guarantees.
     """
     if threshold <= 0 or not math.isfinite(threshold):
         return []
@@ -51,17 +51,17 @@ def faded(index: IndexFile, user: str, now: str, threshold: float, guaranteed: I
 
 
 def sharing_a_claim(index: IndexFile, user: str, now: str) -> Iterator[list[Kept]]:
-    """Beliefs that speak of the same thing, and so may contradict one another: group by group."""
+    """Beliefs with the same claim, which may contradict one another, group by group."""
     rows = _kept(index, sql.TIDY_CLAIMS, {"user": user, "now": now})
     for _, group in groupby(rows, lambda kept: kept.source.claim):
         yield list(group)
 
 
 def texts(index: IndexFile, user: str, now: str) -> Iterator[tuple[str, str]]:
-    """Every belief that has words: its id and what it says, the oldest first."""
-    yield from index.db.execute(sql.TIDY_TEXTS, (user, now))
+    """Every belief that has words: its id and its text, oldest first."""
+    yield from index.db.execute(sql.TIDY_TEXTS, {"user": user, "now": now})
 
 
-def _kept(index: IndexFile, statement: str, asked: dict[str, object] | tuple[object, ...]) -> Iterator[Kept]:
+def _kept(index: IndexFile, statement: str, asked: dict[str, object]) -> Iterator[Kept]:
     for row in index.db.execute(statement, asked):
         yield Kept(Source(*row[:-4]), *row[-4:])

@@ -19,23 +19,20 @@
     ## [2026-04-21T09:15:00] {id: 20260421-0915-c4f1a5} #work
     Ana joined Acme.
 
-`parse` reads any text, and keeps all of it. `new_page` writes a page; `Edit`, and a function for each kind of change,
-change one, byte by byte where it must be; `grown` adds to a page that is too long to be read for that. A body is
-written so that it is read as it was said, and so that nothing in it is taken for an entry, a tag, a status or a strike
-(`escape`). Times are on the user's clock (`zone`); `names` tells which file is whose.
+`parse` reads any text, and keeps all of it. `new_page` writes a page; `Edit` changes one, byte by byte where it must
+be; `grown` adds to a page that is too long to be parsed for that. A body is written so that it is read as it was said,
+and so that nothing in it is taken for an entry, a tag, a status or a strike (`escape`). Times are on the user's clock
+(`zone`); `names` has the file of each entity.
 
 Beyond the documented fields a page has `zone`, if an offset does not say it, and `entity`, if the file name does not.
 """
 
-from tallystick.projections.markdown.append import grown
-from tallystick.projections.markdown.draft import Draft
-from tallystick.projections.markdown.edit import Edit, appended, front_set, rebodied, retracted, superseded
+from tallystick.projections.markdown.edit import Draft, Edit, grown, new_page
 from tallystick.projections.markdown.names import entity_of, file_name, file_of, is_plain
 from tallystick.projections.markdown.page import Entry, Front, Page, Problem, Span
 from tallystick.projections.markdown.parse import parse
-from tallystick.projections.markdown.render import new_page, tail_of
 
 __all__ = [
-    "Draft", "Edit", "Entry", "Front", "Page", "Problem", "Span", "appended", "entity_of", "file_name", "file_of",
-    "front_set", "grown", "is_plain", "new_page", "parse", "rebodied", "retracted", "superseded", "tail_of",
+    "Draft", "Edit", "Entry", "Front", "Page", "Problem", "Span", "entity_of", "file_name", "file_of", "grown",
+    "is_plain", "new_page", "parse",
 ]  # fmt: skip

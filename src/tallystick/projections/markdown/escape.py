@@ -1,14 +1,14 @@
-r"""What was said, as it stands on a page, and back again, to the letter.
+r"""Escaping the words of an entry for a page, and back again, to the character.
 
-Ordinary prose stands there as it is. What would be taken for something else gets a backslash before it: a line that
+Ordinary prose is written as it is. What would be taken for something else gets a backslash before it: a line that
 begins like a heading, an HTML tag or a fence that is not closed, a line of dashes, the marks of a merge conflict,
 `<!--`, `#superseded-by:`, `#retracted`. What no editor keeps, or a terminal obeys, is written by its number, `&#13;`:
 control characters, other line breaks than the line feed, white space at the ends. Where the text itself has a backslash
 or a number there, it gets one more backslash. Nothing else is ever read as an escape, so what a person types by hand
 stays as it was typed.
 
-What is struck stands in `~~…~~`, each paragraph for itself; a tilde within is written `&#126;`. A text is struck if all
-of it stands between such pairs.
+What is struck is in `~~…~~`, each paragraph for itself; a tilde within is written `&#126;`. A text is struck if all of
+it is between such pairs.
 
 A heading that could begin an entry gets its backslash in a code block as well, so that no fence that somebody forgets
 elsewhere on the page makes one of it; what else begins a line in a closed block stays as it is.
@@ -54,14 +54,14 @@ def escaped(body: str, *, is_struck: bool = False) -> str:
 
 
 def unescaped(raw: str) -> str:
-    """What was said, from what is written without its strike."""
+    """The words, from what is written without its strike."""
     if "\\" not in raw and "&#" not in raw:
         return raw
     return _READ.sub(_read, _READ_LINE.sub(r"\1\2", raw))
 
 
 def unstruck(raw: str) -> str | None:
-    """What is written between the strikes; None, if not all of it is struck."""
+    """The text between the strikes; None, if not all of it is struck."""
     if "~~" not in raw:
         return None
     parts = _STRIKE.split(raw)
@@ -70,7 +70,7 @@ def unstruck(raw: str) -> str | None:
 
 
 def _ends(body: str) -> tuple[int, int]:
-    """Where the white space at the ends begins that would be lost. The indent of a first line is none of it."""
+    """The ends of the text without the white space that would be lost. The indent of a first line is kept."""
     start = len(body) - len(body.lstrip(_BLANK))
     end = len(body.rstrip(_BLANK))
     return (start if "\n" in body[:start] or start == len(body) else 0), max(start, end)
@@ -83,13 +83,9 @@ def _numbered(text: str) -> str:
 def _written(found: re.Match[str]) -> str:
     slashes, unsafe, mark, last = found.groups()
     if mark is not None:
-        return f"\\{found[0]}" if slashes or _is_taken(mark) else found[0]
+        is_read = not mark.startswith("&#") or _character(mark) is not None  # as something else
+        return f"\\{found[0]}" if slashes or is_read else found[0]
     return _numbered(found[0]) if unsafe is not None else found[0].replace(last, _numbered(last))
-
-
-def _is_taken(mark: str) -> bool:
-    """Whether what is written there would be read as something else."""
-    return _character(mark) is not None if mark.startswith("&#") else True
 
 
 def _read(found: re.Match[str]) -> str:
@@ -119,7 +115,7 @@ def _lines(raw: str, *, is_struck: bool) -> str:
 
 
 def _fenced(lines: list[str]) -> list[bool]:
-    """Which lines belong to code blocks that are closed, and those that only look like fences."""
+    """True for each line of a closed code block, or that only looks like a fence."""
     inside = [False] * len(lines)
     opened, ticks = -1, 0
     for number, line in enumerate(lines):

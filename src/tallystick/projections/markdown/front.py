@@ -1,39 +1,44 @@
-"""The front matter of a page: where it is and what it says.
+"""The front matter of a page: its place and its fields.
 
 It begins with the first line and ends before the first entry. One that is not closed, or that is not YAML, is left as
-it is and told; the page goes on without.
+it is and reported; the page is read without.
+
+YAML is only read: a field is changed at its place. Every value is read as the text that it is: nothing is resolved,
+made or followed, so no alias can grow. What is neither a text nor a list of texts is ignored. Front matter as we write
+it is read without YAML's help, to the same result.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
-from tallystick.projections.markdown.front_matter import NotRead, fields_of
-from tallystick.projections.markdown.page import STATUSES, Field, Front, Problem, Span
-from tallystick.projections.markdown.zone import moment, zone_named
+from tallystick.projections.markdown.page import STATUSES, Field, Front, Page, Problem, Span
+from tallystick.projections.markdown.tag import tag_of
+from tallystick.projections.markdown.zone import checked_moment, in_full, moment, zone_name, zone_named
+from tallystick.records.errors import Refused
 
 LARGEST = 16 << 10  # characters
 
 _OPEN = re.compile(r"\ufeff?---[ \t]{0,20}\r?\n")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)|^ {0,3}##[ \t]+(?:\[\d|\{[ \t]*id:)", re.MULTILINE)
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
-_UNSAID = timezone(timedelta(0), "unsaid")  # the zone of a time that names none
+_UNSAID = timezone(timedelta(0), "unsaid")  # the zone of a time without one
 
-Told = Callable[[str, str], None]  # the field, and what is wrong with it
+Report = Callable[[str, str], None]  # the field, and what is wrong with it
 
 
 def read_front(text: str, zone: tzinfo) -> tuple[Front, list[Problem]]:
-    """The front matter of a page and what is wrong with it. Times without an offset are read in `zone`."""
+    """The front matter of a page and its problems. Times without an offset are read in `zone`."""
     opened = _OPEN.match(text)
     if opened is None:
         return Front(), []
     closed = _CLOSE.search(text, opened.end(), opened.end() + LARGEST)
     if closed is None or "#" in closed[0] or (text[closed.end() - 1] != "\n" and closed.end() < len(text)):
         why = "the front matter is not closed by a line of three dashes"
-        return Front(fault=why), [Problem(1, f"{why}; it is taken for text")]
+        return Front(fault=why), [Problem(1, f"{why}; it is read as text")]
     span, inside = Span(opened.start(), closed.end()), Span(opened.end(), closed.start())
     try:
         fields = fields_of(text, *inside)
@@ -49,29 +54,30 @@ def _front(span: Span, inside: Span, listed: list[Field], zone: tzinfo) -> tuple
     for field in listed:
         field = field._replace(line=field.line + 2)
         if field.name in fields:
-            problems.append(Problem(field.line, f"{field.name[:40]!r} stands here twice; the last one counts"))
+            problems.append(Problem(field.line, f"{field.name[:40]!r} is here twice; the last one counts"))
         fields[field.name] = field
 
-    def tell(name: str, reason: str) -> None:
+    def report(name: str, reason: str) -> None:
         problems.append(Problem(fields[name].line, reason))
 
-    said = _read(fields, zone, tell)
+    said = _read(fields, zone, report)
     return Front(span, inside, fields, **said), problems
 
 
-def _read(fields: dict[str, Field], zone: tzinfo, tell: Told) -> dict[str, Any]:
-    """What the known fields say, each in its own type."""
+def _read(fields: dict[str, Field], zone: tzinfo, report: Report) -> dict[str, Any]:
+    """The values of the known fields, each in its own type."""
     name = _text(fields, "zone")
     named = zone_named(name) if name else None
     if name and named is None:
-        tell("zone", f"this machine knows no zone {name[:40]!r}; it looks like Europe/Berlin or +02:00")
+        report("zone", f"unknown zone {name[:40]!r}; use one like Europe/Berlin or +02:00")
     offsets = (moment(_text(fields, name), _UNSAID) for name in ("created", "updated"))
     own = named or next((at.tzinfo for at in offsets if at and at.tzinfo is not _UNSAID), None)
     return {
-        "description": _text(fields, "description"), "entity": _text(fields, "entity"), "tags": _tags(fields, tell),
-        "status": _status(fields, tell), "entry_count": _count(fields, tell),
-        "needs_compact": _truth(fields, "needs_compact", tell), "zone": own,
-        "created": _time(fields, "created", own or zone, tell), "updated": _time(fields, "updated", own or zone, tell),
+        "description": _text(fields, "description"), "entity": _text(fields, "entity"), "tags": _tags(fields, report),
+        "status": _status(fields, report), "entry_count": _count(fields, report),
+        "needs_compact": _truth(fields, "needs_compact", report), "zone": own,
+        "created": _time(fields, "created", own or zone, report),
+        "updated": _time(fields, "updated", own or zone, report),
     }  # fmt: skip
 
 
@@ -80,41 +86,309 @@ def _text(fields: dict[str, Field], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _tags(fields: dict[str, Field], tell: Told) -> tuple[str, ...]:
+def _tags(fields: dict[str, Field], report: Report) -> tuple[str, ...]:
     value = fields["tags"].value if "tags" in fields else ()
     if value is None:
-        tell("tags", "tags are a list of words, like [work, travel]")
+        report("tags", "tags are a list of words, like [work, travel]")
         return ()
     return value if isinstance(value, tuple) else tuple(value.replace(",", " ").split())
 
 
-def _status(fields: dict[str, Field], tell: Told) -> str:
+def _status(fields: dict[str, Field], report: Report) -> str:
     said = _text(fields, "status") or "active"
     if said not in STATUSES:
-        tell("status", f"the status {said[:40]!r} is not known; it is one of {', '.join(STATUSES)}")
+        report("status", f"unknown status {said[:40]!r}; it is one of {', '.join(STATUSES)}")
         return "active"
     return said
 
 
-def _count(fields: dict[str, Field], tell: Told) -> int | None:
+def _count(fields: dict[str, Field], report: Report) -> int | None:
     said = _text(fields, "entry_count")
     if re.fullmatch(r"[0-9]{1,9}", said):
         return int(said)
     if said:
-        tell("entry_count", f"entry_count is a number, not {said[:40]!r}")
+        report("entry_count", f"entry_count is a number, not {said[:40]!r}")
     return None
 
 
-def _truth(fields: dict[str, Field], name: str, tell: Told) -> bool:
+def _truth(fields: dict[str, Field], name: str, report: Report) -> bool:
     said = _text(fields, name).lower()
     if said not in _TRUTHS:
-        tell(name, f"{name} is true or false, not {said[:40]!r}")
+        report(name, f"{name} is true or false, not {said[:40]!r}")
     return _TRUTHS.get(said, False)
 
 
-def _time(fields: dict[str, Field], name: str, zone: tzinfo, tell: Told) -> datetime | None:
+def _time(fields: dict[str, Field], name: str, zone: tzinfo, report: Report) -> datetime | None:
     said = _text(fields, name)
     at = moment(said, zone) if said else None
     if said and at is None:
-        tell(name, f"{name} is a time like 2026-04-20T14:02:11+08:00, not {said[:40]!r}")
+        report(name, f"{name} is a time like 2026-04-20T14:02:11+08:00, not {said[:40]!r}")
     return at
+
+
+# -- reading the fields ------------------------------------------------------------------------------------------------
+
+_DEEPEST = 8
+_NOTHING = ("", "~", "null", "Null", "NULL")
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_/-]*+"
+_VALUE = (
+    r"[^\W_](?>(?:[\w./+,()'-]|:(?=\w)| (?=[\w(]))*)"  # plain words
+    r'|"[^"\\\r\n\t]*+"'
+    rf"|\[(?:{_WORD}(?>(?:, {_WORD})*))?\]"
+)
+_FIELD = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*+):(?: ++({_VALUE}))?(?: ++(?:#[^\r\n\t]*+)?)?(?:\r?\n|\Z)")
+_NO_FIELD = re.compile(r" *+(?:#[^\r\n\t]*+)?(?:\r?\n|\Z)")
+_ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]|\r(?!\n)")
+_COLON = re.compile(r"[ \t]*+:")
+_FORM = "a front matter has one field a line, like `status: active`"
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
+
+
+class NotRead(Exception):
+    """A front matter that could not be read."""
+
+    def __init__(self, at: int, reason: str) -> None:
+        super().__init__(re.sub(r"[^ -~]+", " ", reason))
+        self.at = at
+
+
+def fields_of(text: str, start: int, end: int) -> list[Field]:
+    """The fields between two places, in order; one that is there twice is listed twice.
+
+    `line` counts from `start`, from 0 on. What is not YAML raises NotRead.
+    """
+    if odd := _ODD.search(text, start, end):
+        raise NotRead(odd.start() - start, f"the character {odd[0]!a} is not valid in a front matter")
+    usual = _usual(text, start, end)
+    return _any(text, start, end) if usual is None else usual
+
+
+def _usual(text: str, start: int, end: int) -> list[Field] | None:
+    found, line = [], 0
+    while start < end:
+        if field := _FIELD.match(text, start, end):
+            said = Span(*field.span(2)) if field[2] else Span(field.end(1) + 1, field.end(1) + 1)
+            found.append(Field(field[1], _plain(field[2] or ""), line, said, _line_end(text, said.end, end)))
+        else:
+            field = _NO_FIELD.match(text, start, end)
+        if field is None:
+            return None
+        start, line = field.end(), line + 1
+    return found
+
+
+def _plain(value: str) -> str | tuple[str, ...]:
+    if value.startswith("["):
+        return tuple(value[1:-1].replace(",", " ").split())
+    return value[1:-1] if value.startswith('"') else "" if value in _NOTHING else value
+
+
+def _line_end(text: str, start: int, end: int) -> int:
+    """The end of the line of `start`."""
+    found = text.find("\n", start, end)
+    stop = end if found < 0 else found
+    return stop - 1 if stop > start and text[stop - 1] == "\r" else stop
+
+
+def _any(text: str, start: int, end: int) -> list[Field]:
+    """The fields of any front matter, by YAML."""
+    part = text[start:end]
+    if directive := _DIRECTIVE.search(part):
+        raise NotRead(directive.start(), "a line begins with %; put the text in quotes")
+    return list(_fields(text, start, end, _top(_events(part))))
+
+
+def _events(part: str) -> Iterator[tuple[str, int, Any]]:
+    """The events of YAML, with their depth, up to a depth that no page needs."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    depth = 0
+    try:
+        for event in YAML(typ="safe", pure=True).parse(part):
+            kind = type(event).__name__.removesuffix("Event")
+            depth -= kind in ("SequenceEnd", "MappingEnd")
+            yield kind, depth, event
+            depth += kind in ("SequenceStart", "MappingStart")
+            if depth > _DEEPEST:
+                raise NotRead(event.start_mark.index, "lists within lists go too deep")
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise NotRead(mark.index if mark else 0, f"this is not YAML: {error.problem or error.context}") from None
+    except (YAMLError, ValueError, OverflowError) as error:  # an invalid escape
+        raise NotRead(0, f"this is not YAML: {error}") from None
+
+
+def _top(events: Iterator[tuple[str, int, Any]]) -> Iterator[tuple[str, int, Any]]:
+    """The events within the one mapping that a front matter is."""
+    for kind, depth, event in events:
+        is_mapping = kind == "MappingStart" and not (event.flow_style or event.tag or event.anchor)
+        if kind in ("Scalar", "Alias", "MappingStart", "SequenceStart") and depth == 0 and not is_mapping:
+            raise NotRead(event.start_mark.index, _FORM)
+        if kind == "DocumentStart" and event.start_mark.index < event.end_mark.index:
+            raise NotRead(event.start_mark.index, "a second document begins")
+        if depth > 0:
+            yield kind, depth, event
+
+
+def _fields(text: str, start: int, end: int, events: Iterator[tuple[str, int, Any]]) -> Iterator[Field]:
+    for kind, _, name in events:
+        colon = _COLON.match(text, start + name.end_mark.index, end)
+        if kind != "Scalar" or name.start_mark.column or not colon:
+            raise NotRead(name.start_mark.index, _FORM)
+        value = _one(events)
+        said = _place(text, start, colon.end(), value)
+        is_block = value[0][0] == "SequenceStart" and not value[0][2].flow_style
+        stop = _line_end(text, said.end, end)
+        yield Field(name.value, _content(value), name.start_mark.line, said, stop, is_block)
+
+
+def _content(value: list[tuple[str, int, Any]]) -> str | tuple[str, ...] | None:
+    kind, _, first = value[0]
+    if kind == "Scalar":
+        is_nothing = first.style is None and first.value in _NOTHING
+        return "" if is_nothing else str(first.value)
+    items = [(kind, event) for kind, _, event in value[1:-1]]
+    if kind != "SequenceStart" or any(kind != "Scalar" for kind, _ in items):
+        return None
+    return tuple(str(item.value) for _, item in items)
+
+
+def _one(events: Iterator[tuple[str, int, Any]]) -> list[tuple[str, int, Any]]:
+    """The events of the next value."""
+    value = []
+    for kind, depth, event in events:
+        value.append((kind, depth, event))
+        if depth == 1 and not kind.endswith("Start"):
+            break
+    return value
+
+
+def _place(text: str, start: int, colon: int, value: list[tuple[str, int, Any]]) -> Span:
+    """The place of a value. One that is empty is after the colon."""
+    first, last = value[0][2], value[-1][2]
+    if len(value) > 1 and not first.flow_style:
+        last = value[-2][2]  # a list of lines ends where its last item does
+    begin, end = start + first.start_mark.index, start + last.end_mark.index
+    end = begin + len(text[begin:end].rstrip())
+    return Span(begin, end) if begin < end else Span(colon, colon)
+
+
+# -- writing: only what a field says changes. Comments, order, spelling and other fields stay --------------------------
+
+ORDER = (
+    "description", "tags", "status", "created", "updated", "entry_count", "needs_compact", "zone", "entity",
+)  # fmt: skip
+STATUS_COMMENT = "  # active | dormant | archived"
+
+_LONGEST_TEXT = 1_000  # characters of a text
+_MOST_TAGS = 32
+_BARE = re.compile(r"[^\W\d_](?:[\w./+,()'-]|:(?=\w)| (?=[\w(]))*\Z")
+_WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"})
+_NOT_AS_IT_IS = re.compile(r"[\x00-\x1f\"\\\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+
+Value = str | bool | int | datetime | tzinfo | Iterable[str]
+
+
+class Splice(NamedTuple):
+    """The text from `start` to `end` becomes `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def spliced(text: str, splices: Iterable[Splice]) -> str:
+    """The text with all these changes. Of two at one place the one named first comes first; one that begins within an
+    earlier change is dropped."""
+    parts, done = [], 0
+    for start, end, new in sorted(splices, key=lambda splice: splice.start):
+        if start >= done:
+            parts += [text[done:start], new]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
+    """A value as the front matter has it, a list as its items. Refused, if it is not valid for this field."""
+    if name == "tags" and not isinstance(value, str) and isinstance(value, Iterable):
+        tags = tuple(dict.fromkeys(map(tag_of, value)))
+        if len(tags) > _MOST_TAGS:
+            raise Refused(f"a page has at most {_MOST_TAGS} tags, not {len(tags)}", "size")
+        return tags
+    if name in ("created", "updated") and isinstance(value, datetime):
+        return in_full(checked_moment(value, name), zone)
+    if name == "status" and value in STATUSES:
+        return str(value)
+    if name == "entry_count" and type(value) is int and value >= 0:
+        return str(value)
+    if name == "needs_compact" and isinstance(value, bool):
+        return str(value).lower()
+    if name == "zone" and isinstance(value, tzinfo):
+        return zone_name(value)
+    if name in ("description", "entity") and isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            raise Refused(f"{name} has {len(value)} characters; the limit is {_LONGEST_TEXT}", "size")
+        return value
+    raise Refused(f"not a valid field: {name} = {ascii(value)[:60]}; the fields are {', '.join(ORDER)}", "field")
+
+
+def text_of(said: str) -> str:
+    """A text in YAML: plain, or in double quotes."""
+    if _BARE.match(said) and said.lower() not in _WORDS_OF_YAML:
+        return said
+    return '"' + _NOT_AS_IT_IS.sub(lambda at: f"\\{at[0]}" if at[0] in '"\\' else f"\\u{ord(at[0]):04x}", said) + '"'
+
+
+def line_of(name: str, value: str | tuple[str, ...]) -> str:
+    """A line of the front matter, without its line break."""
+    return f"{name}: {_yaml(name, value)}"
+
+
+def _yaml(name: str, value: str | tuple[str, ...]) -> str:
+    """A value in YAML, plain where every reader takes it for the text, number, time or boolean that it is."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(text_of, value))}]"
+    return text_of(value) if name in ("description", "entity", "zone") else value
+
+
+def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> list[Splice]:
+    """The changes by which the front matter gets these values. Refused, if it cannot be read."""
+    front = page.front
+    if front.fault:
+        raise Refused(f"the front matter cannot be read ({front.fault}); fix it by hand first", "file")
+    wanted = [(name, values[name]) for name in ORDER if name in values]
+    if front.span is None:
+        at = int(page.text.startswith("\ufeff"))
+        lines = ["---", *(line_of(name, value) for name, value in wanted), "---", ""]
+        gap = "" if page.text[at:].startswith(("\n", "\r\n")) else page.newline
+        return [Splice(at, at, page.newline.join(lines) + gap)] if wanted else []
+    splices, place = [], Splice(front.inside.start, front.inside.start, "")
+    for name in ORDER:
+        if name in front.fields:
+            field = front.fields[name]
+            place = Splice(field.end, field.end, page.newline)
+            said = front.tags if name == "tags" and field.value is not None else field.value
+            if name in values and values[name] != said:
+                splices.append(_change(page, field, values[name]))
+        elif name in values:
+            line = line_of(name, values[name])
+            splices.append(place._replace(text=place.text + line if place.text else line + page.newline))
+    grown = sum(len(splice.text) for splice in splices) + front.inside.end - front.inside.start
+    if splices and grown > LARGEST:
+        raise Refused(f"the front matter would have more than {LARGEST:,} characters; shorten it by hand first", "size")
+    return splices
+
+
+def _change(page: Page, field: Field, value: str | tuple[str, ...]) -> Splice:
+    start, end = field.value_span
+    if start == end:
+        return Splice(start, end, f" {_yaml(field.name, value)}")
+    indent = page.text[page.text.rfind("\n", 0, start) + 1 : start]
+    if not field.is_block or not isinstance(value, tuple):
+        return Splice(start, end, ("" if indent else "  ") + _yaml(field.name, value))
+    old = field.value or ()
+    items = [f"- {text_of(item)}" for item in value]
+    if old and value[: len(old)] == old:  # only more of them
+        return Splice(field.end, field.end, "".join(f"{page.newline}{indent}{item}" for item in items[len(old) :]))
+    return Splice(start, end, f"{page.newline}{indent}".join(items) if items else ("" if indent else "  ") + "[]")

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
-from tallystick.projections.markdown.tag import RETRACTED, is_tag
+from tallystick.projections.markdown.tag import RETRACTED, is_tag, quoted
 from tallystick.projections.markdown.zone import moment, on_the_clock
 
 ID = r"\d{8}-\d{4}-(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{4})(?![\w-])"
 SUPERSEDED = "superseded-by:"
-LONGEST = 2_000  # characters; a longer line is no heading
+LONGEST = 2_000  # characters; a longer line is not a heading
 
 _ID = re.compile(ID, re.ASCII)
 _USUAL = re.compile(  # as we write it
@@ -36,7 +36,7 @@ _SUPERSEDES = re.compile(r"\s*supersedes\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Heading:
-    """What a heading says, and what in it was not understood."""
+    """The parts of a heading, and what in it was not understood."""
 
     id: str = ""
     time: str = ""
@@ -49,7 +49,7 @@ class Heading:
 
 
 def is_id(text: str) -> bool:
-    """Whether an entry may be called that."""
+    """True if a text is a valid id of an entry."""
     return _ID.fullmatch(text) is not None
 
 
@@ -59,7 +59,7 @@ def superseded_ids(comment: str) -> tuple[str, ...]:
 
 
 def read_heading(line: str, zone: tzinfo) -> Heading | None:
-    """What the heading of an entry says; None, if this line is none."""
+    """The heading of an entry; None, if this line is not one."""
     if len(line) > LONGEST:
         return None
     if usual := _USUAL.match(line):
@@ -75,12 +75,12 @@ def read_heading(line: str, zone: tzinfo) -> Heading | None:
 
 
 def is_whole(line: str) -> bool:
-    """Whether a heading is as we write it, with its time and its id."""
+    """True if a heading is as we write it, with its time and its id."""
     return len(line) <= LONGEST and _USUAL.match(line) is not None
 
 
 def is_like_an_entry(line: str) -> bool:
-    """Whether a heading, of whatever level, could be taken for that of an entry."""
+    """True if a heading, of whatever level, could be taken for that of an entry."""
     level = _ANY_LEVEL.match(line)
     return level is not None and read_heading("##" + line[level.end() :][: LONGEST - 2], UTC) is not None
 
@@ -101,7 +101,7 @@ def _read(parts: list[tuple[str, str]], zone: tzinfo) -> Heading:
         if kind == "time" and not heading.time:
             heading.time, heading.at = text, moment(text, zone)
             if heading.at is None:
-                heading.problems.append(f"{_shown(text)} is no time; write it like 2026-04-20T14:02:11")
+                heading.problems.append(f"{quoted(text, 60)} is not a time; write it like 2026-04-20T14:02:11")
         elif kind == "id" and not heading.id and is_id(text):
             heading.id = text
         elif kind == "tag":
@@ -111,7 +111,7 @@ def _read(parts: list[tuple[str, str]], zone: tzinfo) -> Heading:
         else:
             words.append(text)
     if words:
-        heading.problems.append(f"{_shown(' '.join(words))} in a heading is neither a time nor an id nor a tag")
+        heading.problems.append(f"{quoted(' '.join(words), 60)} in a heading is neither a time nor an id nor a tag")
     return heading
 
 
@@ -123,26 +123,18 @@ def _read_tag(heading: Heading, text: str) -> None:
     elif is_tag(text):
         heading.tags += (text,) if text not in heading.tags else ()
     else:
-        heading.problems.append(f"{_shown('#' + text)} is no tag; take letters and digits, - and _")
+        heading.problems.append(f"{quoted('#' + text, 60)} is not a valid tag; use letters and digits, - and _")
 
 
 def write_heading(
-    entry_id: str,
-    at: datetime,
-    tags: Iterable[str],
-    zone: tzinfo | None,
-    superseded_by: str = "",
+    entry_id: str, at: datetime, tags: Iterable[str], zone: tzinfo | None, superseded_by: str = "",
     is_retracted: bool = False,
-) -> str:
-    """The heading as it is documented. On a page without a zone the time has its offset."""
+) -> str:  # fmt: skip
+    """A heading as documented. On a page without a zone the time has its offset."""
     line = f"## [{on_the_clock(at, zone)}] {{id: {entry_id}}}" + "".join(f" #{tag}" for tag in tags)
     return line + marks(superseded_by, is_retracted)
 
 
 def marks(superseded_by: str, is_retracted: bool) -> str:
-    """What follows the tags of an entry that no longer holds."""
+    """The marks after the tags of an entry that is no longer current."""
     return (f" #{SUPERSEDED}{superseded_by}" if superseded_by else "") + (f" #{RETRACTED}" if is_retracted else "")
-
-
-def _shown(text: str) -> str:
-    return ascii(text if len(text) <= 60 else text[:57] + "...")

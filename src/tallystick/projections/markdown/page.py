@@ -1,7 +1,7 @@
-"""A page as it was read: what it says, and where each part of it stands.
+"""A parsed page: its parts, and the place of each.
 
 All places are places in `text`, which is the page to the last character. Whatever was not understood is in there too,
-and told in `problems`.
+and listed in `problems`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Problem(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of the front matter and where it stands."""
+    """A field of the front matter and its place."""
 
     name: str
-    value: str | tuple[str, ...] | None  # None: something that is neither a text nor a list of texts
+    value: str | tuple[str, ...] | None  # None: neither a text nor a list of texts
     line: int
     value_span: Span
     end: int  # where its last line ends, before the line break
@@ -50,7 +50,7 @@ class Front:
     span: Span | None = None  # with both lines of dashes; None: the page has none
     inside: Span = NOWHERE  # between the lines of dashes
     fields: dict[str, Field] = field(default_factory=dict)
-    fault: str = ""  # why it could not be read. Then nobody writes into it either
+    fault: str = ""  # why it could not be read. Then it is not written either
     description: str = ""
     tags: tuple[str, ...] = ()
     status: str = "active"
@@ -80,12 +80,8 @@ class Entry(NamedTuple):
     body_span: Span  # the words as they are written, with the strike and without the marks that follow
 
     @property
-    def is_superseded(self) -> bool:
-        return bool(self.superseded_by)
-
-    @property
     def is_current(self) -> bool:
-        """Neither replaced nor taken back."""
+        """Neither superseded nor retracted."""
         return not (self.superseded_by or self.is_retracted or self.is_struck)
 
 
@@ -96,7 +92,7 @@ class Page:
     text: str
     front: Front
     title: str
-    preamble: str  # what stands before the first entry, without the title
+    preamble: str  # the text before the first entry, without the title
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
     newline: str
@@ -112,11 +108,11 @@ class Page:
         for entry in self.entries:
             if entry.id == entry_id:
                 return entry
-        raise NotFound(f"no entry {entry_id!r} on this page; `tallystick pages` shows the entries and their ids")
+        raise NotFound(f"no entry {entry_id!r} on this page; run `tallystick pages` to list the entries and their ids")
 
 
 def to_text(data: bytes | str) -> str:
-    """The text of a file. A byte that is not UTF-8 is kept as half a surrogate pair."""
+    """The text of a file. A byte that is not UTF-8 is kept as a lone surrogate."""
     return data if isinstance(data, str) else data.decode("utf-8", "surrogateescape")
 
 
@@ -127,5 +123,5 @@ def to_bytes(text: str) -> bytes:
     except UnicodeEncodeError as error:
         place = error.start
         raise Refused(
-            f"half a surrogate pair at character {place}: no file can hold it; decode it anew", "text"
+            f"a lone surrogate at character {place} cannot be written to a file; decode the text again", "text"
         ) from None

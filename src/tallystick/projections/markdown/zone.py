@@ -18,7 +18,7 @@ _LONGEST = 40  # characters of a time that anybody writes
 
 
 def zone_named(name: str) -> tzinfo | None:
-    """The zone of that name or offset; None, if this machine knows none."""
+    """The zone of that name or offset; None, if this machine has none."""
     if name in ("UTC", "Z"):
         return UTC
     if offset := _OFFSET.match(name):
@@ -32,24 +32,24 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def is_fixed(zone: tzinfo) -> bool:
-    """Whether an offset says all there is to say of it."""
+    """True if an offset says all of it."""
     return isinstance(zone, timezone)
 
 
 def zone_name(zone: tzinfo) -> str:
-    """How a page names a zone: `Europe/Berlin`, `+08:00` or `UTC`."""
+    """The name of a zone on a page: `Europe/Berlin`, `+08:00` or `UTC`."""
     name = zone.key if isinstance(zone, ZoneInfo) else str(zone).removeprefix("UTC") or "UTC"
     if not name or zone_named(name) is None:
         raise Refused(
-            f"a page cannot name the zone {name!r}; take ZoneInfo('Europe/Berlin') or an offset in minutes", "time"
+            f"a page cannot name the zone {name!r}; use ZoneInfo('Europe/Berlin') or an offset in minutes", "time"
         )
     return name
 
 
 def moment(text: str, zone: tzinfo) -> datetime | None:
-    """The moment that is written there, on the clock of `zone` unless it names an offset; None, if it is none.
+    """The moment in a text, in `zone` unless it has an offset; None, if it is not a time.
 
-    It has an offset and no zone: of an hour that a clock shows twice Python holds that it equals nothing elsewhere.
+    It has an offset and no zone: an hour that a clock shows twice equals no other time in Python.
     """
     if len(text) > _LONGEST:
         return None
@@ -66,7 +66,7 @@ def moment(text: str, zone: tzinfo) -> datetime | None:
 
 
 def on_the_clock(at: datetime, zone: tzinfo | None) -> str:
-    """`at` as a heading has it: without an offset wherever the page's zone reads it as the same moment."""
+    """`at` as a heading has it: without an offset wherever it is the same moment in the page's zone."""
     if zone is None:
         return at.isoformat(timespec="seconds")
     local = at.astimezone(zone).replace(microsecond=0)
@@ -82,9 +82,9 @@ def in_full(at: datetime, zone: tzinfo) -> str:
 
 
 def checked_moment(at: datetime, what: str) -> datetime:
-    """`at`, if it names a moment that every zone can show."""
+    """`at`, if every zone can show it; else refused."""
     if at.tzinfo is None:
-        raise Refused(f"{what} {at.isoformat()} has no time zone: add one, for example tzinfo=timezone.utc", "time")
+        raise Refused(f"{what} {at.isoformat()} has no time zone; add one, for example tzinfo=timezone.utc", "time")
     if not 1 < at.year < 9999:
-        raise Refused(f"{what} {at.isoformat()} is at the very end of the calendar; give a year from 2 to 9998")
+        raise Refused(f"{what} {at.isoformat()} is out of range; use a year from 2 to 9998")
     return at

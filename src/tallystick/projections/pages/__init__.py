@@ -1,1 +1,1 @@
-"""What the pages show, as rows: folded from events, searched, and compared with the files."""
+"""The rows of pages: folded from events, searched, and compared with the files."""

@@ -1,9 +1,9 @@
-"""What a person did to a page: the file as it is now, held against what it showed when it was last seen.
+"""Edits of a page by a person: the file as it is now, compared with what it showed when it was last read or written.
 
-An entry's words belong to its id and never change, so other words under a known id are an edit; white space is none. A
-row that says how the entry was last shown tells an edit of what holds from one of what holds no longer, and both from
-one that raced a write. What the page was saved from (its `base`) tells what was removed from what was never seen: an
-entry that is newer is not missing, and neither is anything where the base is not known.
+An entry's words belong to its id and never change, so other words under a known id are an edit; white space is none.
+How the entry was last shown tells an edit of a current entry from one of a former entry, and both from one that raced
+a write. The `base` that the page was saved from tells what was removed from what was never seen: an entry that is newer
+is not missing, and neither is anything where the base is not known.
 
 What is typed without a heading, before the first entry or below one and apart from its words, is new.
 """
@@ -19,24 +19,24 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.projections.markdown import Entry as Written, Page
-from tallystick.projections.markdown.entry import read_body
-from tallystick.projections.markdown.free_text import loose_in, paragraphs
+from tallystick.projections.markdown.heading import is_like_an_entry
+from tallystick.projections.markdown.page import Span, to_text
+from tallystick.projections.markdown.parse import Fences, conflicts, read_body
 from tallystick.projections.markdown.zone import moment, zone_named
 from tallystick.projections.pages.base import Base
-from tallystick.projections.pages.damage import same_words
 from tallystick.projections.pages.fold import tags_shown, time_said
 from tallystick.projections.pages.render import FRONT, is_unmarked, legal, one_line
 from tallystick.projections.pages.rows import Entry, File
 from tallystick.records.clock import stamp
 
 NEW = "new"  # an entry that nobody knows
-CHANGED = "changed"  # other words in an entry that holds
+CHANGED = "changed"  # other words in a current entry
 TAGGED = "tagged"
-TAGGED_LATE = "tagged late"  # other tags, by hand or because the page lags behind
+TAGGED_LATE = "tagged late"  # other tags, by hand or because the page is out of date
 DATED = "dated"  # another time in its heading
 STRUCK = "struck"  # a person struck it
-SUPERSEDED = "superseded"  # a person struck it and named what took its place
-REVIVED = "revived"  # a person took the strike of a retraction away
+SUPERSEDED = "superseded"  # a person struck it and named its replacement
+REVIVED = "revived"  # a person removed the strike of a retraction
 REMOVED = "removed"
 RACED = "raced"  # changed by hand while it was changed elsewhere
 RACED_REMOVAL = "raced removal"
@@ -50,12 +50,12 @@ class Change(NamedTuple):
 
     kind: str
     line: int
-    entry: Written | None  # as it stands in the file
+    entry: Written | None  # as it is in the file
     row: Entry | None  # as it should
 
 
 class Note(NamedTuple):
-    """Something to tell the person, and where."""
+    """A message for the person, and its line."""
 
     line: int
     what: str
@@ -63,15 +63,15 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class Compared:
-    """What became of a page."""
+    """The edits of a page."""
 
     changes: list[Change] = field(default_factory=list)
     front: dict[str, Any] = field(default_factory=dict)  # the fields that a person changed
     notes: list[Note] = field(default_factory=list)
-    drops: list[str] = field(default_factory=list)  # ids that are to leave the file: their words were erased
+    drops: list[str] = field(default_factory=list)  # ids to remove from the file: their words were erased
     there: dict[str, Written] = field(default_factory=dict)  # the entries that are known, by id
-    again: set[str] = field(default_factory=set)  # ids that do not show, or not wholly, that they hold no longer
-    garbled: set[str] = field(default_factory=set)  # ids that stand in the text and begin no entry
+    again: set[str] = field(default_factory=set)  # ids that do not show completely that they are no longer current
+    garbled: set[str] = field(default_factory=set)  # ids in the text that begin no entry
 
     @property
     def removed(self) -> list[Entry]:
@@ -82,13 +82,13 @@ class Known(NamedTuple):
     """What is known beyond the page itself, by an entry's id."""
 
     is_erased: Callable[[str], bool]
-    is_gone: Callable[[str, str], bool]  # was cleaned away, with these words
-    is_past: Callable[[str], bool]  # was told before the ledger that is here begins
+    is_gone: Callable[[str, str], bool]  # was cleaned, with these words
+    is_past: Callable[[str], bool]  # is older than the ledger that is here
     last: Callable[[str], int]  # the event that last changed it
 
 
 class _Look(NamedTuple):
-    """What a page is compared with, and what comes of it."""
+    """A comparison of a page with its rows, and its result."""
 
     page: Page
     file: File | None
@@ -98,12 +98,12 @@ class _Look(NamedTuple):
     found: Compared
 
     def is_late(self, row: Entry) -> bool:
-        """Whether it was changed after the state that the page was saved from, as far as that is known."""
+        """True if it was changed after the state that the page was saved from, or that is not known."""
         return self.base is None or self.known.last(row.id) > self.base.seq
 
 
 def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, base: Base | None) -> Compared:
-    """What a person did to the page since it was in the state of `base`; None, if that is not known."""
+    """The edits of a page since the state of `base`; None, if that is not known."""
     look = _Look(page, file, {row.id: row for row in rows}, known, base, Compared())
     found = look.found
     found.notes += [Note(problem.line, problem.reason) for problem in page.problems]
@@ -116,18 +116,18 @@ def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, 
     for row in missing:
         if row.id in named:
             found.garbled.add(row.id)
-            what = f"the heading of {row.id} begins no entry: it begins a line, with ## and a space, in no code block"
+            what = f"the heading of {row.id} begins no entry; put it at the start of a line, with ## and a space"
             found.notes.append(Note(page.text.count("\n", 0, named[row.id]) + 1, what))
-        elif row.id in undone and not row.is_struck:  # what it replaced stands there: the statement was not removed
-            found.notes.append(Note(0, f"{row.id} was put back: what it replaced stands there and counts for nothing"))
-        elif not any(name in found.there for name in row.folded):  # else the page is older than the fold
+        elif row.id in undone and not row.is_struck:  # what it replaced is there: the statement was not removed
+            found.notes.append(Note(0, f"restored {row.id}: what it replaced is on the page again and does not count"))
+        elif not any(name in found.there for name in row.folded):  # else the page is older than the compaction
             found.changes += _missing(look, row)
     found.front = _front(page, file, base)
     return found
 
 
 def _loose_before(page: Page) -> Iterator[Change]:
-    """What stands before the first entry, unless that is a front matter that is not closed."""
+    """Text before the first entry, unless that is a front matter that is not closed."""
     if page.front.span is None and page.front.fault:
         return
     start = page.front.span.end if page.front.span else int(page.text.startswith("\ufeff"))
@@ -147,19 +147,19 @@ def _compare_one(look: _Look, entry: Written) -> None:
         found.changes += [Change(NEW, each.line, each, None) for each in below]
     elif entry.id and known.is_erased(entry.id):
         found.drops.append(entry.id)
-        found.notes.append(Note(entry.line, f"{entry.id} was erased; it is taken off the page"))
+        found.notes.append(Note(entry.line, f"{entry.id} was erased; it is removed from the page"))
     elif entry.id and known.is_gone(entry.id, entry.body):
         found.drops.append(entry.id)
     elif entry.id and known.is_past(entry.id):
         return
     elif not entry.body.strip():
-        found.notes.append(Note(entry.line, "this entry has no words yet; it is taken in when it has"))
+        found.notes.append(Note(entry.line, "this entry has no words yet; it is imported once it has"))
     else:
         found.changes.append(Change(NEW, entry.line, entry, None))
 
 
 def _parted(page: Page, entry: Written, row: Entry) -> tuple[Written, list[Written]]:
-    """An entry, and what was typed below it apart from its words: it has as many paragraphs as it was written with."""
+    """An entry with as many paragraphs as it was written with, and what was typed below it apart from its words."""
     if same_words(entry.body, row.content):
         return entry, []
     line, words = page.text.find("\n", entry.heading.end, entry.span.end), row.content.strip()
@@ -178,48 +178,48 @@ def _parted(page: Page, entry: Written, row: Entry) -> tuple[Written, list[Writt
 
 
 def _holds_others(look: _Look, entry: Written) -> bool:
-    """Whether the heading of another entry that is known stands in the words of this one, and begins none."""
+    """True if the heading of another known entry is in the words of this one, and begins none."""
     if "{id:" not in entry.body:
         return False
     inside = look.page.text[entry.heading.end : entry.span.end]
     ids = {entry.id for entry in look.page.entries}
-    others = [name for name, row in look.rows.items() if row.shown and name not in ids and f"{{id: {name}}}" in inside]
-    return bool(others)
+    others = (name for name, row in look.rows.items() if row.shown and name not in ids)
+    return any(f"{{id: {name}}}" in inside for name in others)
 
 
 def _compared(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
-    """What was done to an entry that is known."""
+    """The edits of a known entry."""
     found, is_same = look.found, same_words(entry.body, row.content)
     if row.folded_into:
-        yield from _of_what_was_folded(found, entry, row)
+        yield from _of_compacted(found, entry, row)
         return
     if not row.is_struck:
-        yield from _of_what_holds(look, entry, row)
+        yield from _of_current(look, entry, row)
         return
     if not entry.is_current and is_unmarked(entry, row):
         found.again.add(row.id)
     if entry.is_current and not is_same:
         yield Change(RACED, entry.line, entry, row)
-    elif entry.is_current and (row.shown != 2 or look.is_late(row)):  # it held in the state that is known of the page
+    elif entry.is_current and (row.shown != 2 or look.is_late(row)):  # it was current in the known state of the page
         found.again.add(row.id)
     elif not is_same:
-        what = f"{row.id} holds no longer: these words count for nothing; change {row.superseded_by or 'another'}"
+        what = f"{row.id} is no longer current, so these words do not count; change {row.superseded_by or 'another'}"
         found.notes.append(Note(entry.line, what))
     elif entry.is_current and row.retracted and not row.superseded:
         yield Change(REVIVED, entry.line, entry, row)
     elif entry.is_current:
         found.again.add(row.id)
-        found.notes.append(Note(entry.line, f"{row.superseded_by} took the place of {row.id}; it is struck again"))
+        found.notes.append(Note(entry.line, f"{row.superseded_by} replaced {row.id}; it is struck again"))
     elif _is_dated(look, entry, row):
-        what = f"{row.id} holds no longer: this time counts for nothing; it was {row.timestamp}"
+        what = f"{row.id} is no longer current, so this time does not count; it was {row.timestamp}"
         found.notes.append(Note(entry.line, what))
 
 
-def _of_what_was_folded(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
-    """The page is older than the folding: what stands there is told by another entry, unless it was edited."""
+def _of_compacted(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
+    """The edits of an entry on a page that is older than its compaction: another entry has its words now."""
     is_same = same_words(entry.body, row.content)
     if not is_same and not entry.is_current:
-        what = f"{row.id} is told by {row.folded_into} now: these words count for nothing; change that one"
+        what = f"{row.id} is compacted into {row.folded_into}, so these words do not count; change that one"
         found.notes.append(Note(entry.line, what))
         return
     found.again.add(row.id)
@@ -227,7 +227,7 @@ def _of_what_was_folded(found: Compared, entry: Written, row: Entry) -> Iterator
         yield Change(RACED, entry.line, entry, row)
 
 
-def _of_what_holds(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
+def _of_current(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
     if entry.superseded_by and entry.superseded_by != row.id:
         yield Change(SUPERSEDED, entry.line, entry, row)
     elif entry.is_retracted or entry.is_struck or not entry.body.strip():
@@ -243,7 +243,7 @@ def _of_what_holds(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
 
 
 def _is_dated(look: _Look, entry: Written, row: Entry) -> bool:
-    """Whether a heading says another time than it was written with. To say another zone changes none of them."""
+    """True if a heading says another time than it was written with. Another zone alone changes none of them."""
     said = time_said(stamp(entry.at)) if row.shown and entry.at is not None else ""
     if not said or said[:_SECONDS] == row.timestamp[:_SECONDS]:
         return False
@@ -253,11 +253,11 @@ def _is_dated(look: _Look, entry: Written, row: Entry) -> bool:
 
 
 def _missing(look: _Look, row: Entry) -> Iterator[Change]:
-    """An entry that stood there when the page was last seen, and does not."""
+    """An entry that was on the page when it was last read or written, and is not."""
     found = look.found
     if look.base is None:
         if not row.is_struck:
-            what = f"{row.id} was put back: `updated` and `entry_count` do not tell whether it was removed; strike it"
+            what = f"restored {row.id}: `updated` and `entry_count` do not show that you removed it; strike it instead"
             found.notes.append(Note(0, what))
     elif row.seq > look.base.seq:  # whoever saved the page has not seen it
         return
@@ -266,7 +266,8 @@ def _missing(look: _Look, row: Entry) -> Iterator[Change]:
     elif row.shown == 1 or look.is_late(row):
         yield Change(RACED_REMOVAL, 0, None, row)
     else:
-        found.notes.append(Note(0, f"{row.id} is history and stays on the page; `tallystick tidy --compact` folds it"))
+        what = f"{row.id} is history and stays on the page; run `tallystick tidy --compact` to compact it"
+        found.notes.append(Note(0, what))
 
 
 def _front(page: Page, file: File | None, base: Base | None) -> dict[str, Any]:
@@ -288,3 +289,158 @@ def _front(page: Page, file: File | None, base: Base | None) -> dict[str, Any]:
     seen = {**now, **orjson.loads(base.front if base else file.front)} if file.digest is not None else now
     ours = {**now, **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title)}  # as we write it
     return {name: value for name, value in said.items() if value not in (seen.get(name, value), now[name], ours[name])}
+
+
+# -- statements on a page without a heading ----------------------------------------------------------------------------
+# A paragraph is one, and so is each bullet of a list that begins after an empty line; lines below a bullet that are
+# indented belong to it, and bullets right below a line of text belong to that. Headings, comments and rules are none,
+# and nothing is below a heading that was meant to begin an entry.
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|=+[ \t]*)$")
+_BULLET = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_DEEPER = ("  ", "\t")
+
+
+class _Line(NamedTuple):
+    text: str
+    span: Span
+    is_code: bool
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.is_code and not self.text.strip()
+
+
+def loose_in(page: Page, start: int, end: int) -> Iterator[Written]:
+    """The statements between two places of a page, each as an entry without a heading."""
+    for lines in _statements(page.text, start, end):
+        body = _said(lines)
+        if body:
+            place = lines[0].span.start
+            yield Written(
+                "", "", None, (), body, "", (), False, False, page.text.count("\n", 0, place) + 1,
+                Span(place, lines[-1].span.end), Span(place, place), Span(place, lines[-1].span.end),
+            )  # fmt: skip
+
+
+def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
+    """The paragraphs between empty lines, except for those in code blocks."""
+    first = None
+    for line in _lines(text, start, end):
+        if line.is_blank:
+            if first is not None:
+                yield Span(first, line.span.start)
+            first = None
+        elif first is None:
+            first = line.span.start
+    if first is not None:
+        yield Span(first, end)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
+    fences = Fences(text, start, end)
+    while start < end:
+        found = text.find("\n", start, end)
+        stop = end if found < 0 else found + 1
+        yield _Line(text[start:stop].rstrip("\r\n"), Span(start, stop), fences.around(start) is not None)
+        start = stop
+
+
+def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
+    """The lines of each statement, with the empty lines after it."""
+    found, is_list, is_comment = list[_Line](), False, False
+    for line in _lines(text, start, end):
+        bullet = None if line.is_code else _BULLET.match(line.text)
+        is_apart = bool(found) and found[-1].is_blank
+        if line.is_blank:
+            if found:
+                found.append(line)
+            continue
+        if is_comment or (not line.is_code and line.text.lstrip().startswith("<!--") and (is_apart or not found)):
+            is_comment = "-->" not in line.text
+        elif not line.is_code and is_like_an_entry(line.text):
+            break
+        elif not line.is_code and (_HEADING.match(line.text) or _RULE.match(line.text)):
+            is_list = False
+        else:
+            is_below = line.text.startswith(_DEEPER) and is_list
+            is_next = bullet is not None and is_list and not is_below
+            if found and (is_next or (is_apart and not is_below)):
+                yield found
+                found = []
+            is_list = bullet is not None if not found else is_list
+            found.append(line)
+            continue
+        if found:  # something else ended it
+            yield found
+        found = []
+    if found:
+        yield found
+
+
+def _said(lines: list[_Line]) -> str:
+    """The words of a statement, without its bullet and the indent of that."""
+    words = [line.text for line in lines]
+    if bullet := _BULLET.match(words[0]):
+        deep = bullet.end()
+        words = [words[0][deep:], *(line[min(deep, len(line) - len(line.lstrip())) :] for line in words[1:])]
+    return "\n".join(line.rstrip() for line in words).strip()
+
+
+# -- damaged files, from which nothing is imported: half merged, not text, or truncated --------------------------------
+
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 and UTF-32 begin
+_SHARE = 10  # one byte in so many that is not UTF-8, and it is another encoding
+
+
+def same_words(one: str, other: str) -> bool:
+    """True if two texts differ in white space at most; in a code block that counts."""
+    return one == other or ("```" not in one and "~~~" not in one and one.split() == other.split())
+
+
+def conflict_line(page: Page, rows: Mapping[str, Entry]) -> int:
+    """The first line with a conflict mark of a merge; 0, if there is none. The words of an entry have none."""
+    for place in conflicts(page.text):
+        inside = next((entry for entry in page.entries if entry.span.start <= place < entry.span.end), None)
+        row = rows.get(inside.id) if inside else None
+        if inside is None or row is None or not same_words(inside.body, row.content):
+            return page.text.count("\n", 0, place) + 1
+    return 0
+
+
+def unreadable(data: bytes) -> str:
+    """The reason why a file is not readable text; empty, if it is. A few bytes that are not UTF-8 do no harm."""
+    if data.startswith(_WIDE) or b"\0" in data:
+        return "it is not UTF-8 but UTF-16 or binary"
+    if not data.isascii():
+        text = to_text(data)
+        if sum("\ud800" <= char <= "\udfff" for char in text) * _SHARE > len(text):
+            return "it is not UTF-8"
+    return ""
+
+
+def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Callable[[], set[str]]) -> bool:
+    """True if a file ends in the middle of what was written: without the end of its last line, and without the page's
+    last entry (one of `ends`), or with only the beginning of its last entry."""
+    text = page.text
+    if text.endswith(("\n", "\r")):
+        return False
+    if page.front.span is None and page.front.fault:
+        return not page.entries
+    end = page.entries[-1] if page.entries else None
+    row = next((row for row in rows if end and row.id == end.id and not row.folded_into), None)
+    body = end.body.removeprefix("~~") if end else ""
+    if row is not None and body != row.content and row.content.startswith(body):
+        return True
+    if base is None:
+        return False
+    shown = [row for row in rows if row.shown and not row.folded_into and row.seq <= base.seq]
+    last = (ends() & {row.id for row in shown}) or {row.id for row in shown[-1:]}
+    return bool(last - {entry.id for entry in page.entries})
+
+
+def loses_most(removed: Sequence[Entry], rows: Sequence[Entry], base: Base | None) -> bool:
+    """True if more than one entry is missing, and more than half of what the page showed."""
+    shown = [row for row in rows if row.shown and row.is_current and base and row.seq <= base.seq]
+    return len(removed) > 1 and 2 * len(removed) > len(shown)

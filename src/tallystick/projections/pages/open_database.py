@@ -1,4 +1,15 @@
-"""`pages.db`, open: what it takes in of the ledger, what it answers, and how far the files have followed."""
+"""`pages.db`: its tables, and the open file. Pages, their entries, and the state of each file when it was last used.
+
+`files` and `entries` say what the pages should show; it follows from the ledger alone. The other columns say how far
+the files have followed: the stamp of a file as it was last written or read (`size` to `digest`), `is_due` while it is
+out of date, and how each entry was last seen there (`shown`). `entries_fts` is the full text of `entries`, without a
+copy of the words.
+
+An entry's `shown`: 0 was never on the page, 1 was there, 2 was there struck.
+
+`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
+far the ledger was, and its front matter. By its mark a saved page is recognised as coming from one of them.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +18,64 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tallystick.projections.follower import Followed
+from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.pages import fold
 from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
-from tallystick.projections.pages.schema import NAMES, SHAPE, TABLES
 from tallystick.records.event import Event
 
-_IN_DOUBT = "WHERE path IN (SELECT path FROM unclear)"
+SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
 
-# What follows from no event, and how it is put back to rows made anew. An entry that these tell otherwise stays due.
+TABLES = (
+    BOOKMARK_TABLE,
+    *PENDING_TABLES,
+    """CREATE TABLE files (
+        path TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
+        tags TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL,
+        needs_compact INTEGER NOT NULL, entry_count INTEGER NOT NULL, zone TEXT NOT NULL, tokens INTEGER NOT NULL,
+        is_gone INTEGER NOT NULL, front TEXT NOT NULL, size INTEGER, mtime INTEGER, ctime INTEGER, inode INTEGER,
+        digest BLOB, is_due INTEGER NOT NULL
+    ) WITHOUT ROWID""",
+    "CREATE UNIQUE INDEX files_about ON files (user, about)",
+    "CREATE INDEX files_due ON files (path) WHERE is_due",
+    """CREATE TABLE entries (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL, timestamp TEXT NOT NULL,
+        tags TEXT NOT NULL, content TEXT NOT NULL, letters TEXT, superseded INTEGER NOT NULL,
+        superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, retracted INTEGER NOT NULL, folded_into TEXT NOT NULL,
+        has_key INTEGER NOT NULL, seq INTEGER NOT NULL, shown INTEGER NOT NULL, is_due INTEGER NOT NULL
+    )""",
+    "CREATE INDEX entries_path ON entries (path, n)",
+    "CREATE INDEX entries_time ON entries (timestamp)",
+    "CREATE INDEX entries_due ON entries (path) WHERE is_due",
+    """CREATE VIRTUAL TABLE entries_fts USING fts5 (
+        content, tags, letters, id UNINDEXED, path UNINDEXED, superseded UNINDEXED,
+        content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
+    )""",
+    # a version that changed no words is on the page as the entry that has them
+    "CREATE TABLE versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
+    # what was cleaned, and a digest of its words: a file that still has it is out of date
+    "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
+    # every state in which a page was ever written: a file that is in an earlier one was restored, not edited
+    """CREATE TABLE renderings (
+        path TEXT NOT NULL, digest BLOB NOT NULL, mark BLOB NOT NULL, seq INTEGER NOT NULL, front TEXT NOT NULL,
+        PRIMARY KEY (path, digest)
+    ) WITHOUT ROWID""",
+    # the pages that contradict the memory: they are read every time, until they do not
+    "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+
+_SET_SEEN = """UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?
+    WHERE path = ?"""
+_UNCLEAR = "WHERE path IN (SELECT path FROM unclear)"
+
+# What follows from no event, and how it is restored in rebuilt rows. An entry that differs stays due.
 _OF_THE_FILES = (
     ("SELECT path, digest, mark, seq, front FROM renderings", "INSERT INTO renderings VALUES (?, ?, ?, ?, ?)"),
     ("SELECT path FROM unclear", "INSERT INTO unclear VALUES (?)"),
+    (f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}", _SET_SEEN),
+    (f"SELECT shown, id FROM entries {_UNCLEAR}", "UPDATE entries SET shown = ? WHERE id = ?"),
     (
-        f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_IN_DOUBT}",
-        "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-        " WHERE path = ?",
-    ),
-    (f"SELECT shown, id FROM entries {_IN_DOUBT}", "UPDATE entries SET shown = ? WHERE id = ?"),
-    (
-        f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_IN_DOUBT}",
+        f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_UNCLEAR}",
         "UPDATE entries SET is_due = ? WHERE id = ? AND timestamp = ? AND tags = ? AND superseded_by = ?"
         " AND retracted = ? AND folded_into = ?",
     ),
@@ -37,10 +85,10 @@ _OF_THE_FILES = (
 class PagesFile(Followed):
     """The rows of all pages of a folder."""
 
-    shape, tables, names = SHAPE, TABLES, NAMES
+    shape, tables, full_texts = SHAPE, TABLES, ("entries_fts",)
 
     def __init__(self, path: Path | str, hard_limit: int | None = None) -> None:
-        """A page above `hard_limit` tokens is flagged, whoever wrote what stands on it and whatever was said of it."""
+        """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
         super().__init__(path)
         self._hard_limit = hard_limit
 
@@ -52,10 +100,10 @@ class PagesFile(Followed):
 
     @contextmanager
     def rebuilt(self) -> Iterator[None]:
-        """One transaction that begins without rows, for whoever takes all events in again.
+        """One transaction that begins without rows, to apply all events again.
 
-        What is known of the files is put back at its end: their states, and how a page was last seen that is in doubt.
-        The others are read again by the next sync.
+        At its end what is known of the files is restored: their states, and how an unclear page was last seen. The
+        others are read again by the next sync.
         """
         with self.writing():
             kept = [(put_back, self.db.execute(known).fetchall()) for known, put_back in _OF_THE_FILES]
@@ -64,7 +112,7 @@ class PagesFile(Followed):
             for put_back, rows in kept:
                 self.db.executemany(put_back, rows)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def file(self, path: str) -> File | None:
         row = self.db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
@@ -76,12 +124,12 @@ class PagesFile(Followed):
         return self._flagged(row) if row else None
 
     def files(self, user: str | None = None) -> list[File]:
-        """The pages of that user, or of all, in the order of their names."""
+        """The pages of that user, or of all, by name."""
         where, values = ("", ()) if user is None else ("WHERE user = ? ", (user,))
         return list(map(self._flagged, self.db.execute(f"{FILES}{where}ORDER BY path", values)))
 
     def due(self) -> list[File]:
-        """The pages whose files lag behind."""
+        """The pages whose files are out of date."""
         return list(map(self._flagged, self.db.execute(FILES + "WHERE is_due ORDER BY path")))
 
     def _flagged(self, row: tuple[Any, ...]) -> File:
@@ -90,7 +138,7 @@ class PagesFile(Followed):
         return file
 
     def entries(self, path: str, *, due: bool = False) -> list[Entry]:
-        """What stands on a page, in its order; only what its file does not show yet, if `due`."""
+        """The entries of a page, in its order; only those that its file does not show yet, if `due`."""
         more = "AND is_due " if due else ""
         return list(map(Entry._make, self.db.execute(f"{ENTRIES}WHERE path = ? {more}ORDER BY n", (path,))))
 
@@ -99,61 +147,58 @@ class PagesFile(Followed):
         return Rows(self.db).entry(name)
 
     def is_gone(self, name: str, words: str) -> bool:
-        """Whether an entry was cleaned away that said just that."""
+        """True if an entry was cleaned that said just that."""
         row = self.db.execute("SELECT words FROM gone WHERE id = ?", (name,)).fetchone()
         return row is not None and row[0] == digest_of_words(words)
 
     def was_rendered(self, path: str, digest: bytes) -> bool:
-        """Whether that is a state in which the page was written before."""
+        """True if the page was written in that state before."""
         found = self.db.execute("SELECT 1 FROM renderings WHERE path = ? AND digest = ?", (path, digest)).fetchone()
         return found is not None
 
     def base(self, path: str, mark: bytes) -> Base | None:
-        """The state of a page that has this mark; of several, the first: what came later is not known to be in it."""
+        """The state of a page that has this mark; of several, the first: it may lack what came later."""
         row = self.db.execute(
             "SELECT digest, seq, front FROM renderings WHERE path = ? AND mark = ? ORDER BY seq LIMIT 1", (path, mark)
         ).fetchone()
         return Base(*row) if row else None
 
     def ends(self, path: str, mark: bytes) -> set[str]:
-        """The entries with which the states of a page ended that have this mark."""
+        """The last entries of the states of a page that have this mark."""
         statement = "SELECT DISTINCT json_extract(front, '$.last') FROM renderings WHERE path = ? AND mark = ?"
         return {row[0] for row in self.db.execute(statement, (path, mark))}
 
     def unclear(self) -> set[str]:
-        """The pages that said something else than the memory when they were last looked at."""
+        """The pages that contradicted the memory when they were last read."""
         return {row[0] for row in self.db.execute("SELECT path FROM unclear")}
 
     # -- how far the files have followed -----------------------------------------------------------------------------
 
     def saw(self, file: File, shown: Iterable[tuple[int, int]], mark: bytes, seq: int) -> None:
-        """A file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or 2 struck).
-        It has this mark, and all that the ledger had by `seq`."""
-        self.db.execute(
-            "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
-            " WHERE path = ?",
-            (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path),
-        )
+        """Record that a file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or
+        2 struck). It has this mark, and all that the ledger had by `seq`."""
+        seen = (file.zone, file.front, *file.stamp, file.digest, file.is_due, file.path)
+        self.db.execute(_SET_SEEN, seen)
         self.db.executemany("UPDATE entries SET shown = ?, is_due = 0 WHERE n = ?", [(how, n) for n, how in shown])
         if file.digest is not None:
             state = (file.path, file.digest, mark, seq, file.front)
             self.db.execute("INSERT OR IGNORE INTO renderings VALUES (?, ?, ?, ?, ?)", state)
 
     def restamp(self, file: File) -> None:
-        """The file was touched, and is as it was."""
+        """Record that a file was touched, and is as it was."""
         self.db.execute(
             "UPDATE files SET size = ?, mtime = ?, ctime = ?, inode = ? WHERE path = ?", (*file.stamp, file.path)
         )
 
     def mark_unclear(self, path: str, *, is_so: bool) -> None:
-        """Whether a page says something else than the memory, so that it is looked at again."""
+        """Record whether a page contradicts the memory, so that it is read again."""
         if is_so:
             self.db.execute("INSERT OR IGNORE INTO unclear VALUES (?)", (path,))
         else:
             self.db.execute("DELETE FROM unclear WHERE path = ?", (path,))
 
     def lost(self, path: str) -> None:
-        """The file is not there: all of the page is to be written."""
+        """Record that a file is missing: all of the page has to be written."""
         self.db.execute("UPDATE entries SET shown = 0, is_due = 1 WHERE path = ? AND folded_into = ''", (path,))
         self.db.execute(
             "UPDATE files SET is_due = 1, size = NULL, mtime = NULL, ctime = NULL, inode = NULL, digest = NULL"
@@ -161,10 +206,37 @@ class PagesFile(Followed):
         )  # fmt: skip
 
     def moved(self, path: str, to: str) -> None:
-        """A page has another name, and its file too: its states are those of the new one."""
+        """Record that a page has another name, and its file too: its states are those of the new one."""
         self.db.execute("UPDATE OR IGNORE renderings SET path = ? WHERE path = ?", (to, path))
 
     def drop(self, path: str) -> None:
-        """The page is no more, and its file is removed."""
+        """Remove a page whose file was removed."""
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))
         self.db.execute("DELETE FROM renderings WHERE path = ?", (path,))
+
+
+# What follows from the ledger. How the files were last seen does not, nor does the number of an entry, which depends on
+# how often reading was interrupted, nor a page that is gone, whose row stays until its file is removed too.
+_EVERYTHING = {
+    "files": (
+        "SELECT user, about, title, description, tags, status, created, updated, needs_compact, entry_count, tokens"
+        " FROM files WHERE NOT is_gone"
+    ),
+    "entries": (
+        "SELECT entries.id, files.user, files.about, timestamp, entries.tags, content, letters, superseded,"
+        " superseded_by, supersedes, retracted, folded_into, has_key, seq"
+        " FROM entries LEFT JOIN files ON files.path = entries.path"
+    ),
+    "versions": "SELECT id, entry FROM versions",
+    "waiting": "SELECT id, at, belief FROM waiting",
+    "asked": "SELECT review, id FROM asked",
+    "gone": "SELECT id, words FROM gone",
+}  # fmt: skip
+
+
+def differences(one: PagesFile, other: PagesFile) -> Iterator[tuple[str, str]]:
+    """The rows that only one of them has: the table, and what names the row."""
+    for table, statement in _EVERYTHING.items():
+        mine, theirs = set(one.db.execute(statement)), set(other.db.execute(statement))
+        for row in mine ^ theirs:
+            yield table, str(row[1] if table == "files" else row[0])

@@ -1,7 +1,7 @@
-"""From rows to the bytes of a page: a page from nothing, or what has to change in one that is there.
+"""Rendering rows as a page: a new page, or the changes to one that is there.
 
 Whatever is not named by a row stays as it is, to the byte. If nothing has to change, nothing does, not even a counter
-that is wrong; the next change sets it right.
+that is wrong; the next change corrects it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import orjson
 from tallystick.projections import markdown
 from tallystick.projections.markdown import Draft, Edit, Page, grown, new_page, parse
 from tallystick.projections.markdown.escape import escaped
-from tallystick.projections.markdown.fields import Value, checked
+from tallystick.projections.markdown.front import Value, checked
 from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_heading
 from tallystick.projections.markdown.page import to_bytes, to_text
 from tallystick.projections.markdown.zone import on_the_clock, zone_named
@@ -31,7 +31,7 @@ _TITLE = re.compile(r"^ {0,3}#[ \t]([^\r\n]*)", re.MULTILINE)
 _FOLLOWED = re.compile(rb"[ \t]*(?:\n[ \t]*)*(?:\Z|(?<=\n)## \[\d[^]\n]*\] \{id: )")  # by the next entry, or by nothing
 _NAMED = f"#{SUPERSEDED}".encode()
 _LONGEST, _MOST_TAGS = 1_000, 32  # characters of a description, and tags of a page
-_FEW = 16  # entries that are each looked for; to read all of a page takes as long as some hundreds
+_FEW = 16  # entries that are searched for; parsing the page takes as long as some hundreds
 
 Shown = list[tuple[int, int]]  # (n of an entry, 1 as it is or 2 struck; 0 not on the page)
 
@@ -41,7 +41,7 @@ class Rendering(NamedTuple):
 
     data: bytes
     shown: Shown
-    front: str  # JSON: what its front matter says, see `seen_front`
+    front: str  # JSON: its front matter, see `seen_front`
 
 
 class Completion(NamedTuple):
@@ -65,12 +65,12 @@ def draft_of(entry: Entry) -> Draft:
 
 
 def how(entry: Entry) -> int:
-    """How an entry is shown once its page is level."""
+    """0, 1 or 2: not on its page, as it is, or struck, once the page is up to date."""
     return 0 if entry.folded_into else 2 if entry.is_struck else 1
 
 
 def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
-    """The page from nothing."""
+    """A new page."""
     shown = [entry for entry in entries if not entry.folded_into]
     text = new_page(
         legal(file, "description"), legal(file, "tags"), file.title, moment(file.created),
@@ -86,8 +86,8 @@ def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
 
 
 def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rendering | None:
-    """The page with a few entries struck and more at its end, without reading all of it; None, if more than that has to
-    change. The bytes are those in which the page was last seen."""
+    """The page with a few entries struck and more at its end, without parsing it; None, if more than that has to
+    change. `data` is the page as it was last read or written."""
     seen, struck = orjson.loads(file.front), [each for each in due if each.shown]
     if not due or any(each.folded_into for each in due) or len(struck) > _FEW:
         return None
@@ -109,7 +109,7 @@ def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rend
 
 
 class _Strike(NamedTuple):
-    """Where an entry begins to hold no longer: behind its heading, up to the end of its words."""
+    """The strike of an entry: from the end of its heading to the end of its words."""
 
     start: int
     end: int
@@ -117,9 +117,9 @@ class _Strike(NamedTuple):
 
 
 def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
-    """The strike of an entry that stood on the page as it is. None, if that is not plain to see: its id stands there
-    once beside the entries that it replaced, its heading is one line, its words are as we write them, and the next
-    entry follows. Code blocks are left to whoever reads all of the page."""
+    """The strike of an entry that is on the page as it was. None, unless it is plain: its id is there once, except
+    for the entries that it replaced, its heading is one line, its words are as we write them, and the next entry
+    follows. Code blocks need the whole page to be parsed."""
     name, words = row.id.encode(), to_bytes(escaped(row.content))
     if row.shown != 1 or not row.is_struck or row.supersedes != "[]" or b"```" in words or data.find(b"\r") >= 0:
         return None
@@ -140,7 +140,7 @@ def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
 
 
 def _only(data: bytes, name: bytes) -> int:
-    """Where the heading with that id is; -1, if the id stands elsewhere too. What it replaced names it as well."""
+    """The place of the heading with that id; -1, if the id occurs elsewhere too. What it replaced names it as well."""
     found, at = -1, data.find(name)
     while at >= 0:
         if not data.endswith(_NAMED, 0, at):
@@ -163,11 +163,11 @@ def changed(
     page: Page, file: File, due: Sequence[Entry], *, completions: Sequence[Completion] = (), drops: Iterable[str] = (),
     recorded: Collection[str] = (), is_seen: bool = True,
 ) -> Rendering:  # fmt: skip
-    """The page with what has to change in it. What stands there under `drops` is removed.
+    """The page with its changes. The entries in `drops` are removed.
 
-    On a page that is on another clock than it was, the headings of `due` say the same moments on the new one. Other
-    words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of a page
-    does not say, and never did, is said with the next change.
+    On a page with a new zone, the headings of `due` say the same moments in that zone. Words that differ from its row
+    are removed from an entry only if they are `recorded` elsewhere. Fields that the front matter never had are added
+    with the next change.
     """
     as_read, page = page, _completed(page, completions)
     if any(row.supersedes != "[]" for row in due):
@@ -195,19 +195,19 @@ def changed(
     if gone or title:
         made = _retitled(without(parse(text, page.zone), gone), title)
         return Rendering(made.data, shown, seen_front(made))
-    told = {row.id for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)}
-    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
+    compacted = {row.id for row in due if row.id in there and _is_compacted(there[row.id], row, row.id in recorded)}
+    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in compacted]
     said = {name: value for name, value in fields.items() if name in FRONT}
     return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
 
 
 def is_on_another_clock(page: Page, file: File) -> bool:
-    """Whether a person changed the zone of a page since it was last seen."""
+    """True if a person changed the zone of a page since it was last read or written."""
     return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
-    """The page with whole headings, as if the person had written them so."""
+    """The page with complete headings, as if the person had written them so."""
     edit = Edit(page)
     for each in completions:
         edit.complete(each.entry, each.id, each.at, each.tags)
@@ -215,7 +215,7 @@ def _completed(page: Page, completions: Sequence[Completion]) -> Page:
 
 
 def _folded(page: Page, due: Sequence[Entry]) -> Page:
-    """The page with what was folded in the place of the first entry that it names."""
+    """The page with compacted entries in the place of the first entry that each names."""
     there, made = _first(page), dict[str, Entry]()
     into = {row.id: row.folded_into for row in due if row.id in there and there[row.id].body == row.content}
     for row in due:
@@ -227,7 +227,7 @@ def _folded(page: Page, due: Sequence[Entry]) -> Page:
 
 
 def rewritten(page: Page, made: Mapping[str, Entry], gone: Collection[str] = ()) -> str:
-    """The page with other entries in the place of some, and without others. All else stays to the byte."""
+    """The page with some entries replaced, and others removed. All else stays to the byte."""
     text, at, parts, there = page.text, 0, list[str](), _first(page)
     for entry in page.entries:
         if entry is not there.get(entry.id) or (entry.id not in made and entry.id not in gone):
@@ -249,7 +249,7 @@ def _first(page: Page) -> dict[str, markdown.Entry]:
 
 
 def without(page: Page, names: Collection[str]) -> Page:
-    """The page without the entries of these ids, however often they stand there, and its count set right."""
+    """The page without the entries of these ids, however often they occur, and its count corrected."""
     while found := {entry.id for entry in page.entries if entry.id in names}:
         edit = Edit(page)
         for name in found:
@@ -261,11 +261,11 @@ def without(page: Page, names: Collection[str]) -> Page:
 
 
 def _level(edit: Edit, there: markdown.Entry, row: Entry, *, may_reword: bool) -> bool:
-    """Bring one entry to what its row says. False, if it says so already."""
+    """Change one entry to what its row says. False, if it says so already."""
     if row.folded_into:
-        if is_told := _is_told(there, row, may_reword):
+        if is_compacted := _is_compacted(there, row, may_reword):
             edit.remove(row.id)
-        return is_told
+        return is_compacted
     is_any = False
     if there.body != row.content and may_reword:
         edit.rebody(row.id, row.content)
@@ -282,17 +282,17 @@ def _level(edit: Edit, there: markdown.Entry, row: Entry, *, may_reword: bool) -
 
 
 def is_unmarked(there: markdown.Entry, row: Entry) -> bool:
-    """Whether an entry does not show that it holds no longer."""
+    """True if an entry does not show that it is no longer current."""
     return not there.superseded_by if row.superseded_by else bool(row.retracted) and not there.is_retracted
 
 
-def _is_told(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
-    """Whether another entry tells what stands there, so that it may leave the page."""
+def _is_compacted(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
+    """True if another entry says what this one says, so that it may be removed."""
     return bool(row.folded_into) and (is_recorded or there.body == row.content)
 
 
 def _fields(page: Page, file: File) -> dict[str, Value]:
-    """What the front matter has to say and does not."""
+    """The fields that the front matter has to say and does not."""
     said = orjson.loads(seen_front(page))
     if page.front.span is None:  # all of it is written
         entity = {} if markdown.is_plain(file.about) else {"entity": file.about}
@@ -311,7 +311,7 @@ def _said(file: File, name: str) -> Any:
 
 
 def legal(file: File, name: str) -> Any:
-    """What a front matter says in a field, as it can be written anew: a person may have written what we may not."""
+    """The value of a front matter field, as we may write it: a person may have written what is not valid."""
     said = _said(file, name)
     if name == "description":
         return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
@@ -331,7 +331,7 @@ def one_line(title: str) -> str:
 
 
 def _title(page: Page, file: File) -> str:
-    """What stands in the place of the title, if that is another. A page without one gets none."""
+    """The new title, if it changed. A page without one gets none."""
     title = one_line(file.title)
     return escaped(title) if page.title and title and one_line(page.title) != title else ""
 
@@ -345,8 +345,8 @@ def _retitled(page: Page, title: str) -> Page:
 
 
 def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
-    """What a page says of itself, and which entry is its last, to be compared with what it says the next time; or, if
-    fields were written and it has other entries then, what it says then."""
+    """The front matter of a page, its number of entries and its last one, as JSON, to compare with the next time.
+    `written` are fields that were changed, `ids` the entries after a change."""
     front, ids = page.front, [entry.id for entry in page.entries] if ids is None else ids
     return orjson.dumps({
         "description": front.description, "tags": list(front.tags), "status": front.status,

@@ -1,20 +1,21 @@
-"""The rows of `pages.db` while events are taken in: fetched when they are needed, written when the work is done.
+"""The rows of `pages.db` while events are applied: fetched when they are needed, written when the work is done.
 
-The caller owns the transaction. Files are written once for many entries; entries a portion at a time, and before
-anybody asks for one of them.
+The caller owns the transaction. Files are written once for many entries; entries a portion at a time, and before any
+of them is read.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
+from tallystick.projections.follower import Pending
 from tallystick.projections.markdown.names import file_of
 from tallystick.projections.pages.search import index_entry, letters_of, unindex_entry
 from tallystick.records.belief import OWNER
@@ -28,7 +29,7 @@ _PORTION = 500  # entries written at once
 
 
 class Entry(NamedTuple):
-    """One entry, as it should stand on its page."""
+    """One entry, as it should be on its page."""
 
     n: int
     id: str
@@ -39,7 +40,7 @@ class Entry(NamedTuple):
     letters: str | None
     superseded: int
     superseded_by: str
-    supersedes: str  # JSON: what was folded into it
+    supersedes: str  # JSON: what was compacted into it
     retracted: int
     folded_into: str
     has_key: int
@@ -66,7 +67,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class File:
-    """One page, as it should be, and as its file was last seen."""
+    """One page, as it should be, and the state of its file when it was last read or written."""
 
     path: str
     user: str
@@ -82,7 +83,7 @@ class File:
     zone: str = ""
     tokens: int = 0
     is_gone: int = 0
-    front: str = "{}"  # JSON: what the front matter said when it was last seen
+    front: str = "{}"  # JSON: the front matter when it was last read or written
     size: int | None = None
     mtime: int | None = None
     ctime: int | None = None
@@ -99,31 +100,23 @@ class File:
         return self.size, self.mtime, self.ctime, self.inode
 
 
-def columns(of: Any) -> str:
-    return ", ".join(of._fields if hasattr(of, "_fields") else [field.name for field in fields(of)])
-
-
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)
-
-
-ENTRY_COLUMNS, FILE_COLUMNS = columns(Entry), columns(File)
-ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM entries "
-FILES = f"SELECT {FILE_COLUMNS} FROM files "
-_ADD_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES ({_marks(len(Entry._fields))})"
-# what full text is told in values costs a third of what it is told in rows of another table: that it writes at once
+_FILE_FIELDS = [field.name for field in fields(File)]
+ENTRIES = f"SELECT {', '.join(Entry._fields)} FROM entries "
+FILES = f"SELECT {', '.join(_FILE_FIELDS)} FROM files "
+_ADD_ENTRY = f"INSERT INTO entries ({', '.join(Entry._fields)}) VALUES ({', '.join('?' * len(Entry._fields))})"
+# values cost full text a third of what rows of another table cost: those it writes at once
 _ADD_WORDS = "INSERT INTO entries_fts (rowid, content, tags, letters) VALUES (?, ?, ?, ?)"
-_SET_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({_marks(len(fields(File)))})"
-_values_of = attrgetter(*(field.name for field in fields(File)))
+_SET_FILE = f"INSERT OR REPLACE INTO files ({', '.join(_FILE_FIELDS)}) VALUES ({', '.join('?' * len(_FILE_FIELDS))})"
+_values_of = attrgetter(*_FILE_FIELDS)
 
 
 def digest_of_words(text: str) -> bytes:
-    """By what words are known that are not kept."""
+    """A digest of words that are not kept."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def tokens_in(text: str) -> int:
-    """About so many tokens a text has."""
+    """The approximate number of tokens of a text."""
     return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + _PER_ENTRY
 
 
@@ -136,7 +129,7 @@ def path_of(user: str, about: str) -> str:
 
 
 def title_of(about: str) -> str:
-    """What stands at the head of a page that nobody gave a title: `user-profile` is "User Profile"."""
+    """The default title of a page: `user-profile` is "User Profile"."""
     prefix, _, name = about.partition("-")
     words = name if prefix in PREFIXES and prefix != "user" and name else about
     if words[:1].isdigit():
@@ -145,7 +138,7 @@ def title_of(about: str) -> str:
 
 
 def description_of(about: str) -> str:
-    """What a page says of itself that nobody described."""
+    """The default description of a page."""
     if about == NOTES:
         return "What is about nothing in particular"
     title = title_of(about)
@@ -156,7 +149,7 @@ class Rows:
     """The part of the tables that is being changed."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+        self._db, self.pending = db, Pending(db)
         self._files: dict[tuple[str, str], File] = {}
         self._changed: dict[str, File] = {}  # by path
         self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
@@ -187,11 +180,11 @@ class Rows:
         return self._kept(File(*row)) if row else None
 
     def _kept(self, fetched: File) -> File:
-        """Of each page there is one object, whoever asked for it first."""
+        """The one object of a page."""
         return self._files.setdefault((fetched.user, fetched.about), fetched)
 
     def _free_path(self, user: str, about: str) -> str:
-        """Nobody shares a file, not even with a name that was made for that."""
+        """A path that no other page has, not even one with a name made for that."""
         path, number = path_of(user, about), 1
         while path in self._changed or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
             number += 1
@@ -199,12 +192,12 @@ class Rows:
         return path
 
     def touch(self, file: File, at: str) -> None:
-        """The file lags behind from now on."""
+        """Mark a file as out of date."""
         file.updated, file.is_due = max(file.updated, at), 1
         self._changed[file.path] = file
 
     def rename(self, file: File, about: str, at: str) -> File:
-        """The page is about another entity, and what stands on it goes along, to its page if it has one."""
+        """Make the page that of another entity; its entries go along, to that entity's page if it has one."""
         self.flush()
         there = self._files.get((file.user, about)) or self._fetch((file.user, about))
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
@@ -221,7 +214,7 @@ class Rows:
         return file
 
     def redate(self, clock: str) -> None:
-        """Pages that were changed, as they say, long after `clock`, which is right, were changed by then."""
+        """Correct the pages whose `updated` is long after `clock`, which is right."""
         self.flush()
         for row in self._db.execute(FILES + "WHERE updated > ?", (later(clock),)).fetchall():
             file = self._kept(File(*row))
@@ -251,7 +244,7 @@ class Rows:
         self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, *, happened: str = "",
         superseded_by: str = "", is_retracted: bool = False, supersedes: Sequence[str] = (), has_key: bool = False,
     ) -> None:  # fmt: skip
-        """A new entry at the end of a page."""
+        """Add an entry at the end of a page."""
         n, self._next = self._next, self._next + 1
         listed = orjson.dumps(list(tags)).decode()
         if name in self._fresh or len(self._fresh) >= _PORTION:
@@ -262,7 +255,7 @@ class Rows:
         )  # fmt: skip
         file.entry_count += 1
         file.tokens += tokens_in(text)
-        if file.status == "dormant" and not supersedes:  # what was folded is no news
+        if file.status == "dormant" and not supersedes:  # what was compacted is no news
             file.status = "active"
         self.touch(file, at)
 
@@ -282,53 +275,46 @@ class Rows:
         return Entry(*row) if row else self._fresh.get(name)
 
     def carry_on(self, version: str, entry: Entry) -> None:
-        """A version without words of its own stands where those before it stood."""
+        """Show a version without words of its own as the entry of those before it."""
         self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, entry.id))
 
     def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
-        """It no longer holds: something took its place, or it was taken back."""
-        if fresh := self._fresh.get(entry.id):
-            struck = {"superseded": 1, "superseded_by": superseded_by} if superseded_by else {"retracted": 1}
-            self._fresh[entry.id] = fresh._replace(**struck)
-        elif superseded_by:
-            change = "superseded = 1, superseded_by = ?"
-            self._db.execute(f"UPDATE entries SET {change}, is_due = 1 WHERE n = ?", (superseded_by, entry.n))
-        else:
-            self._db.execute("UPDATE entries SET retracted = 1, is_due = 1 WHERE n = ?", (entry.n,))
-        self.touch_path(entry.path, at)
+        """Strike an entry: something replaced it, or it was retracted."""
+        struck: dict[str, object] = {"superseded": 1, "superseded_by": superseded_by}
+        self._set(entry, at, **(struck if superseded_by else {"retracted": 1}))
+
+    def _set(self, entry: Entry, at: str, **columns: object) -> None:
+        """Change an entry that its file does not show so yet."""
+        if entry.id in self._fresh:
+            self._write_entries()
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self._db.execute(f"UPDATE entries SET {names}, is_due = 1 WHERE n = ?", (*columns.values(), entry.n))
+        if file := self.at(entry.path):
+            self.touch(file, at)
 
     def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
         self._write_entries()
         unindex_entry(self._db, entry.n)
-        listed = orjson.dumps(list(tags)).decode()
-        self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        self._set(entry, at, tags=orjson.dumps(list(tags)).decode())
         index_entry(self._db, entry.n)
-        self.touch_path(entry.path, at)
 
     def date(self, entry: Entry, happened: str, at: str) -> None:
-        """It happened at another time than its page said."""
-        self._write_entries()
-        self._db.execute("UPDATE entries SET timestamp = ?, is_due = 1 WHERE id = ?", (happened, entry.id))
-        self.touch_path(entry.path, at)
+        """Correct the time of an entry."""
+        self._set(entry, at, timestamp=happened)
 
     def fold(self, entry: Entry, into: str, at: str) -> None:
-        """It is told by another entry now, and stands on no page."""
-        self._write_entries()
-        self._db.execute("UPDATE entries SET folded_into = ?, is_due = 1 WHERE n = ?", (into, entry.n))
+        """Compact an entry into another; it is on no page any more."""
+        self._set(entry, at, folded_into=into)
         if (file := self.at(entry.path)) and not entry.folded_into:
             file.entry_count -= 1
             file.tokens -= tokens_in(entry.content)
-        self.touch_path(entry.path, at)
 
     def join_into(self, entry: Entry, names: Sequence[str], at: str) -> None:
-        """It tells those too, in the words it has."""
-        self._write_entries()
-        listed = orjson.dumps(list(names)).decode()
-        self._db.execute("UPDATE entries SET supersedes = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
-        self.touch_path(entry.path, at)
+        """Compact others into an entry that has their words already."""
+        self._set(entry, at, supersedes=orjson.dumps(list(names)).decode())
 
     def stand_at(self, name: str, others: Sequence[Entry]) -> list[Entry]:
-        """An entry and the first of the others change places. Returns the others, as they are then."""
+        """Let an entry and the first of the others change places. Returns the others, as they are then."""
         self._write_entries()
         entry, first = self.entry(name), others[0]
         assert entry is not None
@@ -340,43 +326,13 @@ class Rows:
             index_entry(self._db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
-    def touch_path(self, path: str, at: str) -> None:
-        if file := self.at(path):
-            self.touch(file, at)
-
-    def entries_on(self, path: str) -> Iterator[Entry]:
-        self._write_entries()
-        for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (path,)).fetchall():
-            yield Entry(*row)
-
     def sweep(self, file: File, at: str) -> None:
-        """All that stands on a page goes, and the page with it."""
-        for entry in self.entries_on(file.path):
+        """Remove all entries of a page, and the page with them."""
+        self._write_entries()
+        for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (file.path,)).fetchall():
+            entry = Entry(*row)
             unindex_entry(self._db, entry.n)
             self._db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
             self._db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
         file.is_gone, file.entry_count, file.tokens = 1, 0, 0
         self.touch(file, at)
-
-    # -- what waits for a yes ----------------------------------------------------------------------------------------
-
-    def wait(self, version: str, at: str, belief: dict[str, Any]) -> None:
-        said = orjson.dumps(belief).decode()
-        self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (version, at, said))
-
-    def waiting(self, version: str) -> tuple[str, dict[str, Any]] | None:
-        """When it was said, and what; it waits no longer."""
-        row = self._db.execute("SELECT at, belief FROM waiting WHERE id = ?", (version,)).fetchone()
-        if row is None:
-            return None
-        self._db.execute("DELETE FROM waiting WHERE id = ?", (version,))
-        return row[0], orjson.loads(row[1])
-
-    def ask(self, review: str, version: str) -> None:
-        self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (review, version))
-
-    def asked(self, review: str) -> list[str]:
-        """What a question was about; it is answered."""
-        names = [row[0] for row in self._db.execute("SELECT id FROM asked WHERE review = ?", (review,))]
-        self._db.execute("DELETE FROM asked WHERE review = ?", (review,))
-        return names

@@ -1,32 +1,40 @@
-"""Searching what stands on pages, in what one user may see.
+"""Full-text search of the pages of one user.
 
 All words that were typed are looked for first. If too few entries have them all, those that have any follow; if none
-has, the last word may be the beginning of one. What was replaced, taken back or folded into another entry is found
-only on request, and then tells what holds now.
+has, the last word may be the beginning of one. What was superseded, retracted or compacted is found only on request,
+and then names what is current.
 
-Full text is asked by rank alone, and each entry it names is looked up only then, until there are enough: asking of
-every match whether it may be seen would cost more than the search.
+Full text is sorted by rank alone, and each entry is checked only then, until there are enough: checking every match
+would cost more than the search.
+
+SQLite splits a text at whatever is not a letter to it, and drops most accents. That leaves out scripts that put no
+space between words, letters glued to them (iPhoneを), vowel signs, wide letters and ligatures, emoji, and "email" where
+a text says e-mail. Texts with such words get them a second time, plainly spelled: their `letters`, which are searched
+along with the text. A question is spelled by the same rules, so that whatever a text says finds it. Nothing in a
+question is an order to SQLite: it is taken apart into letters and digits, and each word is quoted.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import translate
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.projections.pages.typed_query import Query, Term, every, letters_of, parse, some, words_in
+from tallystick.projections.index.segmentation import has_no_spaces
+from tallystick.projections.markdown.tag import is_tag
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
+from tallystick.text.words import is_encodable
 
-__all__ = ["Match", "index_all", "index_entry", "letters_of", "recent", "search", "span_of", "unindex_entry"]
-
-ENOUGH = 3  # entries that have all the words: then nothing less is shown
+ENOUGH = 3  # entries that have all the words: then no others are
 _MOST = (1 << 31) - 1
 _MOST_DATES = 4
 _EARLIEST, _LATEST = "", "~"  # before and after any time
@@ -52,6 +60,7 @@ _EVERYWHERE, _ON_SOME = ({way: way.format(on) for way in (_BY_WORDS, _BY_TIME, _
 _NEXT = """SELECT e.id, CASE WHEN e.superseded_by != '' THEN e.superseded_by ELSE e.folded_into END
     FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
     WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND p.user = :user"""
+_HAS_PAGES = "SELECT 1 FROM files WHERE user = :user LIMIT 1"
 _IS_PAGE = "SELECT 1 FROM files WHERE path = ? AND user = ?"
 
 
@@ -67,22 +76,17 @@ class Match(NamedTuple):
     retracted: bool
     folded_into: str
     has_all: bool  # all that was typed; else some of it
-    chain: tuple[str, ...]  # from this entry to the one that holds now: just this one, if nothing replaced it
+    chain: tuple[str, ...]  # from this entry to the current one: just this one, if nothing replaced it
 
 
 def index_entry(db: sqlite3.Connection, n: int) -> None:
-    """Take a row of `entries` into full text. Once only: who changes its words or tags takes it out first."""
+    """Add a row of `entries` to full text. Once only: remove it before its words or tags change."""
     db.execute(_INDEX, (n,))
 
 
 def unindex_entry(db: sqlite3.Connection, n: int) -> None:
-    """Take a row out, while it still has the words and tags it was indexed with."""
+    """Remove a row, while it still has the words and tags it was indexed with."""
     db.execute(_UNINDEX, (n,))
-
-
-def index_all(db: sqlite3.Connection) -> None:
-    """Full text of all `entries` as they are now, whatever it held before."""
-    db.execute("INSERT INTO entries_fts (entries_fts) VALUES ('rebuild')")
 
 
 def search(
@@ -90,22 +94,19 @@ def search(
     since: str | date | None = None, until: str | date | None = None, tags: Iterable[str] = (), top_k: int = 10,
     include_superseded: bool = False, zone: tzinfo = UTC,
 ) -> list[Match]:  # fmt: skip
-    """The entries on pages of `user` that answer best what was typed, the best first.
+    """The entries on pages of `user` that match best what was typed, best first.
 
     Words, "phrases in quotes", beginnings (`depl*`), `#tags`, days and months (`2026-04-21`, `2026-04`: said in the
-    text, or the time of an entry) and ids, also by their last six digits. No text is wrong; an empty one finds nothing.
+    text, or the time of an entry) and ids, also by their last six digits. Any text is valid; an empty one finds none.
 
     `paths` are file names of pages, with or without `.md`, beginnings (`person-`) or patterns (`project-*`). `since`
-    and `until` both belong to the time that is asked for: `until="2026-04-21"` has all of that day. What names no zone
-    is read in `zone`. Of `tags` an entry must have one.
+    and `until` are both inclusive: `until="2026-04-21"` has all of that day. A time without a zone is read in `zone`.
+    Of `tags` an entry must have one.
     """
-    asked, values = parse(query), _values(user, since, until, zone, is_all=include_superseded)
-    if not asked.terms or top_k < 1 or not _can_be_held(user):
-        return []
-    if paths is not None:
-        values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
-    hunt = _Hunt(db, values, min(top_k, _MOST), {tag.removeprefix("#").casefold() for tag in tags})
-    hunt.run(asked, zone)
+    asked = parse(query)
+    hunt = _Hunt(db, user, paths, _span_values(since, until, zone), min(top_k, _MOST), tags, is_all=include_superseded)
+    if asked.terms and hunt.may_find:
+        hunt.run(asked, zone)
     return hunt.matches()
 
 
@@ -113,34 +114,36 @@ def recent(
     db: sqlite3.Connection, *, user: str, paths: Iterable[str] | None = None, since: str | date | None = None,
     top_k: int = 20, zone: tzinfo = UTC,
 ) -> list[Match]:  # fmt: skip
-    """The entries on pages of `user` that hold now, the newest first. `paths` and `since`: as in `search`."""
-    values = _values(user, since, None, zone, is_all=False)
-    if top_k < 1 or not _can_be_held(user):
-        return []
-    if paths is not None:
-        values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
-    hunt = _Hunt(db, values, min(top_k, _MOST), set())
-    hunt.newest()
+    """The current entries on pages of `user`, newest first. `paths` and `since`: as in `search`."""
+    hunt = _Hunt(db, user, paths, _span_values(since, None, zone), min(top_k, _MOST), ())
+    if hunt.may_find:
+        hunt.newest()
     return hunt.matches()
 
 
-def _values(
-    user: str, since: str | date | None, until: str | date | None, zone: tzinfo, *, is_all: bool
-) -> dict[str, Any]:  # fmt: skip
+def _span_values(since: str | date | None, until: str | date | None, zone: tzinfo) -> dict[str, Any]:
     return {
-        "user": user, "all": is_all, "since": _EARLIEST if since is None else span_of(since, zone)[0],
+        "since": _EARLIEST if since is None else span_of(since, zone)[0],
         "until": _LATEST if until is None else span_of(until, zone)[1],
-    }  # fmt: skip
+    }
 
 
 class _Hunt:
-    """One search: what was found so far, the best first."""
+    """One search: what was found so far, best first."""
 
-    def __init__(self, db: sqlite3.Connection, values: dict[str, Any], wanted: int, tags: set[str]) -> None:
-        self._db, self._values, self._wanted, self._tags = db, values, wanted, tags
+    def __init__(
+        self, db: sqlite3.Connection, user: str, paths: Iterable[str] | None, span: dict[str, Any], wanted: int,
+        tags: Iterable[str], *, is_all: bool = False,
+    ) -> None:  # fmt: skip
+        self._db, self._wanted, self._values = db, wanted, {"user": user, "all": is_all, **span}
+        self._tags = {tag.removeprefix("#").casefold() for tag in tags}
         self._found: dict[str, tuple[Any, ...]] = {}
         self._with_all = 0
-        self._ways = _ON_SOME if "paths" in values else _EVERYWHERE
+        self._next: dict[str, tuple[str, str] | None] = {}  # the replacement of each entry
+        self._ways = _EVERYWHERE if paths is None else _ON_SOME
+        self.may_find = wanted >= 1 and is_encodable(user)
+        if paths is not None and self.may_find:
+            self._values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
 
     def run(self, asked: Query, zone: tzinfo) -> None:
         """Look for all that was typed, and for less as long as that finds too little."""
@@ -150,7 +153,7 @@ class _Hunt:
         for day in asked.dates[:_MOST_DATES]:
             self._at(day, [term for term in asked.terms if term.date != day], zone)
         self._with_all = len(self._found)
-        if not self._found and not self._has_pages():
+        if not self._found and not self._db.execute(_HAS_PAGES, self._values).fetchone():
             return
         if not self._found and (begun := asked.begun()):
             self._all(begun)
@@ -164,9 +167,6 @@ class _Hunt:
         self._take(_BY_TIME, (), {})
         self._with_all = len(self._found)
 
-    def _has_pages(self) -> bool:
-        return self._db.execute("SELECT 1 FROM files WHERE user = :user LIMIT 1", self._values).fetchone() is not None
-
     def _all(self, terms: Sequence[Term]) -> None:
         self._take(_BY_WORDS, terms, {"match": every(terms)})
 
@@ -174,7 +174,7 @@ class _Hunt:
         self._take(_BY_WORDS, [term for term in terms if term.is_must], {"match": some(terms)})
 
     def _at(self, day: str, others: Sequence[Term], zone: tzinfo) -> None:
-        """What was noted on that day and has the other words; the newest first, if there are none."""
+        """Look for what was recorded on that day and has the other words; newest first, if there are none."""
         try:
             first, end = span_of(day, zone)
         except Refused:  # the 31st of February
@@ -186,7 +186,7 @@ class _Hunt:
             self._take(_BY_TIME, (), span)
 
     def _take(self, way: str, terms: Sequence[Term], more: dict[str, Any]) -> None:
-        """Add what one statement finds, as far as it is what was meant, until there is enough."""
+        """Add what one statement finds, as far as it has the tags and prefixes, until there is enough."""
         missing = self._wanted - len(self._found)
         if missing < 1:
             return
@@ -195,63 +195,56 @@ class _Hunt:
         values = {**self._values, **more, "limit": self._wanted if is_sure else -1}
         with closing(self._db.execute(self._ways[way], values)) as rows:
             for row in rows:
-                if row[0] not in self._found and (is_sure or self._is_meant(row, checked)):
+                if row[0] not in self._found and (is_sure or self._matches(row, checked)):
                     self._found[row[0]] = row
                     missing -= 1
                     if not missing:
                         return
 
-    def _is_meant(self, row: tuple[Any, ...], terms: Iterable[Term]) -> bool:
+    def _matches(self, row: tuple[Any, ...], terms: Iterable[Term]) -> bool:
         tags = {tag.casefold() for tag in orjson.loads(row[3])}
         if self._tags and self._tags.isdisjoint(tags):
             return False
         return all(_says(row[4], tags, term) for term in terms)
 
     def matches(self) -> list[Match]:
-        chains = _Chains(self._db, self._values["user"])
         return [
             Match(
                 name, path, at, tuple(orjson.loads(tags)), content, by, retracted == 1, into, place < self._with_all,
-                chains.of(name, by or into) if by or into else (name,),
+                self._chain(name, by or into) if by or into else (name,),
             )
             for place, (name, path, at, tags, content, by, retracted, into) in enumerate(self._found.values())
         ]  # fmt: skip
 
+    def _chain(self, name: str, after: str) -> tuple[str, ...]:
+        """The ids from one entry to the current one. A ring ends where it would begin again."""
+        chain = {name: None}
+        while after:
+            if after not in self._next:
+                values = {"id": after, "user": self._values["user"]}
+                self._next[after] = self._db.execute(_NEXT, values).fetchone()
+            step = self._next[after]
+            if step is None or step[0] in chain:
+                break
+            name, after = step
+            chain[name] = None
+        return tuple(chain)
+
 
 def _says(content: str, tags: set[str], term: Term) -> bool:
-    """Whether an entry has the tag of a term, or a word that begins as it does."""
+    """True if an entry has the tag of a term, or a word that begins as it does."""
     if term.tag:
         return term.tag in tags or f"#{term.tag}" in content.casefold()
     return any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
 
 
-class _Chains:
-    """What took the place of what, looked up once."""
-
-    def __init__(self, db: sqlite3.Connection, user: str) -> None:
-        self._db, self._user = db, user
-        self._next: dict[str, tuple[str, str] | None] = {}
-
-    def of(self, name: str, after: str) -> tuple[str, ...]:
-        """The ids from one entry to what holds now. It ends where it would begin again."""
-        chain = {name: None}
-        while after and (step := self._step(after)) and step[0] not in chain:
-            name, after = step
-            chain[name] = None
-        return tuple(chain)
-
-    def _step(self, name: str) -> tuple[str, str] | None:
-        if name not in self._next:
-            self._next[name] = self._db.execute(_NEXT, {"id": name, "user": self._user}).fetchone()
-        return self._next[name]
-
-
 def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]:
-    """The paths of the user's pages that are named, by name, beginning or pattern."""
+    """The paths of the user's pages with these names, beginnings or patterns."""
     found, patterns = list[str](), list[re.Pattern[str]]()
     for name in [names] if isinstance(names, str) else names:
-        pattern = _pattern(name.lower())
-        if _can_be_held(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
+        name = name.lower()
+        pattern = name + "*" if name.endswith("-") else name if name.endswith((".md", "*")) else name + ".md"
+        if is_encodable(pattern) and db.execute(_IS_PAGE, (pattern, user)).fetchone():
             found.append(pattern)
         else:
             patterns.append(re.compile(translate(pattern)))
@@ -262,15 +255,6 @@ def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]
     return found
 
 
-def _pattern(name: str) -> str:
-    return name + "*" if name.endswith("-") else name if name.endswith((".md", "*")) else name + ".md"
-
-
-def _can_be_held(name: str) -> bool:
-    """Whether a name can be written down at all: half a surrogate pair cannot, so nothing is anybody's of that name."""
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
-
-
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?![:\d])", re.ASCII)
 
@@ -278,17 +262,13 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?![:\d])", re.ASCII)
 def span_of(said: str | date, zone: tzinfo = UTC) -> tuple[str, str]:
     """The first moment of a month, day, minute or second, and the first after it, as the ledger writes them."""
     try:
-        first, end = _span(said)
-        return stamp(_in(first, zone)), stamp(_in(end, zone))
+        first, end = (each if each.tzinfo else each.replace(tzinfo=zone) for each in _span(said))
+        return stamp(first), stamp(end)
     except (ValueError, OverflowError):
         shown = ascii(str(said)[:40])
         raise Refused(
             f"not a time: {shown}; write it like 2026-05, 2026-05-03 or 2026-05-03T14:00:00Z", "time"
         ) from None
-
-
-def _in(moment: datetime, zone: tzinfo) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _span(said: str | date) -> tuple[datetime, datetime]:
@@ -304,3 +284,255 @@ def _span(said: str | date) -> tuple[datetime, datetime]:
         return _span(date.fromisoformat(said))
     first = datetime.fromisoformat(said)
     return (first, first + timedelta(minutes=1)) if _MINUTE.match(said) else _span(first)
+
+
+# -- spelling, and parsing a question ----------------------------------------------------------------------------------
+
+MOST_TERMS = 64
+LONGEST = 10_000  # characters of a question
+_MOST_PARTS = 16  # of a word with hyphens
+_LONGEST_JOINED = 40
+
+_APART = "\ue001"  # before a letter that is a word by itself
+_SIGN = "\ue000"  # a sign is written as this and its number
+_NAME = "\ue002"  # the end of an entry's id is written as this and its six digits
+_JOINED, _BESIDE = "-'’_‐‑", "./@:&+"  # between the parts of one word: e-mail, don't; main.py, 10:30
+_LETTERS_OF_THEIR_OWN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ё": "е", "ſ": "s"}
+)
+# what SQLite spells as we do: a word of these alone is found as it stands
+_EASY = re.compile(
+    "[\x00-\x7f\xa0-\xa9\xab\xac\xae-\xb1\xb4\xb6-\xb8\xbb\xbf-\xc5\xc7-\xcf\xd1-\xd7\xd9-\xdd\xe0-\xe5\xe7-\xef\xf1-\xf7"
+    "\xf9-\xfd\xff-\u010f\u0112-\u0125\u0128-\u0130\u0134-\u0137\u0139-\u013e\u0143-\u0148\u014c-\u0151\u0154-\u0165"
+    "\u0168-\u017e\u0391-\u03a1\u03a3-\u03a9\u03b1-\u03c1\u03c3-\u03c9\u0410-\u044f\u05d0-\u05ea\u0627-\u063a"
+    "\u0641-\u064a\u2010-\u2027\u2030-\u2046\u20a0-\u20a7\u20a9-\u20b9]*\\Z"
+)
+_JOINS = re.compile(f"[{_JOINED}]")
+_MANY_PARTS = re.compile(rf"[^\W_][{_JOINED}][^\W_]")
+_UNIT = re.compile(f"(?:{_APART}.)+|[^ {_APART}.-]+(?:[.-][^ {_APART}.-]+)*", re.DOTALL)
+_CHANGES = re.compile("[\u19b0-\u19c9\u1cf2\u1cf3\U0001f3fb-\U0001f3ff]")  # vowel signs, and the colours of a hand
+_SLICE = 64  # letters put into normal form at once: a thousand accents on one letter take a million steps
+
+_PHRASE = re.compile('"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]|«([^«»]*)»')
+_ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}\Z")
+_ID_END = re.compile(r"[0-9a-f]{6}\Z")
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d)?)?)?\Z", re.ASCII)
+
+
+class _Spelling(dict[int, str]):
+    """The spelling of each character: letters as they are sought, ` ` between words, `-` and `.` within one."""
+
+    def __missing__(self, code: int) -> str:
+        spelled = self[code] = _spelled(chr(code))
+        return spelled
+
+
+def _spelled(char: str) -> str:
+    category = unicodedata.category(char)
+    if char in _JOINED:
+        return "-"
+    if char in _BESIDE:
+        return "."
+    if category[0] == "M" or category == "Cf" or _CHANGES.match(char):
+        return ""  # what only changes the letter before it, or shows nothing
+    if category[0] == "P":
+        return " "
+    if has_no_spaces(char) or "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff":
+        return _APART + char
+    if category[0] in "LN":
+        return _without_accents(char) or " "
+    is_sign = category in ("So", "Sm", "Cn") and ("\u2190" <= char <= "\u2bff" or "\U0001f000" <= char <= "\U0001faff")
+    return _APART + char if is_sign else " "
+
+
+def _without_accents(char: str) -> str:
+    if "\u0400" <= char <= "\u052f":  # here a letter with a breve is another letter
+        return char.casefold().translate(_LETTERS_OF_THEIR_OWN)
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
+    return "".join(each for each in letters.translate(_LETTERS_OF_THEIR_OWN) if unicodedata.category(each)[0] in "LN")
+
+
+_SPELLING = _Spelling()
+
+
+def units_of(text: str) -> list[str]:
+    """The words of a text, plainly spelled. Parts of one are kept together, and so are letters without spaces."""
+    if text.isascii() and text.isalnum():
+        return [text.lower()]
+    if not unicodedata.is_normalized("NFKC", text):
+        slices = (text[start : start + _SLICE] for start in range(0, len(text), _SLICE))
+        text = "".join(unicodedata.normalize("NFKC", each) for each in slices)
+    return _UNIT.findall(text.translate(_SPELLING))
+
+
+def words_in(text: str) -> Iterator[str]:
+    """Every word of a text, plainly spelled, for whoever compares beginnings of words."""
+    for unit in units_of(text):
+        if unit[0] != _APART:
+            yield from re.split("[.-]", unit)
+
+
+def letters_of(text: str, entry_id: str = "") -> str | None:
+    """The letters that are searched along with a text, and the end of its id; None, if there are none."""
+    found = [_NAME + entry_id[-6:]] if _ID_END.match(entry_id[-6:]) else []
+    if text.isascii() and not _JOINS.search(text):
+        return " ".join(found) or None
+    for chunk in text.split():
+        if not _EASY.match(chunk):
+            for unit in units_of(chunk):
+                found += _single(unit) if unit[0] == _APART else [*re.split("[.-]", unit), *_joined(unit)]
+        elif not chunk.isalnum() and _MANY_PARTS.search(chunk):
+            for unit in units_of(chunk):
+                found += _joined(unit)
+    return " ".join(found) or None
+
+
+def _single(unit: str) -> list[str]:
+    """Letters that are words by themselves, as they are indexed."""
+    chars = unit[1::2]
+    return [char if unicodedata.category(char)[0] in "LN" else f"{_SIGN}{ord(char)}" for char in chars]
+
+
+def _joined(unit: str) -> list[str]:
+    """A word with hyphens, written as one."""
+    if "-" not in unit or len(unit) > _LONGEST_JOINED or unit.replace("-", "").isdigit():
+        return []
+    return [unit.replace("-", "")]
+
+
+class Term(NamedTuple):
+    """One thing that is looked for, as a full-text query."""
+
+    match: str
+    loose: tuple[str, ...]  # queries that are enough, if not everything is found
+    prefix: str = ""  # a word must begin so
+    tag: str = ""  # it must have this tag, or say it
+    date: str = ""  # or else be of this time
+    is_must: bool = False  # nothing else is enough
+
+
+class Query(NamedTuple):
+    """A parsed question."""
+
+    terms: tuple[Term, ...] = ()
+    ids: tuple[str, ...] = ()
+    last: str = ""  # as it was typed, outside quotes
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(term.date for term in self.terms if term.date))
+
+    def is_strict(self) -> bool:
+        """True if there is nothing less to look for."""
+        return all(term.is_must for term in self.terms) or len(self.terms) == len(self.terms[0].loose) == 1
+
+    def begun(self) -> list[Term]:
+        """The terms, with the last word as the beginning of one; none, if it is not a plain word."""
+        units = units_of(self.last)
+        if len(units) != 1 or len(units[0]) < 2 or not units[0].isalnum():
+            return []
+        whole = _unit(units[0])
+        return [*(term for term in self.terms if term != whole), prefix_term(units[0])]
+
+
+def parse(typed: str) -> Query:
+    """Parse a question. Any text is valid."""
+    if len(typed) > LONGEST:
+        typed = "".join(typed[:LONGEST].rsplit(None, 1)[:1])
+    terms, ids, is_phrase, chunk = list[Term](), list[str](), True, ""
+    for is_phrase, chunk in _chunks(typed):
+        terms += _phrase(chunk) if is_phrase else _terms(chunk)
+        if not is_phrase and _ID.match(chunk):
+            ids.append(chunk)
+    kept = tuple(dict.fromkeys(terms))[:MOST_TERMS]
+    return Query(kept, tuple(ids[:MOST_TERMS]), "" if is_phrase else chunk)
+
+
+def _chunks(typed: str) -> Iterator[tuple[bool, str]]:
+    """The parts between spaces, and those in quotes."""
+    at = 0
+    for quoted in _PHRASE.finditer(typed):
+        yield from ((False, chunk) for chunk in typed[at : quoted.start()].split())
+        yield True, next(group for group in quoted.groups() if group is not None)
+        at = quoted.end()
+    yield from ((False, chunk) for chunk in typed[at:].split())
+
+
+def _phrase(text: str) -> list[Term]:
+    """Words in this order; if they are not such that SQLite sees their order, just the words."""
+    chunks = text.split()
+    if not all(map(_EASY.match, chunks)):
+        return [_unit(unit)._replace(is_must=True) for chunk in chunks for unit in units_of(chunk)]
+    words = [word for chunk in chunks for word in words_in(chunk)][:MOST_TERMS]
+    return [Term(_quoted(*words), tuple(map(_quoted, words)), is_must=True)] if words else []
+
+
+def _terms(chunk: str) -> list[Term]:
+    if chunk.isascii() and chunk.isalnum():
+        return [_unit(chunk.lower())]
+    if _ID.match(chunk):
+        match = f"({_quoted(*chunk.split('-'))} OR {_quoted(_NAME + chunk[-6:])})"
+        return [Term(match, (match,))]
+    units = [_unit(unit) for unit in units_of(chunk)]
+    bare = chunk.strip(".,;:!?()[]{}")
+    if bare[:1] == "#" and is_tag(bare[1:]):
+        return [term._replace(tag=bare[1:].casefold(), is_must=True) for term in units]
+    if bare[-1:] == "*" and units and (words := list(words_in(chunk))):
+        return [*units[:-1], prefix_term(words[-1])]
+    if _DATE.match(bare) and units:
+        match = units[0].match
+        return [Term(match, (match,), date=bare)]
+    return units
+
+
+def prefix_term(word: str) -> Term:
+    """A word that begins so.
+
+    Full text knows words without their endings: what begins with `deploym` is `deploy` to it. So shorter words are
+    looked at too, and `prefix` tells whoever looks which of them to keep.
+    """
+    asked = [f"{_quoted(word)}*"]
+    if word.isascii() and word.isalpha():
+        asked += [f"{_quoted(word[: max(3, len(word) - 2)])}*"] * (len(word) > 3)
+        asked += [_quoted(word[:length]) for length in range(max(3, len(word) - 9), len(word) - 2)]
+    return Term(f"({' OR '.join(asked)})", (_quoted(word),), prefix=word, is_must=True)
+
+
+def _unit(unit: str) -> Term:
+    """A word, a word of several parts, or letters that are words by themselves."""
+    if unit[0] == _APART:
+        return _run(_single(unit), unit[1::2])
+    parts = re.split("[.-]", unit)[:_MOST_PARTS]
+    if len(parts) == 2 and parts[1] == "s":
+        parts = parts[:1]
+    if len(parts) == 1:
+        word = _quoted(parts[0])
+        match = f"({word} OR {_quoted(_NAME + parts[0])})" if _ID_END.match(parts[0]) else word
+        return Term(match, (match,))
+    ways = [_quoted(*parts), *map(_quoted, _joined(unit))]
+    return Term(f"({' OR '.join(ways)})", (*ways, *map(_quoted, parts)))
+
+
+def _run(letters: list[str], as_written: str) -> Term:
+    """Letters that follow one another; a tag may be just these."""
+    pairs = [_quoted(*pair) for pair in pairwise(letters)][:MOST_TERMS] or [_quoted(letters[0])]
+    pairs = list(dict.fromkeys(pairs))
+    every = " AND ".join(pairs)
+    return Term(f"(({every}) OR {_quoted(as_written)})" if as_written.isalnum() else f"({every})", tuple(pairs))
+
+
+def _quoted(*words: str) -> str:
+    return f'"{" ".join(words)}"'
+
+
+def every(terms: Iterable[Term]) -> str:
+    """A full-text query for all of the terms."""
+    return " AND ".join(term.match for term in terms)
+
+
+def some(terms: Sequence[Term]) -> str:
+    """A full-text query for all that must be; of the rest any part, or without a must at least one."""
+    must = every(term for term in terms if term.is_must)
+    rest = dict.fromkeys(part for term in terms if not term.is_must for part in term.loose)
+    parts = " OR ".join(list(rest)[: 2 * MOST_TERMS])
+    return f"{must} AND (({must}) OR {parts})" if must and parts else must or parts

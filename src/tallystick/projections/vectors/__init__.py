@@ -1,1 +1,1 @@
-"""Vectors of what the index holds: derived, kept beside it, and made again whenever they are missing."""
+"""Vectors of the blocks in the index: derived, kept next to it, and made again whenever they are missing."""

@@ -1,18 +1,16 @@
-"""Taking away the vectors of what was erased, whoever's and by whichever embedder they are.
+"""Removing the vectors of what was erased, of every user and every embedder.
 
-After each erasure every file under `vectors/` is gone through, and `vectors/swept` says how many erasures that was.
-Where it says another number, somebody was stopped before it was done (or a copy was restored): whoever recalls next
-does it first.
+After each erasure every file under `vectors/` is read, and `vectors/swept` says how many erasures there were. Where it
+says another number, somebody was stopped before it was done (or a copy was restored): the next recall does it first.
 
 The vectors of an embedder that is not used any more stay, for the day it is used again; the folder may be removed by
-hand at any time. What is erased goes from them all the same.
+hand at any time. What is erased is removed from them all the same.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,7 +29,7 @@ _NAME = re.compile(r"[0-9a-f]{24}")  # how files of ours begin; others are left 
 
 
 def is_swept(folder: Path, erasures: int) -> bool:
-    """Whether nothing of what was erased so far can be left."""
+    """True if nothing of what was erased so far can be left."""
     if not folder.is_dir():
         return True
     try:
@@ -43,7 +41,7 @@ def is_swept(folder: Path, erasures: int) -> bool:
 
 
 def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
-    """Keep only the vectors of blocks that the index holds. Files of users who have none left are removed."""
+    """Keep only the vectors of blocks that the index has. Files of users who have none left are removed."""
     if not folder.is_dir():
         return
     users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
@@ -53,16 +51,13 @@ def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
                 _sweep_one(home, name, index, users.get(name))
         _mark(folder, erasures)
     except OSError as error:
-        raise NotWritten(f"the vectors of what was erased could not be taken away: {error}") from error
+        raise NotWritten(f"cannot remove the vectors of what was erased: {error}") from error
 
 
 def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:
-    """The blocks that a user has in the index, as numbers, in order."""
-    return np.sort(plain_numbers(row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,))))
-
-
-def plain_numbers(blocks: Iterable[str]) -> NDArray[np.uint64]:
-    return numbers_of([block for block in blocks if is_plain(block)])
+    """The blocks of a user in the index, as numbers, in order."""
+    blocks = (row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)))
+    return np.sort(numbers_of([block for block in blocks if is_plain(block)]))
 
 
 def _sweep_one(home: Path, name: str, index: IndexFile, user: str | None) -> None:
@@ -81,11 +76,11 @@ def _sweep_one(home: Path, name: str, index: IndexFile, user: str | None) -> Non
 
 def _must_be(is_mine: bool, home: Path) -> None:
     if not is_mine:
-        raise OSError(f"{home} is held by somebody else, or may not be written")
+        raise OSError(f"{home} is locked by another process, or not writable")
 
 
 def _mark(folder: Path, erasures: int) -> None:
-    """Say that it is done. Not being able to say so only means that it is done again."""
+    """Record that it is done. If that fails, it is done again."""
     fresh = folder / f"{_MARK}.new"
     with suppress(OSError):
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

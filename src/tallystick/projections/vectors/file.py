@@ -1,19 +1,19 @@
-"""The vectors of one user's blocks by one embedder, in files beside the index.
+"""The vectors of one user's blocks by one embedder, in files next to the index.
 
     vectors/<embedder's key>/<user>.json             which generation counts
                              <user>-<generation>.rows  16 bytes for each vector (see rows.py)
                              <user>-<generation>.f32   the vectors themselves, in the same order
                              <user>-<generation>.near  a graph over them, when they are many (see nearest.py)
-                             lock                      held by whoever adds or takes away
+                             lock                      held by whoever adds or removes
 
-Rows are only ever added at the end; a row counts when both files hold it whole, its check is right, and the block that
-it is a part of is whole. Taking rows away writes files of another generation, then the small file that names it, then
-removes the old ones; the name of a generation is drawn, and never comes again. So a crash, or files of two times beside
-each other, leave the rows that were there or some fewer, which are made again; never a vector with another block's
-name. Nothing that a reader may have open is ever cut or written over.
+Rows are only ever added at the end; a row counts when both files have all of it, its check is right, and the block that
+it is a part of is complete. Removing rows writes files of another generation, then the small file that names it, then
+removes the old ones; the name of a generation is random, and never comes again. So a crash, or a mix of files of two
+times, leaves the rows that were there or some fewer, which are made again; never a vector with another block's name.
+Nothing that a reader may have open is ever truncated or overwritten.
 
-Whatever cannot be read is begun anew: vectors are made from the index, and say nothing that it does not. Where nothing
-can be written (no space, no right, nobody lets go of the lock), they are held in memory alone.
+Whatever cannot be read is started over: vectors are made from the index, and say nothing that it does not. Where
+nothing can be written (no space, no permission, a lock that stays taken), they are kept in memory alone.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from numpy.typing import NDArray
 from tallystick.projections.vectors.names import FORMAT, file_name, read_head
 from tallystick.projections.vectors.rows import AT_ONCE, ROW, Rows, how_many_good, rows_for
 
-PATIENCE = 10.0  # seconds to wait for whoever has the lock
+TIMEOUT = 10.0  # seconds to wait for the lock
 _KINDS = ("f32", "rows")  # in the order in which they are written
 
 
 class VectorFile:
     """All vectors of one user by one embedder. `folder` is None where nothing may be written.
 
-    `begun` counts how often the rows were begun anew: whoever remembers places of rows looks whether it moved.
+    `begun` counts how often the rows were started over: a place of a row is valid until it moves.
     """
 
     def __init__(self, folder: Path | None, key: str, dimensions: int, user: str) -> None:
@@ -66,7 +66,7 @@ class VectorFile:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def read(self) -> None:
-        """Take in what others added. Cheap if there is nothing new."""
+        """Read what others added. Cheap if there is nothing new."""
         if self._home is None:
             return
         generation = self._said()
@@ -76,9 +76,9 @@ class VectorFile:
             self._read_on()
 
     def _read_on(self) -> None:
-        """The rows behind those that are known, as far as they are true."""
+        """Read the rows after those that are known, as far as their checks are right."""
         whole = min(_size(self._path(kind)) // size for kind, size in self._sizes())
-        if whole < len(self.rows):  # somebody cut what we have: nothing of it may be touched any more
+        if whole < len(self.rows):  # somebody truncated what we have: nothing of it may be touched any more
             self._begin(self.generation)
         start = len(self.rows)
         if whole == start:
@@ -86,7 +86,7 @@ class VectorFile:
         try:
             fresh = np.fromfile(self._path("rows"), dtype=ROW, count=whole - start, offset=start * ROW.itemsize)
             matrix = self._mapped(start + len(fresh))
-        except (OSError, ValueError):  # it was taken away at this moment: the next look sees what is there instead
+        except (OSError, ValueError):  # it was removed at this moment: the next read sees what is there instead
             return
         good, self._is_false = how_many_good(fresh, matrix[start:])
         self.rows.extend(fresh[:good])
@@ -113,24 +113,20 @@ class VectorFile:
         return self._home / f"{self._name}-{generation or self.generation}.{kind}"
 
     def near_path(self) -> Path | None:
-        """Where the graph of this generation belongs."""
+        """The path of the graph of this generation."""
         return self._path("near") if self._home is not None and self.generation else None
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
-    def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        """The rows of these blocks, part by part; a block that has none is left out."""
-        return self.rows.where(blocks)
-
     def blocks_at(self, rows: NDArray[np.int64]) -> list[str]:
-        """Which blocks some rows belong to."""
+        """The blocks of some rows."""
         return [f"{number:016x}" for number in self.rows.every["block"][rows].tolist()]
 
-    # -- adding and taking away --------------------------------------------------------------------------------------
+    # -- adding and removing -----------------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[bool]:
-        """One who adds or takes away at a time; what others did meanwhile is read first. False: in memory alone."""
+        """Hold the lock to add or remove; what others did meanwhile is read first. False: in memory alone."""
         if self._home is None:
             yield False
             return
@@ -144,7 +140,7 @@ class VectorFile:
 
     @contextmanager
     def unchanged(self) -> Iterator[bool]:
-        """The lock, and whether these are still the rows that count. Nothing is read: no row changes its place."""
+        """Hold the lock; True if these are still the rows that count. Nothing is read: no row changes its place."""
         if self._home is None:
             yield False
             return
@@ -152,23 +148,23 @@ class VectorFile:
             yield is_mine and bool(self.generation) and self._said() == self.generation
 
     def add(self, blocks: Sequence[str], parts: Sequence[int], vectors: NDArray[np.float32]) -> None:
-        """Add blocks with all their parts at the end. What cannot be written down is held in memory alone."""
+        """Add blocks with all their parts at the end. What cannot be written is kept in memory alone."""
         if vectors.shape != (len(blocks), self.dimensions) or vectors.dtype != np.float32:
-            raise TypeError(f"{len(blocks)} rows of {self.dimensions} are needed, not {vectors.dtype}{vectors.shape}")
+            raise TypeError(f"expected {len(blocks)} rows of {self.dimensions}, not {vectors.dtype}{vectors.shape}")
         fresh = rows_for(blocks, parts, vectors)
         if self._locked and self._home is not None:
             try:
                 self._write(fresh, vectors)
                 return
             except OSError:
-                with suppress(OSError):  # what cannot be cut off is passed over by whoever reads
+                with suppress(OSError):  # what cannot be truncated is ignored by readers
                     self._cut_back()
         self.stay_in_memory()
         self.rows.extend(fresh)
         self._matrix = np.concatenate([self._matrix, vectors])
 
     def stay_in_memory(self) -> None:
-        """From now on nothing is written, and nothing that others write is seen."""
+        """From now on write nothing, and read nothing that others write."""
         if self._home is not None:
             self._matrix, self._home = np.array(self.matrix), None
 
@@ -177,7 +173,7 @@ class VectorFile:
         return self._home is None
 
     def _write(self, fresh: NDArray[Any], vectors: NDArray[np.float32]) -> None:
-        """At the end of both files; half a block that a crash left is cut off first. The lock is held."""
+        """Append to both files; a partial block that a crash left is truncated first. The lock is held."""
         if self._is_false or not len(self.rows):
             self._renew(np.arange(len(self.rows)))
         for (kind, size), data in zip(self._sizes(), (vectors, fresh), strict=True):
@@ -189,16 +185,16 @@ class VectorFile:
         self._matrix = matrix
 
     def _cut_back(self) -> None:
-        """Cut off what stands in the files behind the rows that count. Nobody reads there."""
+        """Truncate the files after the rows that count. Nobody reads there."""
         for kind, size in self._sizes():
             path = self._path(kind)
             if self.generation and _size(path) > len(self.rows) * size:
                 os.truncate(path, len(self.rows) * size)
 
     def keep_only(self, blocks: NDArray[np.uint64]) -> None:
-        """Take away every vector of other blocks, and whatever else lies here of this user.
+        """Remove every vector of other blocks, and all other files of this user.
 
-        If there is no room for those that stay, they go too, and are made again. May raise OSError: then something is
+        If there is no space for those to keep, they go too, and are made again. May raise OSError: then something is
         left that should be gone. Without the lock it is done in memory alone.
         """
         keep = np.flatnonzero(np.isin(self.rows.every["block"], blocks))
@@ -220,7 +216,7 @@ class VectorFile:
         sync_folder(self._home)
 
     def _renew(self, keep: NDArray[np.int64]) -> None:
-        """The next generation, with these of the rows; then the small file that names it."""
+        """Write the next generation, with these of the rows; then the small file that names it."""
         rows, matrix, token = self.rows.every[keep], self._matrix, os.urandom(8).hex()
         for kind in _KINDS:
             with open(self._path(kind, token), "xb", opener=_private) as file:
@@ -244,7 +240,7 @@ class VectorFile:
         os.replace(fresh, self._small)
 
     def _remove_others(self) -> None:
-        """Whatever is not of this generation. A folder is nobody's vectors of ours, and stays."""
+        """Remove whatever is not of this generation. A folder is not ours, and stays."""
         assert self._home is not None
         keep = {self._path(kind).name for kind in (*_KINDS, "near")} | {self._small.name} if self.generation else set()
         remove_files(self._home, self._name, keep)
@@ -259,7 +255,7 @@ def remove_files(home: Path, name: str, keep: set[str] | frozenset[str] = frozen
 
 @contextmanager
 def locked(home: Path) -> Iterator[bool]:
-    """The lock of an embedder's folder, which is made. False if it is not to be had."""
+    """Hold the lock of an embedder's folder, which is made. False if it is not available."""
     lock = -1
     try:
         for folder in (home.parent, home):
@@ -276,7 +272,7 @@ def locked(home: Path) -> Iterator[bool]:
 
 
 def _wait_for(lock: int) -> bool:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -288,7 +284,7 @@ def _wait_for(lock: int) -> bool:
 
 
 def sync_folder(path: Path) -> None:
-    """What was removed from a folder is gone from the medium too."""
+    """Sync a folder, so that what was removed is gone from the disk too."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -1,4 +1,4 @@
-"""What the files of vectors are called, and how many vectors are in them; for whoever only looks, without NumPy."""
+"""Names of the files of vectors, and the number of vectors in them, without NumPy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TOKEN = re.compile(r"[0-9a-f]{16}")
 
 
 def file_name(user: str) -> str:
-    """What a user's files are called: names of people may hold anything, and folders do not take everything."""
+    """The stem of a user's files: names of people may have any character, and folders do not take all."""
     return sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:_SHORT]
 
 
 def read_head(small: Path) -> dict[str, Any] | None:
-    """What a small file says, if it says what it should."""
+    """The contents of a small file; None if they are not as they should be."""
     try:
         head = orjson.loads(small.read_bytes())
         is_good = head["format"] == FORMAT and type(head["dimensions"]) is int and head["dimensions"] > 0
@@ -32,7 +32,7 @@ def read_head(small: Path) -> dict[str, Any] | None:
 
 
 def how_many(folder: Path, user: str) -> int:
-    """How many vectors a user has, by the embedder that made most of them. They are counted, and not looked at."""
+    """The number of vectors of a user, by the embedder that made most of them. They are counted, not read."""
     return max((_rows(small) for small in folder.glob(f"*/{file_name(user)}.json")), default=0)
 
 

@@ -1,12 +1,12 @@
 """The nearest vectors to a question: exactly, as long as that is fast enough, and else through a graph (HNSW).
 
-Below `LIMIT` rows every vector is compared. Above, usearch keeps a graph of the rows it has taken in. Each search lets
-it take in a few more; rows that it has not are compared one by one, so nothing waits to be found. How near a row is
-comes from its vector, never from the graph, and does not depend on where the row stands: rows that are equally near
-come in the order of their blocks, in whatever order they were added.
+Below `LIMIT` rows every vector is compared. Above, usearch keeps a graph of the rows that were added to it. Each search
+adds a few more; rows that it does not have are compared one by one, so nothing waits to be found. How near a row is
+comes from its vector, never from the graph, and does not depend on its place: rows that are equally near come in the
+order of their blocks, in whatever order they were added.
 
-The graph is saved beside the rows when it is whole, and again whenever it has grown by a tenth. Its file begins with a
-check; one that is damaged, or knows more rows than there are, or other ones, is made anew. Without the package, or
+The graph is saved next to the rows when it is complete, and again whenever it has grown by a tenth. Its file begins
+with a check; one that is damaged, or has more rows than there are, or other ones, is rebuilt. Without the package, or
 before the graph is begun, the search is exact at any size.
 """
 
@@ -25,13 +25,13 @@ from tallystick.projections.vectors.file import VectorFile
 from tallystick.projections.vectors.product import product
 
 LIMIT = 100_000
-STEP = 256  # rows that the graph takes in at a time
+STEP = 256  # rows that are added to the graph at a time
 _BY_THE_WAY = 64  # rows that a search adds by itself
 _ROWS = 16_384  # compared at a time: what a block of rows leaves in the cache
 _BREADTH = 16  # neighbours of a node
 _EFFORT = 128  # how far a search looks around
 _GROWN = 1.1
-_KIND = "bf16"  # enough to find the way by: half the memory, a third of the time
+_KIND = "bf16"  # precise enough for the graph: half the memory, a third of the time
 _MAGIC = b"tallystick near 1\n"
 _CLOSE = 1e-5  # more than single precision can be wrong by
 
@@ -46,7 +46,7 @@ class Nearest:
         self._graph: Any = None
 
     def search(self, question: NDArray[np.float32], limit: int) -> Ranked:
-        """The rows nearest to a question and how near they are (cosine), the nearest first."""
+        """The rows nearest to a question and how near they are (cosine), nearest first."""
         matrix, blocks = self._file.matrix, self._file.rows.every["block"]
         known = self._ready()
         if known == 0:
@@ -58,7 +58,7 @@ class Nearest:
         return _ranked(matrix, question, limit, blocks, rows)
 
     def _ready(self) -> int:
-        """How many rows the graph knows; 0 to search without one."""
+        """The number of rows in the graph; 0 to search without one."""
         if len(self._file) < LIMIT or find_spec("usearch") is None:
             return 0
         self._open()
@@ -68,7 +68,7 @@ class Nearest:
         return len(self._graph)
 
     def _open(self) -> None:
-        """The graph of these rows, from its file, if there is one that fits."""
+        """Load the graph of these rows from its file, if there is one that fits."""
         if self._made_for == self._file.begun:
             return
         self._graph, self._made_for, self._saved = None, self._file.begun, 0
@@ -85,7 +85,7 @@ class Nearest:
             self._graph, self._saved = graph, len(graph)
 
     def build(self) -> int:
-        """Go on making the graph, if the rows are many enough; how many were taken in. 0: it is whole, and saved."""
+        """Go on building the graph, if there are rows enough; the number of rows added. 0: it is complete."""
         if len(self._file) < LIMIT or find_spec("usearch") is None:
             return 0
         self._open()
@@ -106,7 +106,7 @@ class Nearest:
         return end - start
 
     def _save(self) -> None:
-        """Beside its rows, unless these were taken away meanwhile. What cannot be saved is made another time."""
+        """Save it next to its rows, unless these were removed meanwhile. What cannot be saved is made another time."""
         self._saved = len(self._graph)
         path = self._file.near_path()
         with self._file.unchanged() as is_unchanged:
@@ -124,7 +124,7 @@ class Nearest:
 
 
 def _read(path: Path) -> bytes | None:
-    """What a graph's file holds, if it is as it was written."""
+    """The contents of a graph's file, if it is as it was written."""
     try:
         said = path.read_bytes()
     except OSError:
@@ -146,7 +146,7 @@ def _empty(dimensions: int) -> Any:
 def best_of(
     matrix: NDArray[np.float32], question: NDArray[np.float32], limit: int, blocks: NDArray[np.uint64]
 ) -> Ranked:
-    """The `most` rows with the greatest product, the greatest first; equal ones in the order of their blocks."""
+    """The `limit` rows with the greatest product, greatest first; equal ones in the order of their blocks."""
     near = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), _ROWS):
         product(matrix[start : start + _ROWS], question, out=near[start : start + _ROWS])
@@ -162,7 +162,7 @@ def _ranked(
     matrix: NDArray[np.float32], question: NDArray[np.float32], limit: int, blocks: NDArray[np.uint64],
     rows: NDArray[np.int64],
 ) -> Ranked:  # fmt: skip
-    """Some rows in order. Each product is summed up in one way: a matrix product's last bit depends on the place."""
+    """Sort some rows. Each product is summed in one way: a matrix product's last bit depends on the place."""
     products = matrix[rows].astype(np.float64) * question.astype(np.float64)
     near = products.sum(axis=1).astype(np.float32)
     order = np.lexsort((rows, blocks[rows], -near))[:limit]

@@ -1,10 +1,10 @@
-"""The names of vectors: which block a row belongs to, which of its parts it is, and a check that ties it to its vector.
+"""Rows that name vectors: the block of each, which of its parts it is, and a check that ties it to its vector.
 
-A row is 16 bytes. Its check is made of all its other bytes and of its vector's, so that a row beside a vector that is
-not its own (half written, of another time, zeros where a disk lost a page) is told from a true one. It guards against
-accidents, not against somebody who wants to deceive.
+A row is 16 bytes. Its check is computed from all its other bytes and from its vector's, so that a row with a vector
+that is not its own (half written, of another time, zeros where a disk lost a page) is recognised. It guards against
+accidents, not against forgery.
 
-The parts of a block are added together, one behind the other. What ends in the middle of a block ends before it.
+The parts of a block are added together, one after the other. A file that ends in the middle of a block ends before it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 ROW = np.dtype([("block", "<u8"), ("part", "<u2"), ("parts", "<u2"), ("check", "<u4")])
 DIGITS = 16  # hexadecimal ones, of a block's id
 AT_ONCE = 8_192  # rows looked at or copied at a time
-_FEW = 64  # rows that are found without being sorted
+_FEW = 64  # rows that are found without sorting
 _ODD = 0x9E3779B1
-_NOBODY = "0" * DIGITS  # stands for a block whose id does not fit
+_NOBODY = "0" * DIGITS  # in place of an id that does not fit
 
 
 def is_plain(block: str) -> bool:
-    """Whether a block's id fits into a row. One whose address collided has a longer one, and is found by its words."""
+    """True if a block's id fits into a row. One whose address collided has a longer one, and is found by its words."""
     return len(block) == DIGITS
 
 
@@ -34,7 +34,7 @@ def numbers_of(blocks: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def rows_for(blocks: Sequence[str], parts: Sequence[int], vectors: NDArray[np.float32]) -> NDArray[Any]:
-    """A row for each vector. All parts of a block stand here together, from the first on."""
+    """A row for each vector. All parts of a block are here together, from the first on."""
     made = np.zeros(len(blocks), dtype=ROW)
     made["block"], made["part"] = numbers_of(blocks), parts
     first = np.flatnonzero(made["part"] == 0)
@@ -45,7 +45,7 @@ def rows_for(blocks: Sequence[str], parts: Sequence[int], vectors: NDArray[np.fl
 
 
 def checks(rows: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[np.uint32]:
-    """What each row's check must be, if the vector is its own."""
+    """The right check of each row with its vector."""
     odd = (np.arange(vectors.shape[1] + 4, dtype=np.uint32) * np.uint32(_ODD)) | np.uint32(1)
     total = np.einsum("ij,j->i", np.ascontiguousarray(vectors).view(np.uint32), odd[4:])
     high, low = (rows["block"] >> np.uint64(32)).astype(np.uint32), rows["block"].astype(np.uint32)
@@ -56,7 +56,7 @@ def checks(rows: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[np.uint3
 
 
 def how_many_good(rows: NDArray[Any], vectors: NDArray[np.float32]) -> tuple[int, bool]:
-    """How many rows from the first on are true and belong to whole blocks; and whether one behind them is false."""
+    """The number of good rows from the first on, in complete blocks; and whether one after them is false."""
     good, is_false = 0, False
     while good < len(rows) and not is_false:
         some = slice(good, good + AT_ONCE)
@@ -68,14 +68,14 @@ def how_many_good(rows: NDArray[Any], vectors: NDArray[np.float32]) -> tuple[int
 
 
 class Rows:
-    """Rows that only grow, found by their block. Most are sorted; the last few are kept aside until it pays to sort."""
+    """Rows that only grow, found by their block. Most are sorted; the last few are kept apart until it pays to sort."""
 
     def __init__(self) -> None:
         self._room: NDArray[Any] = np.zeros(0, dtype=ROW)
         self._count = 0
         self._order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._sorted: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
-        self._later: dict[int, list[int]] = {}  # the rows behind the sorted ones
+        self._later: dict[int, list[int]] = {}  # the rows after the sorted ones
         self._listed = 0
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Rows:
         self._count = count
 
     def _settle(self) -> None:
-        """Sort, if many came since; else list what came since."""
+        """Sort, if many were added since; else list what was."""
         if self._count - len(self._order) > max(_FEW, len(self._order) // 4):
             self._order = np.argsort(self.every["block"], kind="stable")
             self._sorted = self.every["block"][self._order]
@@ -107,20 +107,12 @@ class Rows:
 
     def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The rows of these blocks, part by part; a block that has none is left out."""
-        self._settle()
-        wanted = [block for block in blocks if is_plain(block)]
-        numbers = numbers_of(wanted)
-        first, last = np.searchsorted(self._sorted, numbers), np.searchsorted(self._sorted, numbers, side="right")
-        found = {}
-        for block, number, start, end in zip(wanted, numbers.tolist(), first.tolist(), last.tolist(), strict=True):
-            if end > start:
-                found[block] = self._order[start:end]
-            elif number in self._later:
-                found[block] = np.array(self._later[number], dtype=np.int64)
-        return found
+        first, counts = self.first_of(blocks)
+        rows = zip(blocks, first.tolist(), counts.tolist(), strict=True)
+        return {block: np.arange(start, start + count) for block, start, count in rows if count}
 
     def first_of(self, blocks: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first row of each of these blocks, and how many it has, which follow each other. Without any: -1, 0."""
+        """The first row of each of these blocks, and the number of its rows, in sequence. Without any: -1, 0."""
         self._settle()
         known = [block if is_plain(block) else _NOBODY for block in blocks]
         first, counts = np.full(len(known), -1, dtype=np.int64), np.zeros(len(known), dtype=np.int64)

@@ -1,12 +1,12 @@
-"""The graph envelope: a whole graph as one JSON object, to be carried from one program to another.
+"""The graph envelope: a whole graph as one JSON object, to move it from one program to another.
 
 `to_bytes` and `from_bytes` are inverse: what was written is read back equal, and written again it is the same bytes.
 UTF-8, line feeds, a record on each line with its keys sorted; profiles, nodes, edges and paths by their ids, events in
-their order. Fields that this program does not know are kept, in each record and in the envelope itself.
+their order. Unknown fields are kept, in each record and in the envelope itself.
 
-Reading judges everything: JSON that every reader reads alike, every record, no id twice. A refusal names the place.
-What `to_bytes` wrote is known by its bytes and read a line at a time; anything else is read strictly. Lines that a
-store hands over are judged when they are looked at, or all of them by `check`.
+Reading checks everything: JSON that every reader reads alike, every record, no id twice. A refusal names the place.
+What `to_bytes` wrote is recognised by its bytes and read a line at a time; anything else is read strictly. Lines that a
+store passes on are checked when they are read, or all of them by `check`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from typing import Any, Generic, TypeVar, cast, overload
 import orjson
 
 from tallystick.records.display import Displayable
-from tallystick.records.errors import Refused, UnknownVersion
+from tallystick.records.errors import Refused
+from tallystick.records.fields import must_be_known_version, must_be_object
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import SCHEMA_VERSION, RecordFields, check_record, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from tallystick.records.graph.normal_form import is_normal
-from tallystick.records.json import check as check_json, parse
+from tallystick.records.graph.nodes import (
+    SCHEMA_VERSION,
+    MemoryEdge,
+    MemoryNode,
+    MemoryProfile,
+    RecordFields,
+    check_record,
+    is_normal,
+    line_of,
+)
+from tallystick.records.json import loads
 from tallystick.records.path import MemoryPath
 
 R = TypeVar("R")
@@ -31,57 +39,55 @@ R = TypeVar("R")
 KINDS: dict[str, type[Any]] = {
     "profiles": MemoryProfile, "nodes": MemoryNode, "edges": MemoryEdge, "paths": MemoryPath, "events": MemoryEvent,
 }  # fmt: skip
-KEYS = {"paths": "path_id"}  # by what a record is known, where that is not `id`
-NORMAL = ("profiles", "nodes", "edges")  # that may be known by their looks
+KEYS = {"paths": "path_id"}  # the field with the id, where that is not `id`
+NORMAL = ("profiles", "nodes", "edges")  # that `is_normal` can check
 MUST_HAVE = {"nodes": ("kind",), "edges": ("source", "target", "kind")}
 
 _HEAD = b'{"schema_version":%d,\n' % SCHEMA_VERSION
 
 
-def key_of(part: str, told: object) -> str:
-    """By what a record of that part is known. Refused, if it lacks what a graph cannot do without."""
-    if type(told) is not dict:
-        raise Refused(f"an object is wanted, not {type(told).__name__}")
-    name = KEYS.get(part, "id")
+def key_of(part: str, raw: object) -> str:
+    """The id of a record of that part. Refused, if a required field is missing."""
+    must_be_object("a record", raw)
+    record, name = cast("RecordFields", raw), KEYS.get(part, "id")
     for needed in (name, *MUST_HAVE.get(part, ())):
-        value = told.get(needed)
+        value = record.get(needed)
         if type(value) is not str or not value:
-            raise Refused(
-                f"{needed} is missing" if value is None else f"{needed} is a text that is not empty", "required"
-            )
-    return cast(str, told[name])
+            why = "is missing" if value is None else "must be a string that is not empty"
+            raise Refused(f"{needed} {why}", "required")
+    return cast(str, record[name])
 
 
 def keys_in(head: RecordFields) -> Iterator[tuple[str, str]]:
-    """What envelopes say of themselves, key by key: the part that it stands in, and its name there."""
+    """The metadata of envelopes, key by key: the part that has it, and its name there."""
     for part in ("metadata", "extra"):
         yield from ((part, name) for name in head.get(part, {}))
     if head.get("head"):
         yield "head", "profile"
 
 
-def record_of(part: str, told: Mapping[str, Any]) -> Any:
+def record_of(part: str, raw: Mapping[str, Any]) -> Any:
     """The record that a dictionary tells."""
-    return KINDS[part].from_dict(told)
+    return KINDS[part].from_dict(raw)
 
 
 def record_in(part: str, line: bytes) -> Any:
     """The record in a line."""
-    told, kind = orjson.loads(line), KINDS[part]
-    if part in NORMAL and is_normal(line, told, kind):
-        return kind.judged(told)
-    return kind.from_dict(told)
+    raw, kind = orjson.loads(line), KINDS[part]
+    if part in NORMAL and is_normal(line, raw, kind):
+        return kind.judged(raw)
+    return kind.from_dict(raw)
 
 
-def settled_line(part: str, line: bytes, told: RecordFields) -> bytes:
-    """The line as the record itself would write it. Refused, if it is no record of that part."""
-    if part not in NORMAL or type(told) is not dict or not is_normal(line, told, KINDS[part]):
-        return line_of(record_of(part, told).to_dict())
+def settled_line(part: str, line: bytes, raw: RecordFields) -> bytes:
+    """The line as the record itself would write it. Refused, if it is not a record of that part."""
+    if part not in NORMAL or type(raw) is not dict or not is_normal(line, raw, KINDS[part]):
+        return line_of(record_of(part, raw).to_dict())
     return line
 
 
 class Records(Sequence[R], Generic[R]):
-    """Records of one part, each made when it is looked at."""
+    """Records of one part, each made when it is read."""
 
     __slots__ = ("is_judged", "lines", "part")
 
@@ -90,10 +96,11 @@ class Records(Sequence[R], Generic[R]):
 
     @classmethod
     def of(cls, part: str, given: Iterable[Any]) -> Records[R]:
-        """From records, or from dictionaries that tell them."""
+        """From records, or from their dictionaries."""
         if isinstance(given, Records):
             return given
-        return cls(part, _arranged(part, [_made(part, each) for each in given]), is_judged=True)
+        records = (_made(part, each).to_dict() for each in given)
+        return cls(part, _arranged(part, records), is_judged=True)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -124,19 +131,22 @@ def _made(part: str, given: Any) -> Any:
     if isinstance(given, KINDS[part]):
         return given
     if not isinstance(given, Mapping):
-        raise Refused(f"{part} holds {KINDS[part].__name__} records, not {type(given).__name__}")
+        raise Refused(f"{part} must be {KINDS[part].__name__} records, not {type(given).__name__}")
     return record_of(part, given)
 
 
-def _arranged(part: str, given: list[Any]) -> list[bytes]:
-    """The lines of records, by their ids; events as they come. Refused, if an id stands twice."""
+def _arranged(part: str, given: Iterable[Any]) -> list[bytes]:
+    """The lines of dictionaries, each checked, by their ids; events as they come. Refused, with the place."""
     lines: dict[str, bytes] = {}
-    for number, record in enumerate(given):
-        told = record.to_dict()
-        name = key_of(part, told)
-        if name in lines:
-            raise Refused(f"{part}[{number}]: the id {ascii(name)[:60]} stands twice", "duplicate")
-        lines[name] = line_of(told)
+    for number, raw in enumerate(given):
+        try:
+            name = key_of(part, raw)
+            check_record(raw)
+            if name in lines:
+                raise Refused(f"the id {ascii(name)[:60]} is used twice", "duplicate")
+            lines[name] = settled_line(part, line_of(raw), raw)
+        except Refused as error:
+            raise _placed(error, part, number) from None
     return list(lines.values()) if part == "events" else [lines[name] for name in sorted(lines)]
 
 
@@ -155,7 +165,7 @@ class GraphEnvelope(Displayable):
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
-        known_version(self.schema_version)
+        must_be_known_version(self.schema_version)
         object.__setattr__(self, "profile", _profile(self.profile))
         for part in KINDS:
             object.__setattr__(self, part, Records.of(part, getattr(self, part)))
@@ -165,12 +175,11 @@ class GraphEnvelope(Displayable):
         judged = self.records("profiles").is_judged
         object.__setattr__(self, "profiles", Records[MemoryProfile]("profiles", rest, is_judged=judged))
         for name in ("metadata", "extra"):
-            if type(getattr(self, name)) is not dict:
-                raise Refused(f"{name} is an object, not {type(getattr(self, name)).__name__}")
+            must_be_object(name, getattr(self, name))
             check_record(getattr(self, name))
         taken = self.extra.keys() & _FIELDS
         if taken:
-            raise Refused(f"extra holds {min(taken)!r}, which is a field of its own")
+            raise Refused(f"extra must not hold {min(taken)!r}, which is a field of its own")
 
     def _head(self) -> bytes:
         return line_of(self.profile.to_dict()) if self.profile else b"null"
@@ -180,20 +189,20 @@ class GraphEnvelope(Displayable):
         return cast(Records[Any], getattr(self, part))
 
     def settled(self, part: str) -> Iterator[tuple[str, bytes, RecordFields]]:
-        """Every record of a part: its id, the line it would write itself as, what it says. Refused, with the place."""
+        """Every record of a part: its id, the line it is written as, its dictionary. Refused, with the place."""
         number, records, key = -1, self.records(part), KEYS.get(part, "id")
         try:
             for line in records.lines:
                 number += 1
-                told = orjson.loads(line)
+                raw = orjson.loads(line)
                 if not records.is_judged:
-                    line = settled_line(part, line, told)
-                yield told[key], line, told
+                    line = settled_line(part, line, raw)
+                yield raw[key], line, raw
         except Refused as error:
             raise _placed(error, part, number) from None
 
     def check(self) -> None:
-        """Judge every record. Refused, with the place of the first that is none."""
+        """Check every record. Refused, with the place of the first that is invalid."""
         for part in KINDS:
             for _ in () if self.records(part).is_judged else self.settled(part):
                 continue
@@ -215,12 +224,26 @@ class GraphEnvelope(Displayable):
     def from_bytes(cls, data: bytes | str) -> GraphEnvelope:
         """The envelope in a file. Refused, with the place."""
         given = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
-        return _of_our_own(given) or cls.from_dict(_strictly(given))
+        if found := cls.as_written(given):
+            return found
+        try:
+            raw = loads(given)
+        except ValueError as error:
+            raise Refused(f"not an envelope: {error}", "json") from None
+        return cls.from_dict(raw)
 
     @classmethod
     def as_written(cls, data: bytes) -> GraphEnvelope | None:
         """The envelope in a file, if `to_bytes` wrote it: read line by line, so that little of it is held twice."""
-        return _of_our_own(data)
+        if not data.startswith(_HEAD):
+            return None
+        try:
+            lines = iter(data.removesuffix(b"}\n").split(b"\n"))
+            next(lines)
+            found = cls(**dict(_fields_in(lines)))
+        except (_NotOurs, Refused, ValueError, TypeError):
+            return None
+        return found if found.to_bytes() == data else None
 
     def to_dict(self) -> RecordFields:
         """All of it, as JSON has it."""
@@ -228,16 +251,20 @@ class GraphEnvelope(Displayable):
         return whole
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> GraphEnvelope:
-        """The envelope that a dictionary tells. Refused, with the place."""
-        if not isinstance(told, Mapping):
-            raise Refused(f"an envelope is an object, not {type(told).__name__}")
-        if "schema_version" not in told:
-            raise Refused(f"an envelope says its schema_version; this program knows {SCHEMA_VERSION}", "required")
-        known_version(told["schema_version"])
-        parts = {part: Records[Any](part, _lines(part, told.get(part, [])), is_judged=True) for part in KINDS}
-        extra = {name: value for name, value in told.items() if name not in _FIELDS}
-        return cls(profile=told.get("profile"), metadata=told.get("metadata", {}), extra=extra, **parts)  # type: ignore[arg-type]
+    def from_dict(cls, raw: Mapping[str, Any]) -> GraphEnvelope:
+        """The envelope of a dictionary. Refused, with the place."""
+        if not isinstance(raw, Mapping):
+            raise Refused(f"an envelope must be an object, not {type(raw).__name__}")
+        if "schema_version" not in raw:
+            raise Refused(f"an envelope needs a schema_version; this program knows {SCHEMA_VERSION}", "required")
+        must_be_known_version(raw["schema_version"])
+        parts = dict[str, Any]()
+        for part in KINDS:
+            if type(records := raw.get(part, [])) is not list:
+                raise Refused(f"{part} must be a list, not {type(records).__name__}")
+            parts[part] = Records[Any](part, _arranged(part, records), is_judged=True)
+        extra = {name: value for name, value in raw.items() if name not in _FIELDS}
+        return cls(profile=raw.get("profile"), metadata=raw.get("metadata", {}), extra=extra, **parts)
 
     def __repr__(self) -> str:
         counts = (f"{len(self.records(part))} {part}" for part in KINDS if part != "profiles")
@@ -256,68 +283,16 @@ def _profile(given: Any) -> MemoryProfile | None:
         raise error.reworded(f"profile: {error}") from None
 
 
-def known_version(version: object) -> None:
-    """Refuse a schema version that this program does not know."""
-    if type(version) is not int or version != SCHEMA_VERSION:
-        raise UnknownVersion(
-            f"schema version {ascii(version)[:40]} is not known; this program knows {SCHEMA_VERSION}: upgrade it"
-        )
-
-
-def _lines(part: str, given: object) -> list[bytes]:
-    """The lines of a list that was read, in order. Refused, with the place."""
-    if type(given) is not list:
-        raise Refused(f"{part} is a list, not {type(given).__name__}")
-    lines: dict[str, bytes] = {}
-    for number, told in enumerate(given):
-        try:
-            name = key_of(part, told)
-            check_record(told)
-            lines[name] = settled_line(part, line_of(told), told) if name not in lines else _twice(name)
-        except Refused as error:
-            raise _placed(error, part, number) from None
-    return list(lines.values()) if part == "events" else [lines[name] for name in sorted(lines)]
-
-
 def _placed(error: Refused, part: str, number: int) -> Refused:
-    """The same, with the place before it."""
+    """The error with the place in front."""
     return error.reworded(f"{part}[{number}]: {error}")
 
 
-def _twice(name: str) -> bytes:
-    raise Refused(f"the id {ascii(name)[:60]} stands twice", "duplicate")
-
-
-def _strictly(data: bytes) -> Any:
-    try:
-        told = parse(data)
-    except ValueError as error:
-        raise Refused(f"no envelope: {error}", "json") from None
-    try:
-        check_json(told)
-    except ValueError as error:
-        raise Refused(f"no envelope: {error}", "json") from None
-    return told
-
-
-# -- what we wrote ourselves -----------------------------------------------------------------------------------------
+# -- our own files --------------------------------------------------------------------------------------------------
 
 
 class _NotOurs(Exception):
     """Bytes that `to_bytes` did not write."""
-
-
-def _of_our_own(data: bytes) -> GraphEnvelope | None:
-    """The envelope, if these are exactly the bytes that it would be written as."""
-    if not data.startswith(_HEAD):
-        return None
-    try:
-        lines = iter(data.removesuffix(b"}\n").split(b"\n"))
-        next(lines)
-        found = GraphEnvelope(**dict(_fields_in(lines)))
-    except (_NotOurs, Refused, ValueError, TypeError):
-        return None
-    return found if found.to_bytes() == data else None
 
 
 def _fields_in(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
@@ -335,16 +310,16 @@ def _fields_in(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_part(part: str, lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The records up to the end of their list: each reads back to its own bytes, and none stands twice."""
+    """The records up to the end of their list: each reads back to its own bytes, and no id is used twice."""
     before, seen, key = "", set[str](), KEYS.get(part, "id")
     for line in lines:
         if line[:1] == b"]":
             return
         own = line.removesuffix(b",")
-        told = orjson.loads(own)
-        if orjson.dumps(told, option=orjson.OPT_SORT_KEYS) != own or settled_line(part, own, told) != own:
+        raw = orjson.loads(own)
+        if orjson.dumps(raw, option=orjson.OPT_SORT_KEYS) != own or settled_line(part, own, raw) != own:
             raise _NotOurs
-        name = told[key]
+        name = raw[key]
         if name in seen if part == "events" else name <= before:
             raise _NotOurs
         if part == "events":

@@ -1,4 +1,4 @@
-"""Vectors as the index stores them: the bytes of float32 numbers, the least significant first."""
+"""Vectors as the index stores them: little-endian float32."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _BYTES = 4
 
 
 def embedding_to_bytes(vec: Vector) -> bytes:
-    """Convert a vector to bytes for storage. What no distance can be measured to is refused (NaN, empty, a matrix)."""
+    """Convert a vector to bytes for storage. NaN, infinity, an empty vector or a matrix is refused."""
     import numpy as np
 
     given = np.asarray(vec)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
-        raise Refused(f"an embedding is a row of numbers, not {given.dtype} of shape {given.shape}")
+        raise Refused(f"an embedding is a vector of numbers, not {given.dtype} of shape {given.shape}")
     with np.errstate(over="ignore"):  # too great for 32 bits: infinite, and refused with the others
         floats = given.astype(_FLOAT32)
     if not np.isfinite(floats).all():
-        raise Refused("an embedding is made of finite numbers: this one holds NaN or infinity")
+        raise Refused("an embedding contains finite numbers only; this one has NaN or infinity")
     return floats.tobytes()
 
 
@@ -35,5 +35,5 @@ def bytes_to_embedding(data: bytes) -> NDArray[np.float32]:
     import numpy as np
 
     if not data or len(data) % _BYTES:
-        raise Damaged(f"an embedding of {len(data)} bytes is not made of {_BYTES}-byte floats; embed the block anew")
+        raise Damaged(f"an embedding of {len(data)} bytes is not made of {_BYTES}-byte floats; embed the block again")
     return np.frombuffer(data, dtype=_FLOAT32)

@@ -1,4 +1,4 @@
-"""Engines for the index, and what holds on every connection they open.
+"""Engines for the index, and the settings of every connection they open.
 
 Readers do not wait for writers, and a short write waits its turn for up to `PATIENCE` seconds instead of failing with
 "database is locked". Foreign keys are on. A savepoint is always part of its transaction.
@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, StaticPool
 
 from tallystick.projections.database import PATIENCE, run_patiently
-from tallystick.projections.index.models import metadata
 from tallystick.records.errors import NotFound, Refused
+from tallystick.stores.elfmem.models import metadata
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout={int(PATIENCE * 1000)}",  # first: the next one may have to wait
@@ -34,7 +34,7 @@ _SAME_THREAD = {"check_same_thread": False}  # aiosqlite calls from a thread of 
 async def create_engine(db_path: str | os.PathLike[str], *, echo: bool = False) -> AsyncEngine:
     """An engine for the database file at `db_path`, with WAL mode, foreign keys and a page cache.
 
-    Nothing is opened or made yet: the first connection makes the file, and `metadata.create_all` or `migrate` its
+    Nothing is opened or created yet: the first connection creates the file, and `metadata.create_all` or `migrate` its
     tables. `echo` logs every statement. The caller disposes of the engine.
     """
     url = url_of(db_path, "sqlite+aiosqlite")
@@ -44,7 +44,7 @@ async def create_engine(db_path: str | os.PathLike[str], *, echo: bool = False) 
 
 
 async def create_test_engine() -> AsyncEngine:
-    """An engine for a database in memory, with all tables made.
+    """An engine for a database in memory, with all tables created.
 
     Every connection is the same one, so that all see the same database; it is gone when the engine is disposed of.
     """
@@ -63,17 +63,17 @@ def prepare(engine: Engine) -> None:
 
 
 def url_of(db_path: str | os.PathLike[str], driver: str) -> URL:
-    """The URL of a database file, whatever signs its path is made of. Refused if there can be no such file."""
+    """The URL of a database file, whatever characters its path has. Refused if there can be no such file."""
     path = os.fspath(db_path)
     if path in ("", ":memory:"):
         raise Refused(
             "a database in memory would be a new one on every connection; use create_test_engine()", "unsupported"
         )
     if "\0" in path:
-        raise Refused(f"no file can be called {path!r}: it holds a NUL", "text")
+        raise Refused(f"a file name cannot contain NUL: {path!r}", "text")
     folder, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(folder):
-        raise NotFound(f"there is no folder {folder} to hold {name}; make it first")
+        raise NotFound(f"no folder {folder} for {name}; create it first")
     if os.path.isdir(path):
         raise Refused(f"{path} is a folder; name a file in it", "place")
     return URL.create(driver, database=path)

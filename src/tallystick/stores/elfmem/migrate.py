@@ -1,16 +1,15 @@
-"""Bringing the database of an index that is used alone to today's tables, without dropping anything.
+"""Migration of a stand-alone index database to the current tables, without dropping anything.
 
 A migration is whole or absent: it runs in one transaction, and two processes take turns. Foreign keys are off while
 tables are rebuilt, because SQLite would otherwise delete, with the old table, whatever refers to its rows. Tables that
-are not the index's are neither looked at nor touched.
+are not the index's are neither read nor changed.
 
-The index inside a memory folder needs none of this: it is derived, and made anew.
+The index inside a memory folder needs none of this: it is derived, and rebuilt.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,9 +24,10 @@ from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, Reflecte
 from sqlalchemy.exc import DBAPIError
 
 from tallystick.projections.database import PATIENCE
-from tallystick.projections.index.models import metadata
-from tallystick.records.errors import Busy, Damaged, NotWritable, NotWritten, Refused, TallystickError
+from tallystick.records.errors import Refused
 from tallystick.stores.elfmem.engine import url_of
+from tallystick.stores.elfmem.models import metadata
+from tallystick.stores.sqlite_file import sqlite_error
 
 SCRIPTS = "tallystick.stores.elfmem:migrations"
 
@@ -37,10 +37,10 @@ _Shape = dict[str, tuple[Any, ...]]
 
 
 def migrate(db_path: str | os.PathLike[str]) -> str:
-    """Bring the database at `db_path` to the newest tables, and return the revision at which it now stands.
+    """Bring the database at `db_path` to the newest tables, and return its revision.
 
-    A file that is not there yet is made. One made by `metadata.create_all` is recognised by its tables. Calling it
-    again changes nothing. Refused if the tables are someone else's, or a newer tallystick's.
+    A missing file is created. One made by `metadata.create_all` is recognised by its tables. Calling it again changes
+    nothing. Refused if the tables are someone else's, or a newer tallystick's.
     """
     with _ONE_AT_A_TIME, opened(db_path) as conn:
         config = _config(conn)
@@ -55,11 +55,16 @@ def migrate(db_path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def opened(db_path: str | os.PathLike[str]) -> Iterator[Connection]:
-    """The database in one transaction, which is taken back if anything goes wrong. Whoever writes is waited for."""
+    """The database in one transaction, rolled back if anything goes wrong. Waits for another writer."""
     engine = _engine(url_of(db_path, "sqlite"))
     try:
-        with _explained(os.fspath(db_path)), engine.begin() as conn:
+        with engine.begin() as conn:
             yield conn
+    except DBAPIError as error:
+        found = sqlite_error(os.fspath(db_path), getattr(error.orig, "sqlite_errorcode", 0), str(error.orig))
+        if found is None:
+            raise
+        raise found from error
     finally:
         engine.dispose()
 
@@ -67,12 +72,8 @@ def opened(db_path: str | os.PathLike[str]) -> Iterator[Connection]:
 def _engine(url: URL) -> Engine:
     """Python's sqlite3 begins no transaction for a CREATE TABLE, so that each would stand for itself; this one does."""
     engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
-
-
-def _begin(conn: Connection) -> None:
-    conn.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _config(conn: Connection) -> Config:
@@ -92,7 +93,7 @@ def _must_be_known(recorded: tuple[str, ...], scripts: ScriptDirectory, path: st
 
 
 def _adopt(conn: Connection, scripts: ScriptDirectory, path: str) -> None:
-    """Write down at which revision the tables of a database are that no migration made, if any are ours."""
+    """Record the revision of tables that no migration made, if any are ours."""
     found = _shape(conn)
     if not found:
         return
@@ -109,7 +110,7 @@ def _adopt(conn: Connection, scripts: ScriptDirectory, path: str) -> None:
 
 
 def _shape_at(revision: str) -> _Shape:
-    """What the tables look like at a revision: made in memory, and looked at."""
+    """The shape of the tables at a revision, from a database in memory."""
     engine = _engine(URL.create("sqlite", database=":memory:"))
     try:
         with engine.begin() as conn:
@@ -120,7 +121,7 @@ def _shape_at(revision: str) -> _Shape:
 
 
 def _shape(conn: Connection) -> _Shape:
-    """The tables that bear the index's names, each with all that matters of it."""
+    """The tables with the index's names: columns, keys, constraints and indexes of each."""
     look = inspect(conn)
     return {
         name: (
@@ -143,30 +144,3 @@ def _reference(key: ReflectedForeignKeyConstraint) -> tuple[Any, ...]:
 def _index(index: ReflectedIndex) -> tuple[Any, ...]:
     where = index.get("dialect_options", {}).get("sqlite_where", "")
     return index["name"], index["column_names"], bool(index["unique"]), str(where)
-
-
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """What SQLite says of the file, as one line and the way out."""
-    try:
-        yield
-    except DBAPIError as error:
-        said = _explanation(path, getattr(error.orig, "sqlite_errorcode", 0) & 0xFF, str(error.orig))
-        if said is None:
-            raise
-        raise said from error
-
-
-def _explanation(path: str, code: int, reason: str) -> TallystickError | None:
-    match code:
-        case sqlite3.SQLITE_NOTADB:
-            return Damaged(f"{path} is not an SQLite database; nothing was changed")
-        case sqlite3.SQLITE_CORRUPT:
-            return Damaged(f"{path} is damaged ({reason}); nothing was changed; restore it from a copy")
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return Busy(f"{path} is in use by another writer; nothing was changed; try again")
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return NotWritable(f"{path} cannot be written here ({reason}); nothing was changed")
-        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return NotWritten(f"{path}: the disk refused ({reason}); nothing was changed")
-    return None

@@ -1,6 +1,5 @@
-"""`elfmem.types`: the words for how a block stands, and the order in which an edge names its two blocks."""
+"""`elfmem.types`: the states of a block, and the order in which an edge names its two blocks."""
 
-from tallystick.records.block import ArchiveReason, BlockStatus, DecayTier
-from tallystick.records.edge import Edge
+from tallystick.records.block import ArchiveReason, BlockStatus, DecayTier, Edge
 
 __all__ = ["ArchiveReason", "BlockStatus", "DecayTier", "Edge"]

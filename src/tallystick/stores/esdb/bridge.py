@@ -1,17 +1,16 @@
 """ESDB's bridge: the store when there is one, else the JSON files it grew out of.
 
-Looking changes nothing on disk: a folder that chronomemory wrote is read as it is, and taken over only by a write. A
-store that never held a record is no store.
+Reading changes nothing on disk: a folder that chronomemory wrote is read as it is, and converted only by a write. A
+store that never had a record counts as none.
 
-Falling back is never silent. A store that is there and cannot be read is reported in `status()` and as a warning: the
-JSON beside it is older than what the store was told.
+Falling back is never silent. A store that exists and cannot be read is reported in `status()` and as a warning: the
+JSON files are older than the store.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ class FallbackWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class EsdbStatus:
-    """What the bridge stands on."""
+    """The backend of the bridge and its state."""
 
     available: bool
     backend: str
@@ -43,21 +42,13 @@ class EsdbStatus:
     wal_seq: int = 0
     epoch: int = 0
     chain_valid: bool = True
-    problem: str = ""  # why the store that is there could not be used, or not all of it
+    problem: str = ""  # why the store could not be used, or not all of it
 
     def to_dict(self) -> dict[str, Any]:
-        raw = asdict(self)
-        if not self.problem:
-            del raw["problem"]
-        return raw
+        return {name: value for name, value in asdict(self).items() if value or name != "problem"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """A store as it is found: how it stands, and all its records, tombstones too."""
-
-    status: EsdbStatus
-    records: list[ChronoRecord]
+_Store = tuple[EsdbStatus, list[ChronoRecord]]  # its status, and all its records, tombstones too
 
 
 class EsdbBridge:
@@ -68,10 +59,10 @@ class EsdbBridge:
         self._folder = self.project_dir / FOLDER
 
     def status(self) -> EsdbStatus:
-        """Where the answers come from, and whether the log they come from is whole."""
+        """The backend, and whether its log is whole."""
         try:
             if found := self._look(is_verified=True):
-                return found.status
+                return found[0]
             problem = ""
         except (TallystickError, OSError) as error:
             self._warn(error)
@@ -86,14 +77,14 @@ class EsdbBridge:
         return self._items("testcases")
 
     def record_counts(self) -> dict[str, int]:
-        """How many records there are of each kind; of the JSON, how many of each file."""
+        """The number of records of each kind; of JSON, of each file."""
         found = self._records()
         if found is None:
             return {name: len(self._from_json(name)) for name in _KINDS}
         return dict(Counter(record.kind for record in found if record.status == "active"))
 
     def upsert_record(self, record: EsdbRecord) -> bool:
-        """Put a record into the store. False if there is none, only JSON: `ChronoStore` makes one."""
+        """Put a record into the store. False if there is none, only JSON: `ChronoStore` creates one."""
         if self._look() is None:
             return False
         with ChronoStore(self.project_dir) as store:
@@ -116,19 +107,23 @@ class EsdbBridge:
         found = self._records()
         if found is None:
             return self._from_json(name)
-        return list(_items(record for record in found if record.kind == _KINDS[name]))
+        wanted = (each for each in found if each.kind == _KINDS[name] and each.status != "tombstone")
+        return [
+            EsdbRecord(each.id, each.kind, each.status, each.confidence, each.label, each.data, list(each.evidence))
+            for each in wanted
+        ]
 
     def _records(self) -> list[ChronoRecord] | None:
-        """The records of the store; None where the JSON is to be served."""
+        """The records of the store; None, if JSON is to be served."""
         try:
             found = self._look()
         except (TallystickError, OSError) as error:
             self._warn(error)
             return None
-        return found.records if found else None
+        return found[1] if found else None
 
-    def _look(self, *, is_verified: bool = False) -> _Look | None:
-        """The store as it is, without writing; None if there is none, or an empty one. Verifying reads every line."""
+    def _look(self, *, is_verified: bool = False) -> _Store | None:
+        """The store, without writing; None if there is none, or an empty one. Verifying reads every line."""
         if is_old(self._folder):
             return self._look_at_old()
         if not is_memory(self._folder):
@@ -140,16 +135,16 @@ class EsdbBridge:
                 return None
             is_valid = store.chain_valid() if is_verified else not trouble
             standing = (store.record_count(), store.wal_seq(), store.epoch(), is_valid)
-            return _Look(EsdbStatus(True, STORE, *standing, problem=trouble), records)
+            return EsdbStatus(True, STORE, *standing, problem=trouble), records
 
-    def _look_at_old(self) -> _Look | None:
+    def _look_at_old(self) -> _Store | None:
         old = read_folder(self._folder)
         records = old.records()
         if not records:
             return None
         count = sum(record.status != "tombstone" for record in records)
         last = old.log.events[-1].seq if old.log.events else 0
-        return _Look(EsdbStatus(True, STORE, count, last, problem="; ".join(old.notes)), records)
+        return EsdbStatus(True, STORE, count, last, problem="; ".join(old.notes)), records
 
     def _from_json(self, name: str) -> list[EsdbRecord]:
         try:
@@ -170,12 +165,3 @@ class EsdbBridge:
     def _warn(self, error: Exception) -> None:
         message = f"the store of {self.project_dir} cannot be read ({error}); serving {JSON_FOLDER}/*.json instead"
         warnings.warn(message, FallbackWarning, stacklevel=4)
-
-
-def _items(records: Iterable[ChronoRecord]) -> Iterable[EsdbRecord]:
-    """The records as the bridge gives them, without tombstones."""
-    for each in records:
-        if each.status != "tombstone":
-            yield EsdbRecord(
-                each.id, each.kind, each.status, each.confidence, each.label, each.data, list(each.evidence)
-            )

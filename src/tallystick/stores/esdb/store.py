@@ -1,4 +1,4 @@
-"""ESDB's store, word for word, over a ledger that cannot lose or quietly change what it was told.
+"""ESDB's store, with its own names, over a ledger that cannot lose or silently change a record.
 
 `ChronoStore(project)` keeps its folder at `<project>/.chronomemory`, which is an ordinary memory folder: `Memory` and
 the command line read and write the same beliefs. Records are copies: changing one changes nothing until `upsert`.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tallystick.decide import beliefs as decide
@@ -46,7 +45,7 @@ class ChronoStore:
     """Beliefs with evidence and confidence, in an append-only, hash-chained log."""
 
     def __init__(self, project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> None:
-        """`recursion_depth` (H16), if it is not 0, is that of every record that is put here."""
+        """`recursion_depth` (H16), if not 0, is set on every record that is put here."""
         self.project_dir = Path(project_root)
         self.root = self.project_dir / FOLDER
         self.recursion_depth = recursion_depth
@@ -54,7 +53,7 @@ class ChronoStore:
         self._folder: OpenFolder | None = None
 
     def open(self) -> ChronoStore:
-        """Open the store, made on first use. A folder written by chronomemory v0.1 is taken over."""
+        """Open the store, created on first use. A folder written by chronomemory v0.1 is converted."""
         if self._folder is None:
             if is_old(self.root):
                 take_over(self.root, **self._options)
@@ -69,14 +68,12 @@ class ChronoStore:
     def __enter__(self) -> ChronoStore:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def folder(self) -> OpenFolder:
-        """The folder, which is opened if need be."""
+        """The folder, opened if need be."""
         self.open()
         assert self._folder is not None
         return self._folder
@@ -84,7 +81,7 @@ class ChronoStore:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def upsert(self, record: ChronoRecord) -> WalEvent:
-        """Put a record in place of the one with its id, or as a new one; return the event at which it stands.
+        """Put a record in place of the one with its id, or as a new one; return its event.
 
         The same record again changes nothing and writes nothing.
         """
@@ -96,8 +93,7 @@ class ChronoStore:
         return self._written(record.id, lambda: decide.put(folder.state, fields, folder.draw()))
 
     def delete(self, record_id: str) -> WalEvent | None:
-        """Tombstone a record, and return the event that did; None if there never was one. It leaves `query`, not the
-        log."""
+        """Tombstone a record, and return the event; None if there never was one. The log keeps it, `query` does not."""
         state = self.folder.state
         try:
             return self._written(record_id, lambda: decide.tombstone(state, record_id))
@@ -105,7 +101,7 @@ class ChronoStore:
             return None
 
     def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
-        """Write them, and return the event at which the record stands then."""
+        """Write the drafts, and return the event of the record."""
         folder, before = self.folder, Place(0, -1, "", "")
 
         def decided() -> list[Draft]:
@@ -120,25 +116,25 @@ class ChronoStore:
             if not prev and events[0].hash:  # others wrote in the same group
                 prev = folder.ledger.chain().hash_at(events[0].seq - 1) or ""
             return _wal_event(known, events[0], prev)
-        held = known.get(record_id)
+        current = known.get(record_id)
         try:
-            if held.seq <= folder.ledger.end.seq:
-                line = folder.ledger.chain().line(held.seq)
+            if current.seq <= folder.ledger.end.seq:
+                line = folder.ledger.chain().line(current.seq)
                 return _wal_event(known, line.event(), line.prev)
         except (Missing, NotFound):
             pass  # its segment was moved away
-        op = BELIEF_TOMBSTONE if held.status == "tombstone" else BELIEF_PUT  # or it stands in the batch that is open
-        return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
+        op = BELIEF_TOMBSTONE if current.status == "tombstone" else BELIEF_PUT  # or it is in the open batch
+        return _wal_event(known, Event(current.seq, current.at, op, "", "", "", {"id": current.body()["id"]}), "")
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
-        """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""
+        """Invalidate a record; what depends on it becomes a hypothesis with half the confidence, and is returned."""
         folder = self.folder
         events = folder.ledger.write(lambda: decide.invalidate(folder.state, record_id, folder.draw(), reason=reason))
         weakened = [event.body["belief"]["key"] for event in events[1:] if event.body]
         return [record for key in weakened if (record := self.get(key))]
 
     def erase(self, record_id: str) -> int:
-        """Destroy the words of every version of a record; return how many events lost theirs. The chain still holds."""
+        """Erase the words of every version of a record; return the number of erased events. The chain stays valid."""
         folder = self.folder
         return folder.ledger.erase(lambda: decide.erase(folder.state, [record_id]))
 
@@ -147,8 +143,8 @@ class ChronoStore:
     def get(self, record_id: str, *, believed_at: Moment | None = None) -> ChronoRecord | None:
         """A copy of the record, tombstone or not; None if there never was one."""
         with self.folder.known(believed_at) as known:
-            held = known.find(record_id)
-            return _record(known, held) if held else None
+            found = known.find(record_id)
+            return _record(known, found) if found else None
 
     def query(
         self,
@@ -160,33 +156,33 @@ class ChronoStore:
         believed_at: Moment | None = None,
     ) -> list[ChronoRecord]:
         """Copies of the records that fit, oldest first. `status=""` is any; `rag_filter` is confidence ≥ 0.6 (H18)."""
-        least = min_confidence
         if rag_filter:
-            least = max(RAG_CONFIDENCE, least or 0.0)
-        asked = belief_status(status) if status else ""
+            min_confidence = max(RAG_CONFIDENCE, min_confidence or 0.0)
+        wanted = belief_status(status) if status else ""
         with self.folder.known(believed_at) as known:
-            found = [_record(known, held) for held in known.query(kind=kind, status=asked, min_confidence=least)]
-        return found if asked != UNKNOWN else [record for record in found if record.status == status]
+            versions = known.query(kind=kind, status=wanted, min_confidence=min_confidence)
+            found = [_record(known, version) for version in versions]
+        return found if wanted != UNKNOWN else [record for record in found if record.status == status]
 
     def history(self, record_id: str) -> list[Version]:
-        """Every version, oldest first: what was believed, when, on what evidence."""
+        """Every version of a record, oldest first."""
         return self.folder.history(record_id)
 
     def diff(self, before: Moment, after: Moment | None = None) -> list[Change]:
-        """What came, went or changed between two moments (seqs or times)."""
+        """The changes between two moments (seqs or times)."""
         return self.folder.diff(before, after)
 
     def why(self, record_id: str) -> Why:
-        """The chain of reasons for a record's standing."""
+        """The chain of reasons for a record's status."""
         return self.folder.why(record_id)
 
     def dependents(self, record_id: str) -> list[ChronoRecord]:
-        """Everything that stands on a record, directly or through others."""
+        """Everything that depends on a record, directly or through others."""
         with self.folder.known() as known:
-            return [_record(known, held) for held in self.folder.dependents(record_id)]
+            return [_record(known, each) for each in self.folder.dependents(record_id)]
 
     def record_count(self) -> int:
-        """How many records there are, tombstones apart."""
+        """The number of records, without tombstones."""
         with self.folder.known() as known:
             return len(known.query(status="")) - len(known.query(status="tombstone"))
 
@@ -196,12 +192,12 @@ class ChronoStore:
         return self.folder.ledger.end.seq
 
     def epoch(self) -> int:
-        """How often the log was compacted."""
+        """The number of compactions of the log."""
         self.folder.ledger.refresh()
         return self.folder.ledger.standing.epoch
 
     def replay(self, from_seq: int = 0) -> list[WalEvent]:
-        """The events from `from_seq` on, in order. Of erased ones, and of other users', the record is not told."""
+        """The events from `from_seq` on, in order; those erased or of other users come without their record."""
         self.folder.ledger.refresh()
         chain, known, found = self.folder.ledger.chain(), Beliefs(), list[WalEvent]()
         for line in chain.lines(chain.first):
@@ -215,12 +211,12 @@ class ChronoStore:
         """Every record as a dictionary, without tombstones."""
         with self.folder.known() as known:
             found = known.query(status="")
-            return [_record(known, held).to_dict() for held in found if held.status != "tombstone"]
+            return [_record(known, each).to_dict() for each in found if each.status != "tombstone"]
 
     # -- care --------------------------------------------------------------------------------------------------------
 
     def chain_valid(self) -> bool:
-        """Whether every line of the log is as it was written, from the first to the last."""
+        """True if every line of the log is as it was written, from the first to the last."""
         try:
             self.folder.ledger.refresh()
         except Damaged:  # another log is in its place
@@ -228,17 +224,17 @@ class ChronoStore:
         return self.folder.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:
-        """Fold the log into a snapshot and a log of one line; return how many events that were. History stays."""
+        """Compact the log into a snapshot and a log of one line; return the number of events. History stays."""
         return self.folder.ledger.compact()
 
     def backup(self) -> Path:
-        """Make a checked copy under `backup/<time>` and return its place."""
+        """Make a verified copy under `backup/<time>` and return its path."""
         return back_up(self.folder.ledger)
 
     def migrate_from_json(self, source: Path) -> dict[str, int]:
-        """Take in `requirements.json` and `testcases.json` of a folder; return how many of each, and how many skipped.
+        """Import `requirements.json` and `testcases.json` of a folder; return the number of each, and of skipped items.
 
-        An unchanged item is skipped, a changed one updated. One that cannot be taken is skipped with a warning.
+        An unchanged item is skipped, a changed one updated. An invalid one is skipped with a warning.
         """
         if not Path(source).is_dir():
             raise NotFound(f"{source} is not a folder; name the one that holds requirements.json and testcases.json")
@@ -264,15 +260,15 @@ class ChronoStore:
 
     def _migrate_item(self, item: specsmith.Item, evidence: str) -> bool:
         """True if it was new or changed. One that was deleted here stays deleted."""
-        held = self.folder.state.find(item.id)
-        if held and held.status == "tombstone":
+        found = self.folder.state.find(item.id)
+        if found and found.status == "tombstone":
             warnings.warn(f"{item.id!r} was deleted here and stays deleted", SkippedRecord, stacklevel=5)
             return False
-        record = _record(self.folder.state, held) if held else ChronoRecord(item.id)
-        if held and (record.kind, record.data) == (item.kind, item.data):
-            return False  # what was changed here since is not taken back
+        record = _record(self.folder.state, found) if found else ChronoRecord(item.id)
+        if found and (record.kind, record.data) == (item.kind, item.data):
+            return False  # changes made here since stay
         record.kind, record.label, record.data = item.kind, item.label, item.data
-        if record.status in ("active", "deprecated"):  # JSON knows no other, and revives nothing
+        if record.status in ("active", "deprecated"):  # JSON has no others, and revives nothing
             record.status = item.status
         record.evidence += [evidence] * (evidence not in record.evidence)
         if item.confidence is not None:
@@ -287,21 +283,21 @@ def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options:
     return ChronoStore(project_root, recursion_depth=recursion_depth, **options).open()
 
 
-def _record(known: Beliefs, held: CurrentVersion) -> ChronoRecord:
-    """A fresh copy, with what it rests on by the names its user gave."""
-    belief = held.belief()
-    below = [known.find(ref, user=held.user) for ref in belief.rests_on]
+def _record(known: Beliefs, version: CurrentVersion) -> ChronoRecord:
+    """A copy of a record, with the keys of what it depends on."""
+    belief = version.belief()
+    below = [known.find(ref, user=version.user) for ref in belief.rests_on]
     return ChronoRecord.of(belief, [found.key for found in below if found])
 
 
 def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
-    """An event as ESDB tells of it; the record as `known`, which has just taken it in, holds it."""
+    """An event as ESDB shows it; with the record as it is in `known`, which has just applied the event."""
     op, body = _OPS.get(event.op, event.op), event.body or {}
-    version = body.get("belief", {}).get("id") or body.get("id", "")
-    held = known.version(version) if event.op in _OPS and isinstance(version, str) else None
-    if held is None or held.user != OWNER or held.path or held.seq != event.seq:
+    name = body.get("belief", {}).get("id") or body.get("id", "")
+    version = known.version(name) if event.op in _OPS and isinstance(name, str) else None
+    if version is None or version.user != OWNER or version.path or version.seq != event.seq:
         return WalEvent(event.seq, event.ts, op, prev_hash=prev_hash, hash=event.hash)
-    record = _record(known, held)
+    record = _record(known, version)
     return WalEvent(
         event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth
     )  # fmt: skip

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         NoopDelta as NoopDelta,
         UpdateDelta as UpdateDelta,
     )
+    from tallystick.records.entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.episode import Episode as Episode
     from tallystick.records.errors import (
         ConsolidationRuleError as ConsolidationRuleError,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     )
     from tallystick.records.fact import Fact as Fact, FactPattern as FactPattern
     from tallystick.records.health import MigrationPlan as MigrationPlan, StoreHealth as StoreHealth
-    from tallystick.records.named_entity import NamedEntity as NamedEntity, Relation as Relation
     from tallystick.records.rule import ConsolidationRule as ConsolidationRule
     from tallystick.stores.memorystore.fact_store import SQLiteFactStore as SQLiteFactStore
     from tallystick.stores.memorystore.kg_promotion import PromoteTriplesToFacts as PromoteTriplesToFacts
@@ -38,7 +38,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.errors": "ConsolidationRuleError MemoryScopeError MigrationNotSupported UnportableCypherError",
         "records.fact": "Fact FactPattern",
         "records.health": "MigrationPlan StoreHealth",
-        "records.named_entity": "NamedEntity Relation",
+        "records.entity": "NamedEntity Relation",
         "records.rule": "ConsolidationRule",
         "stores.memorystore.fact_store": "SQLiteFactStore",
         "stores.memorystore.kg_promotion": "PromoteTriplesToFacts",

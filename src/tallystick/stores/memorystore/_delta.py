@@ -1,4 +1,4 @@
-"""Where a delta is checked, under the name that the MemoryStore contract gives the check."""
+"""The provenance check of deltas, under the name that the MemoryStore contract gives it."""
 
 from tallystick.records.delta import check_provenance as _validate_delta_provenance
 

@@ -1,11 +1,11 @@
-"""From the relations of a graph to facts: `PromoteTriplesToFacts`.
+"""Promotion of graph relations to facts: `PromoteTriplesToFacts`.
 
-A query chooses the relations. It only reads: one that would write is refused before anything is asked. Each row is
-pinned as a fact whose lineage names the triple, the rule and the agent; promoting it again pins nothing. It goes one
-way: a relation that goes from the graph leaves its fact, until that is unpinned.
+A query chooses the relations. It only reads: a query that would write is refused before it runs. Each row is pinned as
+a fact whose lineage names the triple, the rule and the agent; promoting it again pins nothing. It goes one way: when a
+relation leaves the graph, its fact stays until it is unpinned.
 
-A graph store that answers queries of its own (`query(cypher)`) is asked; any other `MemoryGraphStore`, `m.graph` too,
-is searched here, for this much of Cypher:
+A graph store with a method `query(cypher)` runs the query itself; any other `MemoryGraphStore`, `m.graph` too, is
+searched here, for this much of Cypher:
 
     MATCH (s:Entity)-[r:Rel]->(o:Entity) WHERE s.kind = 'person' AND r.weight >= 0.5
     RETURN s.id AS subject, r.predicate AS predicate, o.id AS object, r.confidence AS confidence LIMIT 10
@@ -31,7 +31,7 @@ from tallystick.records.errors import UnportableCypherError
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 
-TEMPLATE = "stargraph.evidence"  # as which a rule engine is told of a triple
+TEMPLATE = "stargraph.evidence"  # the template under which a rule engine gets a triple
 
 _log = logging.getLogger(__name__)
 
@@ -67,42 +67,42 @@ async def PromoteTriplesToFacts(
     """Pin every row of a query over a graph as a fact of `user` and that agent, and return them in their order.
 
     A row has `subject`, `predicate` and `object`; it may have `confidence`, `triple_id`, `valid_from` and `valid_to`.
-    UnportableCypherError, if the query writes or is not understood. `fathom_adapter`, a rule engine, is told of each
-    triple; its failures are logged, and hold up nothing.
+    UnportableCypherError, if the query writes or is not understood. `fathom_adapter`, a rule engine, gets each triple;
+    its failures are logged, and stop nothing.
     """
     rows = await _rows(graph_store, filter_cypher)
     source = f"graph:{getattr(graph_store, 'root', None) or getattr(graph_store, 'path', None) or 'memory'}"
     promoted = []
     for fact in [_fact(row, source, rule_id, agent_id, user) for row in rows]:
-        _tell(fathom_adapter, fact, source, rule_id)
+        _notify(fathom_adapter, fact, source, rule_id)
         pattern = FactPattern(user=user, agent=agent_id, **{name: fact.payload[name] for name in _TRIPLE})
-        held = [each for each in await _done(fact_store.query(pattern)) if each.id == fact.id]
-        if not held:
+        known = [each for each in await _done(fact_store.query(pattern)) if each.id == fact.id]
+        if not known:
             await _done(fact_store.pin(fact))
-        promoted.append(held[0] if held else fact)
+        promoted.append(known[0] if known else fact)
     return promoted
 
 
 async def _rows(graph_store: Any, cypher: str) -> list[dict[str, Any]]:
     written = _WRITES.search(re.sub(_TEXT, "''", cypher[:_LONGEST]))
     if written:
-        raise UnportableCypherError(f"promotion only reads, and the query has {written[0][:20]!r}; take that out")
+        raise UnportableCypherError(f"promotion only reads; remove {written[0][:20]!r} from the query")
     if hasattr(graph_store, "query"):
         found = await _done(graph_store.query(cypher))
         return list(getattr(found, "rows", found))
-    asked = _QUERY.match(cypher) if len(cypher) <= _LONGEST else None
-    if asked is None:
+    query = _QUERY.match(cypher) if len(cypher) <= _LONGEST else None
+    if query is None:
         raise UnportableCypherError(
-            "the query is not understood; write MATCH (s)-[r]->(o) [WHERE …] RETURN s.id AS subject, …"
+            "cannot parse the query; write MATCH (s)-[r]->(o) [WHERE …] RETURN s.id AS subject, …"
         )
     nodes = {node.id: node for node in await _done(graph_store.list_nodes())}
-    return list(_found(asked, nodes, await _done(graph_store.list_edges())))
+    return list(_found(query, nodes, await _done(graph_store.list_edges())))
 
 
-def _found(asked: re.Match[str], nodes: dict[str, MemoryNode], edges: list[MemoryEdge]) -> Iterator[dict[str, Any]]:
-    names, labels = asked.group(1, 3, 5), asked.group(2, 4, 6)
-    tests, columns = list(_tests(asked[7] or "", names)), list(_columns(asked[8], names))
-    left = int(asked[9]) if asked[9] else len(edges)
+def _found(query: re.Match[str], nodes: dict[str, MemoryNode], edges: list[MemoryEdge]) -> Iterator[dict[str, Any]]:
+    names, labels = query.group(1, 3, 5), query.group(2, 4, 6)
+    tests, columns = list(_tests(query[7] or "", names)), list(_columns(query[8], names))
+    left = int(query[9]) if query[9] else len(edges)
     for edge in edges:
         things = (nodes.get(edge.source), edge, nodes.get(edge.target))
         bound: dict[str, Any] = dict(zip(names, things, strict=True))
@@ -119,7 +119,7 @@ def _tests(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str, A
         rest = text[test.end() :] if test else text
         joined = re.match(r"AND\s+(?=\S)", rest, re.I)
         if test is None or test[1] not in names or (rest and not joined):
-            raise UnportableCypherError(f"{text[:60]!r} is no comparison that is understood, like s.kind = 'person'")
+            raise UnportableCypherError(f"cannot parse the comparison {text[:60]!r}; write it like s.kind = 'person'")
         yield test[1], test[2], test[3], _literal(test[4])
         text = rest[joined.end() :] if joined else ""
 
@@ -128,7 +128,7 @@ def _columns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str]
     found = [_COLUMN.fullmatch(part.strip()) for part in text.split(",")]
     columns = [(each[1], each[2], each[3] or each[2]) for each in found if each and each[1] in names]
     if len(columns) < len(found) or not {column for *_, column in columns} >= set(_TRIPLE):
-        raise UnportableCypherError("a query returns s.id AS subject, r.predicate AS predicate and o.id AS object")
+        raise UnportableCypherError("a query returns s.id AS subject, r.predicate AS predicate, o.id AS object")
     yield from columns
 
 
@@ -139,7 +139,7 @@ def _literal(text: str) -> Any:
 
 
 def _is_a(thing: MemoryNode | MemoryEdge | None, label: str | None) -> bool:
-    """A node that an edge leads to and that is not there is nothing."""
+    """True if `thing` has that label. A missing node has none."""
     return thing is not None and label in (None, "Rel" if isinstance(thing, MemoryEdge) else "Entity", thing.kind)
 
 
@@ -153,36 +153,37 @@ _FIELDS = ("id", "kind", "label", "weight", "source", "target", "valid_from", "v
 
 
 def _holds(one: Any, sign: str, other: Any) -> bool:
-    """What is not there, and what is of another kind, compares with nothing."""
+    """The result of a comparison. A missing value, or one of another type, matches nothing."""
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
     return (numbers or type(one) is type(other)) and bool(_SIGNS[sign](one, other))
 
 
 def _fact(row: dict[str, Any], source: str, rule_id: str, agent_id: str, user: str) -> Fact:
-    said = {name: str(row[name]) for name in _TRIPLE if row.get(name) not in (None, "")}
-    if len(said) < len(_TRIPLE):
-        raise UnportableCypherError("a row of the query has no subject, predicate or object; choose those that have")
-    now, triple = datetime.now(UTC), "|".join(said.values())
-    name = sha256("\0".join((user, agent_id, *said.values())).encode()).hexdigest()[:32]
+    triple = {name: str(row[name]) for name in _TRIPLE if row.get(name) not in (None, "")}
+    if len(triple) < len(_TRIPLE):
+        raise UnportableCypherError("a row has no subject, predicate or object; exclude it in WHERE")
+    now = datetime.now(UTC)
+    name = sha256("\0".join((user, agent_id, *triple.values())).encode()).hexdigest()[:32]
     return Fact(
-        id=f"triple-{name}", user=user, agent=agent_id, payload={**said, "source": source}, confidence=_sure(row),
-        pinned_at=now, valid_from=str(row.get("valid_from") or ""), valid_to=str(row.get("valid_to") or ""),
+        id=f"triple-{name}", user=user, agent=agent_id, payload={**triple, "source": source}, pinned_at=now,
+        valid_from=str(row.get("valid_from") or ""), valid_to=str(row.get("valid_to") or ""),
+        confidence=_confidence(row),
         lineage=[{
-            "triple_id": str(row.get("triple_id") or triple), "rule_id": rule_id, "agent_id": agent_id,
-            "promotion_ts": stamp(now),
+            "triple_id": str(row.get("triple_id") or "|".join(triple.values())), "rule_id": rule_id,
+            "agent_id": agent_id, "promotion_ts": stamp(now),
         }],
     )  # fmt: skip
 
 
-def _sure(row: dict[str, Any]) -> float:
+def _confidence(row: dict[str, Any]) -> float:
     try:
-        sure = float(row.get("confidence", 1.0))
+        found = float(row.get("confidence", 1.0))
     except (TypeError, ValueError):
         return 1.0
-    return sure if 0 <= sure <= 1 else 1.0
+    return found if 0 <= found <= 1 else 1.0
 
 
-def _tell(adapter: Any, fact: Fact, source: str, rule_id: str) -> None:
+def _notify(adapter: Any, fact: Fact, source: str, rule_id: str) -> None:
     if adapter is None:
         return
     try:
@@ -194,7 +195,7 @@ def _tell(adapter: Any, fact: Fact, source: str, rule_id: str) -> None:
             },
         )  # fmt: skip
     except Exception:  # whatever the engine of somebody else raises
-        _log.warning("the rule engine was not told of %s", fact.id, exc_info=True)
+        _log.warning("the rule engine did not accept %s", fact.id, exc_info=True)
 
 
 async def _done(value: Any) -> Any:

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
         InMemoryAuditSink as InMemoryAuditSink,
         JsonlAuditSink as JsonlAuditSink,
     )
-    from tallystick.stores.phase.event_log.in_memory import InMemoryMemoryEventLog as InMemoryMemoryEventLog
     from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
-    from tallystick.stores.phase.event_log.protocol import LogFinding as LogFinding, MemoryEventLog as MemoryEventLog
+    from tallystick.stores.phase.event_log.protocol import (
+        InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        LogFinding as LogFinding,
+        MemoryEventLog as MemoryEventLog,
+    )
     from tallystick.stores.phase.event_log.replay import GraphSnapshot as GraphSnapshot
-    from tallystick.stores.phase.graph.diagnostics import Diagnostic as Diagnostic, diagnose as diagnose
+    from tallystick.stores.phase.findings import Diagnostic as Diagnostic, diagnose as diagnose
+    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.in_memory import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
     from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
     from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
 
@@ -40,13 +43,12 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.path": "MemoryPath",
         "records.review": "Action Approval",
         "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.in_memory": "InMemoryMemoryEventLog",
         "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "LogFinding MemoryEventLog",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog LogFinding MemoryEventLog",
         "stores.phase.event_log.replay": "GraphSnapshot",
-        "stores.phase.graph.diagnostics": "Diagnostic diagnose",
+        "stores.phase.findings": "Diagnostic diagnose",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.in_memory": "InMemoryMemoryGraphStore",
+        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
         "stores.phase.graph.protocol": "MemoryGraphStore",
         "stores.phase.runtime": "PhaseMemoryRuntime",
     },

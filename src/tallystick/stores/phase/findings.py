@@ -1,102 +1,299 @@
-"""What is wrong with a graph and its log together: what the graph itself tells, and what only both can tell.
+"""Findings: everything that is wrong with a graph, its log and its audit, each with its place, reason and remedy.
 
-Looking changes nothing. To what `stores/phase/graph/diagnostics` finds come: links that lead to nothing or in a ring,
-events that no replay can carry out, changes without the approval that they need, in the log or past it, what the audit
-and the log say differently, what is wrong with the lines of a log that is not the store's own, and an event that is on
-record and was not carried out.
+`error`: something cannot be read, or leads nowhere, until somebody acts. `warning`: all is there, and something does
+not fit. `note`: worth knowing. A healthy graph has none of the three. Looking changes nothing; readers skip what is
+named here.
+
+`diagnose` looks at a graph alone. `findings_in` adds what only the graph and its log together can show: links to
+nothing or in a circle, events that no replay can apply, changes without the approval that they need, in the log or past
+it, contradictions between the audit and the log, damaged lines of a log that is not the store's own, and an event that
+is recorded and not applied.
+
+An applied action and the line of the audit that granted it are each other's witness. An action is in the audit before
+it is in the log, so a line without its event is what a crash leaves in between, or a log that was cut; an event without
+its line was not written by the gate of this workspace. An imported approval is audited as of the moment it was used.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple, cast
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
-from tallystick.records.graph.envelope import GraphEnvelope, Records
-from tallystick.records.graph.events import APPLIED, MemoryEvent, shown
-from tallystick.records.graph.lifecycle import PhasePolicy
-from tallystick.stores.phase.audit import AuditSink
-from tallystick.stores.phase.audit_check import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
-from tallystick.stores.phase.diagnostics import is_own
+from tallystick.ledger.chain import raw_lines
+from tallystick.records.errors import Refused
+from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
+from tallystick.records.graph.events import (
+    APPLIED,
+    BRANCH,
+    DENIED,
+    EDGE_PUT,
+    NODE_PUT,
+    PROFILE_PUT,
+    MemoryEvent,
+    shown,
+)
+from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from tallystick.records.graph.nodes import SCHEMA_VERSION, RecordFields
+from tallystick.records.json import loads
+from tallystick.stores.phase.audit import AuditRecord, AuditSink, records_of
+from tallystick.stores.phase.comparison import is_own
+from tallystick.stores.phase.event_log import protocol as log_codes
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
-from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
+from tallystick.stores.phase.event_log.line_file import LineFile
+from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unknown_version
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
-from tallystick.stores.phase.gate import needs_approval
+from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.diagnostics import Diagnostic, InFiles, Severity, diagnose
+from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
-UNAPPROVED = "unapproved-action"
+Severity = Literal["error", "warning", "note"]
+
 CODES: dict[str, tuple[Severity, str]] = {
-    "missing-file": ("error", "restore it from a copy; if there is none, `store export` and import that elsewhere"),
-    MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
-    UNKNOWN_SCHEMA: ("error", "upgrade tallystick; the line is read past until then"),
-    DUPLICATE: ("error", "take the second line out; the first one counts"),
-    TORN: ("warning", "nothing: the next append keeps it elsewhere and cuts it off"),
+    MALFORMED: ("error", "fix or remove what is named; files of records are rewritten from the log"),
+    UNKNOWN_VERSION: ("error", "upgrade tallystick"),
+    layout.TWICE: ("error", "remove one of the two"),
+    "missing-file": ("error", "restore it from a copy; else the next write creates one, without its content"),
+    "missing-endpoint": ("error", "save the missing node, or save the edge with another end"),
+    "merged-nowhere": ("error", "save the node that it was merged into"),
+    log_codes.MALFORMED: ("error", "fix or remove the line; readers skip it until then"),
+    log_codes.UNKNOWN_SCHEMA: ("error", "upgrade tallystick; readers skip the line until then"),
+    log_codes.DUPLICATE: ("error", "remove the second line; the first one counts"),
     "dangling-link": ("error", "save the node that it names"),
     "ring": ("error", "save one of them without that link"),
-    "impossible-event": ("warning", "nothing: a replay passes over it"),
-    UNAPPROVED: (
-        "error",
-        "nothing is done by it: take the line out, and if the change is meant, `store approve` and `store apply` it",
+    "unapproved-action": (
+        "error", "it has no effect: remove the line; if the change is meant, `store approve` and `store apply` it",
     ),
-    "unapproved-record": ("error", "`store replay --write` puts it back; if it is meant, approve and apply it then"),
-    "not-current": ("warning", "`store replay --write` puts it as it is on the main path"),
-    UNAUDITED: ("error", "ask whoever is named in its approval; importing the history that it comes from audits it"),
-    TWICE: ("error", "find out who wrote it and take the line out: an approval counts once"),
-    AGAIN: ("note", "nothing, if a crash came between the two; if not, find out who cut the log"),
-    WITHOUT_EVENT: ("warning", "apply it again if it is still wanted; if it was done, find out who cut the log"),
-    "unfinished-action": ("error", "finish it: so does the next action"),
-}
-_OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "missing-file", "edited-file", "foreign-file"}
+    "unapproved-record": ("error", "`store replay --write` restores it; if the change is meant, approve and apply it"),
+    "unaudited-action": ("error", "ask whoever its approval names; importing the history that it comes from audits it"),
+    "approval-used-twice": ("error", "find out who wrote it and remove the line: an approval counts once"),
+    "unfinished-action": ("error", "finish it; the next action does so too"),
+    "orphaned-event": ("warning", "save what the event is about, or leave it: history is not changed"),
+    "missing-event": ("warning", "append the event, or save the path without it"),
+    "path-without-parent": ("warning", "save the missing path"),
+    "edge-of-merged": ("warning", "save the edge with the node that the other was merged into"),
+    TORN: ("warning", "nothing: the next append sets it aside"),
+    "impossible-event": ("warning", "nothing: a replay skips it"),
+    "not-current": ("warning", "`store replay --write` writes it as it is on the main path"),
+    "audit-without-event": ("warning", "apply it again if still wanted; if it was done, find out who cut the log"),
+    "approval-granted-again": ("note", "nothing, if a crash came between the two; if not, find out who cut the log"),
+    "edited-file": ("note", "nothing; the next save to it rewrites it"),
+    "foreign-file": ("note", "move it elsewhere if it is not meant to be there"),
+}  # fmt: skip
+_IN_FILES = {
+    log_codes.MALFORMED: MALFORMED, log_codes.UNKNOWN_SCHEMA: UNKNOWN_VERSION, log_codes.DUPLICATE: layout.TWICE,
+}  # fmt: skip
 _RANK = {"error": 0, "warning": 1, "note": 2}
+_MAKES = (NODE_PUT, EDGE_PUT, PROFILE_PUT, BRANCH)
+_NO_FILE = "not a regular file"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what is wrong, where, and the way out."""
+
+    code: str
+    severity: Severity
+    place: str
+    reason: str
+    remedy: str
+    line: int = 0  # of the file; 0 if it is no line
+    byte: int = 0  # where that line begins
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@runtime_checkable
+class InFiles(Protocol):
+    """A store that has a folder."""
+
+    root: Path
+
+    def problems(self) -> list[Problem]: ...
+
+    def edited(self) -> list[str]: ...
+
+
+def _found(code: str, place: str, reason: str, line: int = 0, byte: int = 0) -> Diagnostic:
+    severity, remedy = CODES[code]
+    return Diagnostic(code, severity, place, reason, remedy, line, byte)
+
+
+def _worst_first(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+
+
+# -- a graph alone -----------------------------------------------------------------------------------------------------
+
+
+def diagnose(store: MemoryGraphStore, envelope: GraphEnvelope | None = None) -> list[Diagnostic]:
+    """Everything that is wrong with a graph, the worst first; with an envelope, with that as its records."""
+    found = list(_in_records(store.export_envelope() if envelope is None else envelope))
+    if isinstance(store, InFiles):
+        found += [_found(each.code, each.place, each.reason, each.line, each.byte) for each in _in_files(store)]
+        found += [_found("edited-file", place, "not as tallystick wrote it") for place in store.edited()]
+        found += [_found("foreign-file", name, "not part of the layout") for name in _foreign(store.root)]
+    return _worst_first(found)
+
+
+def _in_records(envelope: GraphEnvelope) -> Iterator[Diagnostic]:
+    nodes = {each["id"]: str(each.get("merged", {}).get("into", "")) for each in _each(envelope, "nodes")}
+    known = {*nodes, *(each["id"] for each in _each(envelope, "profiles"))}
+    known |= {envelope.profile.id} if envelope.profile else set()
+    for edge in _each(envelope, "edges"):
+        known.add(edge["id"])
+        for end in ("source", "target"):
+            place, name = f"edge {_quoted(edge['id'])}", edge[end]
+            if name not in nodes:
+                yield _found("missing-endpoint", place, f"its {end}, node {_quoted(name)}, does not exist")
+            elif nodes[name]:
+                yield _found("edge-of-merged", place, f"its {end} was merged into node {_quoted(nodes[name])}")
+    for name, into in nodes.items():
+        if into and into not in nodes:
+            yield _found("merged-nowhere", f"node {_quoted(name)}", f"there is no node {_quoted(into)}")
+    yield from _in_history(envelope, known)
+    for part in PARTS[:-1]:  # a file's header may vouch for what is no record
+        for line in envelope.records(part).lines:
+            fields = orjson.loads(line)
+            try:
+                settled_line(part, line, fields)
+            except Refused as error:
+                name = fields.get(KEYS.get(part, "id"))
+                yield _found(MALFORMED, f"{part[:-1]} {_quoted(name)}", str(error)[:200])
+
+
+def _in_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic]:
+    """Events about nothing that is or was here, and paths that name what is not here."""
+    paths = {each["path_id"]: each for each in _each(envelope, "paths")}
+    known, named = {"", *known, *paths}, set[str]()
+    for event in _each(envelope, "events"):
+        named.add(event["id"])
+        known.update(event["subject_ids"] if event["kind"] in _MAKES else ())
+        known.update([event["path_id"]] if event["kind"] == BRANCH else ())
+    for event in _each(envelope, "events"):
+        lost = [name for name in (*event["subject_ids"], event["path_id"]) if name not in known]
+        if lost and event["kind"] != DENIED:  # that may be about anything
+            reason = f"nothing here is named {', '.join(map(_quoted, lost[:3]))}"
+            yield _found("orphaned-event", f"event {_quoted(event['id'])}", reason)
+    for name, path in paths.items():
+        place = f"path {_quoted(name)}"
+        if (path.get("parent_id") or "") not in known:
+            yield _found("path-without-parent", place, f"there is no path {_quoted(path['parent_id'])}")
+        for missing in [each for each in path.get("event_ids", ()) if each not in named]:
+            yield _found("missing-event", place, f"there is no event {_quoted(missing)}")
+
+
+def _each(envelope: GraphEnvelope, part: str) -> Iterator[RecordFields]:
+    return map(orjson.loads, envelope.records(part).lines)
+
+
+def _quoted(name: object) -> str:
+    return ascii(name)[:60]
+
+
+def _in_files(store: InFiles) -> Iterator[Problem]:
+    root = store.root
+    yield from store.problems()
+    if any((root / part).is_dir() for part in PARTS) and not os.path.lexists(root / layout.WORKSPACE):
+        yield Problem("missing-file", layout.WORKSPACE, 0, 0, "it says what kind of folder this is")
+    if layout.lacks_audit(root):
+        yield Problem("missing-file", layout.AUDIT, 0, 0, "it says who did what, and it existed")
+    for found in JsonlMemoryEventLog(root / layout.EVENTS).diagnostics():
+        if found.code in _IN_FILES:
+            yield Problem(_IN_FILES[found.code], layout.EVENTS, found.line, found.byte, found.reason)
+    with LineFile(root / layout.AUDIT).reading() as (fd, end):
+        for number, (byte, raw) in enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1):
+            code, reason = _fault_in(raw)
+            if not reason:
+                try:
+                    AuditRecord.from_dict(loads(raw))
+                except Refused as error:
+                    reason = str(error)[:200]
+            if reason:
+                yield Problem(code, layout.AUDIT, number, byte, reason)
+    note = root / layout.RUNTIME
+    if os.path.lexists(note):
+        code, reason = MALFORMED, _NO_FILE
+        if note.is_file() and not note.is_symlink():
+            code, reason = _fault_in(note.read_bytes())
+            if not reason and layout.read_note(note.read_bytes())[0] is None:
+                reason = "applying is missing, or not text"
+        if reason:
+            yield Problem(code, layout.RUNTIME, 0, 0, reason)
+
+
+def _fault_in(raw: bytes) -> tuple[str, str]:
+    """The code and reason of what is wrong with an object; no reason, if nothing is."""
+    try:
+        fields = loads(raw)
+    except ValueError as error:
+        return MALFORMED, str(error)[:200]
+    if type(fields) is not dict:
+        return MALFORMED, f"expected an object, not {type(fields).__name__}"
+    if "schema_version" not in fields:
+        return MALFORMED, "schema_version is missing"
+    version = fields["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        return UNKNOWN_VERSION, unknown_version(version)
+    return MALFORMED, ""
+
+
+def _foreign(root: Path) -> list[str]:
+    """Names in the folder that are not part of the layout."""
+    if not root.is_dir():
+        return []
+    top = [name for name in os.listdir(root) if not layout.is_own(name)]
+    for part in PARTS:
+        folder = root / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            top.append(part)
+        elif folder.is_dir():
+            top += [f"{part}/{name}" for name in os.listdir(folder) if layout.width_of(name) is None]
+    return sorted(top)
+
+
+# -- a graph with its log and its audit --------------------------------------------------------------------------------
 
 
 def findings_in(
     store: MemoryGraphStore, log: MemoryEventLog, audit: AuditSink, under_way: str, policy: PhasePolicy, fold: Fold
 ) -> list[Diagnostic]:
-    """All that is wrong, the worst first. `fold` is what the log comes to, by the gate."""
-    found = diagnose(store) if is_own(store, log) else _of_both(store, log)
-    found += [*_of_nodes(store), *_of_paths(store), *_impossible(fold), *_unfinished(under_way, log)]
-    found += [*refused_in(log, fold.refused), *(() if under_way in log else _past_the_log(store, fold, policy))]
-    found += [_found(*each) for each in mismatches(log.list(kind=APPLIED), lines_of(audit), policy)]
-    found += _of_lines(log, is_own=is_own(store, log))
-    if is_own(store, log) and layout.lacks_log(log.path.parent):  # type: ignore[attr-defined]
-        found.append(_found("missing-file", layout.EVENTS, "it is the log that all the rest follows, and it was there"))
-    return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+    """Everything that is wrong, the worst first. `fold` is the graph that the log makes, by the gate."""
+    own = is_own(store, log)
+    found = diagnose(store, None if own else with_events(store.export_envelope(), log))
+    found += [*_of_nodes(store), *_of_paths(store), *refused_in(log, fold.refused)]
+    found += [_found("impossible-event", f"event {shown(each.event_id)}", each.reason) for each in fold.skipped]
+    if under_way not in log:
+        found += _past_the_log(store, fold, policy)
+    elif under_way:
+        found.append(_found("unfinished-action", f"event {shown(under_way)}", "recorded, and the store lacks it"))
+    found += mismatches(log.list(kind=APPLIED), records_of(audit), policy)
+    for each in log.diagnostics():
+        if each.code == TORN or not own:
+            place = f"{_name_of(log) or 'the event log'}, line {each.line}, byte {each.byte}"
+            found.append(_found(each.code, place, each.reason, each.line, each.byte))
+    if own and layout.lacks_log(log.path.parent):  # type: ignore[attr-defined]
+        missing = _found("missing-file", layout.EVENTS, "it is the log that all the rest follows, and it existed")
+        remedy = "restore it from a copy; if there is none, `store export` and import that elsewhere"
+        found.append(replace(missing, remedy=remedy))
+    return _worst_first(found)
 
 
 def in_the_way(store: MemoryGraphStore) -> list[Diagnostic]:
-    """What stands in the place of the log or the audit and is no file: until it is gone, nothing more can be said."""
-    root = store.root if isinstance(store, InFiles) else None
-    paths = [] if root is None else [root / layout.EVENTS, root / layout.AUDIT]
+    """Whatever has the name of the log or the audit and is not a file: until it is gone, nothing more can be found."""
+    paths = [store.root / layout.EVENTS, store.root / layout.AUDIT] if isinstance(store, InFiles) else []
     there = [path for path in paths if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)]
-    remedy = "move it elsewhere, and restore the file from a copy; what else may be wrong is found then"
-    return [Diagnostic(layout.MALFORMED, "error", path.name, "it is no file", remedy) for path in there]
-
-
-def _found(code: str, place: str, reason: str) -> Diagnostic:
-    severity, remedy = CODES[code]
-    return Diagnostic(code, severity, place, reason, remedy)
-
-
-class _Together(NamedTuple):
-    """A store with the events of a log that it does not read."""
-
-    envelope: GraphEnvelope
-
-    def export_envelope(self) -> GraphEnvelope:
-        return self.envelope
-
-
-def _of_both(store: MemoryGraphStore, events: Iterable[MemoryEvent]) -> list[Diagnostic]:
-    envelope = with_events(store.export_envelope(), events)
-    files = [each for each in diagnose(store) if each.code in _OF_FILES]
-    return [*files, *diagnose(cast(MemoryGraphStore, _Together(envelope)))]
+    remedy = "move it elsewhere, restore the file from a copy, and diagnose again"
+    return [Diagnostic(MALFORMED, "error", path.name, _NO_FILE, remedy) for path in there]
 
 
 def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> GraphEnvelope:
@@ -106,12 +303,8 @@ def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> Graph
     return replace(envelope, events=Records[MemoryEvent]("events", known.values(), is_judged=True))
 
 
-def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:
-    name = getattr(getattr(log, "path", None), "name", "the event log")
-    for each in log.diagnostics():
-        if each.code == TORN or not is_own:
-            found = _found(each.code, f"{name}, line {each.line}, byte {each.byte}", each.reason)
-            yield replace(found, line=each.line, byte=each.byte)
+def _name_of(log: MemoryEventLog) -> str:
+    return str(getattr(getattr(log, "path", None), "name", ""))
 
 
 def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
@@ -120,7 +313,7 @@ def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
     links = {name: other for name, other in after.items() if isinstance(other, str) and other}
     for name, other in links.items():
         if other not in nodes:
-            yield _found("dangling-link", f"node {shown(name)}", f"superseded by {shown(other)}, which is not there")
+            yield _found("dangling-link", f"node {shown(name)}", f"superseded by {shown(other)}, which does not exist")
     yield from _rings("node", "superseded by", links)
     yield from _rings("node", "merged into", {name: node.merged_into for name, node in nodes.items() if node.merged})
 
@@ -129,7 +322,7 @@ def _of_paths(store: MemoryGraphStore) -> Iterator[Diagnostic]:
     paths = {path.path_id: path for path in store.list_paths()}
     for name, path in paths.items():
         if path.merged_into and path.merged_into not in paths:
-            reason = f"merged into {shown(path.merged_into)}, which is not there"
+            reason = f"merged into {shown(path.merged_into)}, which does not exist"
             yield _found("dangling-link", f"path {shown(name)}", reason)
     yield from _rings("path", "branched from", {name: path.parent_id for name, path in paths.items()})
 
@@ -141,7 +334,7 @@ def _rings(what: str, how: str, links: dict[str, str]) -> Iterator[Diagnostic]:
 
 
 def rings(links: dict[str, str]) -> list[list[str]]:
-    """The ways that lead back to where they began, each once and from its smallest name. Each name is passed once."""
+    """The circles, each once and from its smallest name. Each name is visited once."""
     found, done = list[list[str]](), set[str]()
     for start in sorted(links):
         way: dict[str, int] = {}
@@ -157,43 +350,93 @@ def rings(links: dict[str, str]) -> list[list[str]]:
     return found
 
 
-def _impossible(fold: Fold) -> Iterator[Diagnostic]:
-    for skipped in fold.skipped:
-        yield _found("impossible-event", f"event {shown(skipped.event_id)}", skipped.reason)
-
-
 def refused_in(log: MemoryEventLog, refused: Sequence[Skipped]) -> list[Diagnostic]:
-    """The events that the gate did not let pass, each with its line and the way out."""
-    if not refused:
-        return []
-    name = getattr(getattr(log, "path", None), "name", "")
-    places = log.places() if isinstance(log, JsonlMemoryEventLog) else {}
+    """The events that the gate did not allow, each with its line and the way out."""
+    places = log.places() if refused and isinstance(log, JsonlMemoryEventLog) else {}
     found = []
     for each in refused:
         line, byte = places.get(each.event_id, (0, 0))
-        where = f"{name}, line {line}, byte {byte}, " if line else ""
-        place = f"{where}event {shown(each.event_id)}"
-        found.append(replace(_found(UNAPPROVED, place, each.reason), line=line, byte=byte))
+        where = f"{_name_of(log)}, line {line}, byte {byte}, " if line else ""
+        found.append(_found("unapproved-action", f"{where}event {shown(each.event_id)}", each.reason, line, byte))
     return found
 
 
 def _past_the_log(store: MemoryGraphStore, fold: Fold, policy: PhasePolicy) -> Iterator[Diagnostic]:
-    """Records of which the log tells and that are otherwise: by an effect that needs an approval, or of a branch."""
+    """Records that differ from the log: by an effect that needs an approval, or because they are a branch's."""
     envelope = store.export_envelope()
     for part in ("nodes", "edges"):
         for name, line, record in envelope.settled(part):
-            told, what = fold.seen(part[:-1], name), part[:-1]
-            if line == told:
+            logged, what = fold.visible(part[:-1], name), part[:-1]
+            if line == logged:
                 continue
-            effect = needs_approval(policy, name, orjson.loads(told), record) if told else None
+            effect = needs_approval(policy, name, orjson.loads(logged), record) if logged else None
             if effect is not None:
-                reason = f"its {effect.field} is other than the log says, and no approval for that is on record"
+                reason = f"its {effect.field} differs from the log, and no approval for that is recorded"
                 yield _found("unapproved-record", f"{what} {shown(name)}", reason)
-            elif line in fold.told(what, name):
-                yield _found("not-current", f"{what} {shown(name)}", "it is as a branch says that was not merged")
+            elif line in fold.versions(what, name):
+                yield _found("not-current", f"{what} {shown(name)}", "it is the version of a branch that is not merged")
 
 
-def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:
-    if under_way and under_way in log:
-        reason = "it is on record, and the store was not changed"
-        yield _found("unfinished-action", f"event {shown(under_way)}", reason)
+# -- the audit against the log -----------------------------------------------------------------------------------------
+
+
+class Grant(NamedTuple):
+    """The fields by which a line of the audit and an event of the log are matched."""
+
+    action: str
+    by: str
+    at: str  # of what needed no approval; an approval is for one action, whenever it is applied
+    approval: str
+
+
+def unaudited(
+    events: Iterable[MemoryEvent], lines: Iterable[AuditRecord], policy: PhasePolicy
+) -> list[tuple[MemoryEvent, LifecycleAction]]:
+    """The approved actions of a log that no line of the audit granted."""
+    known = {_grant_of(line.action, line.by, line.at, line.approval) for line in lines if line.outcome == "granted"}
+    found = ((event, action_in(event, policy)[0]) for event in events if event.kind == APPLIED)
+    return [
+        (event, action) for event, action in found
+        if action is not None and policy.needs_review(action) and _grant_in(event) not in known
+    ]  # fmt: skip
+
+
+def mismatches(applied: list[MemoryEvent], lines: list[AuditRecord], policy: PhasePolicy) -> Iterator[Diagnostic]:
+    """Contradictions between the audit and the applied actions of the log."""
+    for event, action in unaudited(applied, lines, policy):
+        reason = f"{action.label} is recorded as applied, and no line of the audit granted it"
+        yield _found("unaudited-action", f"event {shown(event.id)}", reason)
+    users: dict[str, str] = {}
+    for event in applied:
+        approval = _grant_in(event).approval
+        first = users.setdefault(approval, event.id) if approval else event.id
+        if first != event.id:
+            reason = f"event {shown(first)} used its approval already"
+            yield _found("approval-used-twice", f"event {shown(event.id)}", reason)
+    granted: Counter[Grant] = Counter()  # how often each action was granted, less how often it then failed
+    for line in lines:
+        grant = _grant_of(line.action, line.by, line.at, line.approval)
+        if line.outcome == "granted":
+            granted[grant] += 1
+        elif line.outcome == "failed" and granted[grant] > 0:
+            granted[grant] -= 1
+    recorded = set(map(_grant_in, applied))
+    for grant, times in granted.items():
+        asked = f"{grant.action}, asked for by {shown(grant.by)}"
+        if times and grant not in recorded:
+            yield _found("audit-without-event", layout.AUDIT, f"{asked}, was granted, and no event applied it")
+        elif times > 1 and grant.approval:
+            yield _found("approval-granted-again", layout.AUDIT, f"{asked}, was granted {times} times and applied once")
+
+
+def _grant_in(event: MemoryEvent) -> Grant:
+    try:
+        action = LifecycleAction.from_dict(event.payload.get("action"))  # type: ignore[arg-type]
+    except (Refused, TypeError):
+        return Grant("", "", event.at, "")
+    return _grant_of(action.label, action.by, event.at, event.payload.get("approval"))
+
+
+def _grant_of(action: str, by: str, at: str, approval: Any) -> Grant:
+    name = orjson.dumps(approval, option=orjson.OPT_SORT_KEYS).decode() if approval else ""
+    return Grant(action, by, "" if name else at, name)

@@ -1,11 +1,15 @@
-"""The gate of a workspace: may an event be carried out? Judged by what it does to records, not by what it is called.
+"""The gate of a workspace: may an event be applied? Judged by what it does to records, not by its name.
 
-Every way into a graph asks here: `record`, `import_envelope` and `apply` before anything is written; a replay, a
-rebuild and what a crash left before anything is carried out again. An event whose effect needs an approval (see
+Every way into a graph passes here: `record`, `import_envelope` and `apply` before anything is written; a replay, a
+rebuild and the recovery from a crash before anything is applied again. An event whose effect needs an approval (see
 `decide/effect` for effects, `decide/gate` for the verdict) is an applied action that carries one for exactly that, or
-it is not carried out. Whoever writes to a workspace counts as an agent, and what is in it as a person's.
+it is not applied. Whoever writes to a workspace counts as an agent, and what is in it as a person's.
 
-An approval is a marker, not a signature: whoever can write both the log and the audit can write one.
+A caller's own events may state records, and branch, merge or abandon paths. Only the runtime records that an action was
+applied or denied, that a path is compacted, that a record is archived, superseded, merged or ended. In an imported
+history, each such event must carry an approval that counts.
+
+An approval is a marker, not a signature: whoever can write both the log and the audit can forge one.
 """
 
 from __future__ import annotations
@@ -18,44 +22,46 @@ import orjson
 
 from tallystick.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, effects
 from tallystick.decide.gate import gate
-from tallystick.records.errors import Refused
-from tallystick.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
-from tallystick.records.graph.fields import RecordFields, as_moment
-from tallystick.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy, WhyNot
+from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.records.graph.events import APPLIED, COMPACT, DENIED, MERGE, PATH_KINDS, MemoryEvent, shown
+from tallystick.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.nodes import RecordFields, as_moment
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from tallystick.records.review import Action
 from tallystick.stores.phase.actions import SUPERSEDES, concerned
-from tallystick.stores.phase.event_log.replay import Fold, path_event_in, puts_of
+from tallystick.stores.phase.event_log.replay import Fold, path_event_in, puts_of, why_unusable
+from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
-Held = Callable[[str, str], RecordFields | None]
+Stored = Callable[[str, str], RecordFields | None]
 
-_LEADS = ("merge", "supersede")  # actions that make or lead over edges
+_LEADS = ("merge", "supersede")  # actions that make or redirect edges
+_BY_THE_GATE = (APPLIED, DENIED, COMPACT)
 
 
 class Gate:
     """Judges events in their order, each on the records as they are seen from its path after those before it.
 
-    What it lets pass is carried out in its `fold`. Of what no event tells, `held` may say how it was.
+    What it allows is applied in its `fold`. `stored` may give a record that no event explains.
     """
 
-    def __init__(self, policy: PhasePolicy, held: Held | None = None, paths: Iterable[MemoryPath] = ()) -> None:
-        self._policy, self.held, self.fold = policy, held, Fold(paths)
+    def __init__(self, policy: PhasePolicy, stored: Stored | None = None, paths: Iterable[MemoryPath] = ()) -> None:
+        self._policy, self.fold = policy, Fold(paths)
+        self.stored: Stored = stored or (lambda *_: None)
 
-    def why_not(self, event: MemoryEvent) -> WhyNot:
-        """Why an event is not to be carried out; nothing, if it may be. What it does then counts for the next."""
+    def why_not(self, event: MemoryEvent) -> str:
+        """The reason not to apply an event; empty, if it may be. Then its effect counts for the next."""
         why = self._why_not(event)
         if why:
-            self.fold.refuse(event, str(why))
+            self.fold.refuse(event, why)
         else:
             self.fold.take(event)
         return why
 
-    def _why_not(self, event: MemoryEvent) -> WhyNot:
+    def _why_not(self, event: MemoryEvent) -> str:
         action = None
-        if event.kind == COMPACT and _asks(self._policy, Effect("compact", "path", ""), event.path_id):
-            said = f"path {shown(event.path_id)} is compacted by an action, under the gate: that needs an approval"
-            return WhyNot(said, "none")
+        if event.kind == COMPACT and _is_gated(self._policy, Effect("compact", "path", ""), event.path_id):
+            return f"path {shown(event.path_id)} can only be compacted by an action: that needs an approval"
         if event.kind == MERGE:
             return self._why_not_merged(event)
         if event.kind == APPLIED:
@@ -66,44 +72,41 @@ class Gate:
             why = self.why_not_put(what, name, record, event.path_id, action)
             if why:
                 return why
-        return WhyNot()
+        return ""
 
     def why_not_put(
         self, what: str, name: str, record: RecordFields, path: str = "", action: LifecycleAction | None = None
-    ) -> WhyNot:  # fmt: skip
-        """Why a record is not to be put on a path; nothing, if it may be. It is not carried out."""
+    ) -> str:  # fmt: skip
+        """The reason not to put a record on a path; empty, if it may be. Nothing is applied."""
         before = self._before(path, what, name, record, is_applied=action is not None)
         effect = needs_approval(self._policy, name, before, record, action)
         if effect is None:
-            return WhyNot()
-        said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
-        return WhyNot(f"{said}: to {effect.kind} it needs an approval", "none")
+            return ""
+        where = f"{effect.field} of {what} {shown(name)}"
+        return f"{where} can only be changed by an action: to {effect.kind} it needs an approval"
 
-    def _why_not_merged(self, event: MemoryEvent) -> WhyNot:
-        """Whatever was approved on the branch comes along; what was only put there does not undo an approval here."""
+    def _why_not_merged(self, event: MemoryEvent) -> str:
+        """The reason not to merge: a change of the branch that needs an approval and was not approved there."""
         into = event.payload.get("into")
         if not isinstance(into, str):
-            return WhyNot()  # it makes no sense, and is passed over
-        for what, name, line, after, approved in self.fold.brought(event.path_id, into):
-            before = self._held(what, name) if line is None else orjson.loads(line)
+            return ""  # it makes no sense, and is skipped
+        for what, name, line, after, approved in self.fold.merge_changes(event.path_id, into):
+            before = self.stored(what, name) if line is None else orjson.loads(line)
             for effect in effects(before, orjson.loads(after)):
-                if effect.kind not in approved and _asks(self._policy, effect, name):
-                    said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
-                    asked = f"to {effect.kind} it needs an approval; apply that on the path first"
-                    return WhyNot(f"{said} {shown(name)}: {asked}", "none")
-        return WhyNot()
-
-    def _held(self, what: str, name: str) -> RecordFields | None:
-        return None if self.held is None else self.held(what, name)
+                if effect.kind not in approved and _is_gated(self._policy, effect, name):
+                    where = f"{effect.field} of {what} {shown(name)} differs between path {shown(event.path_id)} and"
+                    way = f"to {effect.kind} it needs an approval; apply that on the path first"
+                    return f"{where} {shown(into)}: {way}"
+        return ""
 
     def _before(
         self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool
     ) -> RecordFields | None:  # fmt: skip
-        """A record as it was. Of what an action found here and no event tells of, all but its outcome is assumed."""
-        line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
+        """A record as it was. If an action changed it and no event explains it, all but the outcome is assumed."""
+        line = self.fold.visible(what, name, None if self.fold.is_current(path) else path)
         if line is not None:
             return orjson.loads(line)  # type: ignore[no-any-return]
-        before = self._held(what, name)
+        before = self.stored(what, name)
         if before is not None or not is_applied:
             return before
         properties = {each: value for each, value in record.get("properties", {}).items() if each != "status"}
@@ -116,78 +119,115 @@ def needs_approval(
     policy: PhasePolicy, name: str, before: RecordFields | None, after: RecordFields,
     action: LifecycleAction | None = None
 ) -> Effect | None:
-    """The first effect on a record that needs an approval, beyond what an approved action covers; None without one."""
+    """The first effect on a record that needs an approval and that no approved action covers; None without one."""
     for effect in effects(before, after):
-        if not (action and _covers(action, name, after, effect)) and _asks(policy, effect, name):
+        if not (action and _covers(action, name, after, effect)) and _is_gated(policy, effect, name):
             return effect
     return None
 
 
-def _asks(policy: PhasePolicy, effect: Effect, name: str) -> bool:
-    """Whether the gate wants an approval for that. A policy of one's own comes as a rule before the table."""
+def _is_gated(policy: PhasePolicy, effect: Effect, name: str) -> bool:
+    """True if the gate wants an approval for that. A custom policy comes as a rule before the table."""
     own = () if policy.review == GATED else (Rule(then=REVIEW if effect.kind in policy.review else ALLOW),)
     asked = Action(kind=effect.gate_word, target=(name or "path",), trust="agent")
     return gate(replace(DEFAULT, rules=own), asked, [Subject(trust="human")]).kind != ALLOW
 
 
-def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, WhyNot]:
+def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, str]:
     """The action that an event says was applied; None and the reason, if it lacks the approval that it needs."""
-    told, given = event.payload.get("action"), event.payload.get("approval")
+    action, given = event.payload.get("action"), event.payload.get("approval")
     try:
-        action = LifecycleAction.from_dict(told)  # type: ignore[arg-type]
+        action = LifecycleAction.from_dict(action)  # type: ignore[arg-type]
         approval = None if given is None else LifecycleApproval.from_dict(given)
         why = _why_not_approved(event, action, approval, policy)
     except (Refused, TypeError) as error:
-        return None, WhyNot(f"an applied action says which one, and on whose yes ({str(error)[:100]})", "forged")
-    return (None, why) if why else (action, why)
+        return None, f"an applied action names the action and its approval ({str(error)[:100]})"
+    return (None, why) if why else (action, "")
 
 
 def _why_not_approved(
     event: MemoryEvent, action: LifecycleAction, approval: LifecycleApproval | None, policy: PhasePolicy
-) -> WhyNot:
+) -> str:
     if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
-        return WhyNot("it does not bear the name of its yes", "forged")
+        return "its id is not that of its approval"
     about = concerned(action)
     for what, name, _ in puts_of(event):
         if name not in about and not (what == "edge" and action.kind in _LEADS):
-            return WhyNot(f"it changes {what} {shown(name)}, and its action is about something else", "other")
+            return f"it changes {what} {shown(name)}, and its action is about something else"
     moved = path_event_in(event)
     if moved is not None and (action.kind, moved.kind) != ("compact", COMPACT):
-        return WhyNot(f"it changes path {shown(moved.path_id)}, and its action does not", "other")
+        return f"it changes path {shown(moved.path_id)}, and its action does not"
     if moved is not None and moved.path_id not in about:
-        return WhyNot(f"it changes path {shown(moved.path_id)}, and its action is about something else", "other")
+        return f"it changes path {shown(moved.path_id)}, and its action is about something else"
     return policy.why_not(action, approval, event.at)
 
 
 def _covers(action: LifecycleAction, name: str, record: RecordFields, effect: Effect) -> bool:
-    """Whether an effect is what the action says it does, to that record."""
+    """True if an effect is what the action says it does, to that record."""
     changes = action.changes
     if action.kind == "supersede" and record.get("kind") == SUPERSEDES and "source" in record:
         return record["source"] == changes.get("with") and record["target"] in action.subject_ids
     if effect.kind != action.kind:
         return False
     if action.kind == "merge":
-        return _merges(action, name, effect)
+        into = changes.get("into")
+        if effect.field == "merged":
+            return name in action.subject_ids and isinstance(effect.value, dict) and effect.value.get("into") == into
+        return effect.field == "led" or name == into
     outcome: dict[str, dict[str, Any]] = {
         "archive": {"status": ARCHIVED}, "retract": {"status": RETRACTED},
         "supersede": {"status": SUPERSEDED, "superseded_by": changes.get("with")},
         "promote": {"phase": changes.get("phase")}, "weaken": {"weight": changes.get("weight")},
         "end": {each: _moment(value) for each, value in changes.items()},
     }  # fmt: skip
-    said = outcome.get(action.kind, {})
-    return name in action.subject_ids and effect.field in said and said[effect.field] == effect.value
+    wanted = outcome.get(action.kind, {})
+    return name in action.subject_ids and effect.field in wanted and wanted[effect.field] == effect.value
 
 
 def _moment(value: Any) -> str | None:
-    """A time as records hold it; None, if it is none."""
+    """A time as records have it; None, if it is none."""
     try:
         return as_moment(value, "a time")
     except Refused:
         return None
 
 
-def _merges(action: LifecycleAction, name: str, effect: Effect) -> bool:
-    into = action.changes.get("into")
-    if effect.field == "merged":
-        return name in action.subject_ids and isinstance(effect.value, dict) and effect.value.get("into") == into
-    return effect.field == "led" or name == into
+def must_make_sense(judge: Gate, events: Iterable[MemoryEvent]) -> None:
+    """Refused, if one of the events cannot follow what is there and the events before it."""
+    for event in events:
+        try:
+            if event.kind in _BY_THE_GATE:
+                raise NeedsApproval(f"only the action itself records a {event.kind}")
+            if event.kind in PATH_KINDS:
+                judge.fold.state.must_allow(event)
+            elif event.path_id:
+                judge.fold.state.must_be_open(event.path_id)
+            why = why_unusable(event)
+            if why:
+                raise Refused(why)
+            must_pass(judge, event)
+        except Refused as error:
+            raise error.reworded(f"event {shown(event.id)}: {error}; nothing was recorded") from None
+
+
+def must_pass(judge: Gate, event: MemoryEvent) -> None:
+    """NeedsApproval, if the gate does not allow an event."""
+    why = judge.why_not(event)
+    if why:
+        raise NeedsApproval(why)
+
+
+def records_in(store: MemoryGraphStore) -> Stored:
+    """The records of a store, for the gate."""
+    load: dict[str, Callable[[str], Any]] = {
+        "profile": store.load_profile, "node": store.load_node, "edge": store.load_edge,
+    }  # fmt: skip
+
+    def stored(what: str, name: str) -> RecordFields | None:
+        try:
+            found: RecordFields = load[what](name).to_dict()
+        except NotFound:
+            return None
+        return found
+
+    return stored

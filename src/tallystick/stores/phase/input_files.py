@@ -1,8 +1,8 @@
-"""What somebody hands to a workspace in a file: an envelope, a profile, events, an action, a yes.
+"""Input files of a workspace: an envelope, a profile, events, an action, an approval.
 
-A file is known by what it says, not by its name: an object with the parts of a graph is an envelope, one with an id and
-no other kind than `profile` is a profile, one with an `at` or a `payload` is an event, and lines of objects are events.
-All is judged as it is read; a refusal names the file, and the line and byte where there are lines.
+A file is recognised by its content, not by its name: an object with the parts of a graph is an envelope, one with an id
+and no other kind than `profile` is a profile, one with an `at` or a `payload` is an event, and lines of objects are
+events. Everything is checked as it is read; a refusal names the file, and the line and byte where there are lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _USUAL_ACTION: dict[str, Any] = {"changes": {}, "reason": "", "path_id": "", "se
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One file, read: what it is, and what it brings."""
+    """One file, read: its kind and its content."""
 
     name: str
     kind: str
@@ -35,20 +35,20 @@ class Given:
 
 
 def given_in(name: str, data: bytes) -> Given:
-    """What a file brings. Refused, with the file's name, if it is nothing that a workspace takes in."""
+    """The content of a file. Refused, with the file's name, if a workspace cannot import it."""
     if not data.strip():
         raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each", "file")
     own = GraphEnvelope.as_written(data)
     if own is not None:
         return Given(name, ENVELOPE, own)
     try:
-        told = parse(data)
+        fields = parse(data)
     except ValueError as error:
         if _is_one_object(data):
             raise Refused(f"{name}: {error}", "file") from None
         return Given(name, EVENTS, GraphEnvelope(events=list(events_in(name, data))))
     try:
-        return _given_object(name, data, told)
+        return _given_object(name, data, fields)
     except UnknownVersion as error:
         raise UnknownVersion(f"{name}: {error}") from None
     except (ValueError, Refused) as error:
@@ -56,37 +56,30 @@ def given_in(name: str, data: bytes) -> Given:
 
 
 def _is_one_object(data: bytes) -> bool:
-    """Whether a file that is no JSON was meant as one object: its first line is none by itself."""
+    """True if a file that is not JSON was meant as one object: its first line is none by itself."""
     try:
         return type(parse(data.lstrip().split(b"\n", 1)[0])) is not dict
     except ValueError:
         return True
 
 
-def _given_object(name: str, data: bytes, told: object) -> Given:
-    if type(told) is not dict:
-        raise Refused(f"an envelope, a profile or an event is an object, not {type(told).__name__}", "file")
-    if _PARTS & told.keys():
-        return Given(name, ENVELOPE, _envelope(told))
-    if {"at", "payload"} & told.keys():
+def _given_object(name: str, data: bytes, fields: object) -> Given:
+    if type(fields) is not dict:
+        raise Refused(f"an envelope, a profile or an event must be an object, not {type(fields).__name__}", "file")
+    if _PARTS & fields.keys():
+        check(fields)
+        return Given(name, ENVELOPE, GraphEnvelope.from_dict(fields))
+    if {"at", "payload"} & fields.keys():
         return Given(name, EVENTS, GraphEnvelope(events=[_event(loads(data))]))
-    if "id" in told and told.get("kind", "profile") == "profile":
+    if "id" in fields and fields.get("kind", "profile") == "profile":
         return Given(name, PROFILE, GraphEnvelope(profile=MemoryProfile.from_dict(loads(data))))
     raise Refused(
         "neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges", "file"
     )
 
 
-def _envelope(told: dict[str, Any]) -> GraphEnvelope:
-    try:
-        check(told)
-    except ValueError as error:
-        raise Refused(f"no envelope: {error}", "file") from None
-    return GraphEnvelope.from_dict(told)
-
-
 def joined(given: list[Given]) -> GraphEnvelope:
-    """All of them as one envelope: of records of one id the last counts, an event stands once."""
+    """All files as one envelope: of records of one id the last counts, an event occurs once."""
     whole = given[0].envelope if given else GraphEnvelope()
     for each in given[1:]:
         whole = _joined(whole, each)
@@ -101,7 +94,7 @@ def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
         lines = {name: line for name, line, _ in whole.settled(part)}
         for name, line, _ in more.settled(part):
             if part == "events" and lines.get(name, line) != line:
-                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file", "mismatch")
+                raise Refused(f"{given.name}: another file has event {ascii(name)[:60]} with other content", "mismatch")
             lines[name] = line
         if part == "profiles" and first is not None:
             lines |= heads
@@ -117,7 +110,7 @@ def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
 
 
 def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
-    """The events in lines. `at` is the time of those that have none; an id follows from what an event says."""
+    """The events in lines. `at` is the time of those without one; a missing id is a digest of the content."""
     byte = 0
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if line.strip():
@@ -129,50 +122,50 @@ def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
         byte += len(line) + 1
 
 
-def _event(told: Any, at: str = "") -> MemoryEvent:
-    if type(told) is not dict:
-        raise Refused(f"an event is an object, not {type(told).__name__}", "file")
-    fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **told}
+def _event(given: Any, at: str = "") -> MemoryEvent:
+    if type(given) is not dict:
+        raise Refused(f"an event must be an object, not {type(given).__name__}", "file")
+    fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **given}
     if not fields["at"]:
-        raise Refused("at is missing: when did it happen?", "file")
+        raise Refused("at is missing; add the time of the event", "file")
     fields["at"] = moment(fields["at"])
-    if "id" not in told:
-        said = MemoryEvent.from_dict({**fields, "id": "-"})
-        return MemoryEvent.new(
-            said.kind, said.at, path_id=said.path_id, subject_ids=said.subject_ids, payload=said.payload
-        )
-    return MemoryEvent.from_dict(fields)
+    if "id" in given:
+        return MemoryEvent.from_dict(fields)
+    event = MemoryEvent.from_dict({**fields, "id": "-"})
+    return MemoryEvent.new(
+        event.kind, event.at, path_id=event.path_id, subject_ids=event.subject_ids, payload=event.payload
+    )  # fmt: skip
 
 
 # -- actions and approvals -------------------------------------------------------------------------------------------
 
 
 def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:
-    """The action in a file, and whether it says what was seen. `kind`, `subject_ids` and `by` are needed."""
-    told = _object(name, data, "an action")
+    """The action in a file, and whether it has `seen`. `kind`, `subject_ids` and `by` are required."""
+    fields = _object(name, data, "an action")
     try:
-        return LifecycleAction.from_dict({**_USUAL_ACTION, **told}), "seen" in told
+        return LifecycleAction.from_dict({**_USUAL_ACTION, **fields}), "seen" in fields
     except Refused as error:
         raise Refused(f"{name}: {error}", error.code) from None
 
 
 def approval_in(name: str, data: bytes) -> tuple[LifecycleApproval, dict[str, str]]:
-    """The yes in a file, and what the one who gave it saw."""
-    told = _object(name, data, "an approval")
-    seen = told.pop("seen", {})
+    """The approval in a file, and the digests of what the approver saw."""
+    fields = _object(name, data, "an approval")
+    seen = fields.pop("seen", {})
     try:
         if type(seen) is not dict:
             raise Refused("seen is an object", "file")
-        return LifecycleApproval.from_dict(told), seen
+        return LifecycleApproval.from_dict(fields), seen
     except Refused as error:
         raise Refused(f"{name}: {error}", error.code) from None
 
 
 def _object(name: str, data: bytes, what: str) -> dict[str, Any]:
     try:
-        told = loads(data)
+        fields = loads(data)
     except ValueError as error:
         raise Refused(f"{name}: {error}", "file") from None
-    if type(told) is not dict:
-        raise Refused(f"{name}: {what} is an object, not {type(told).__name__}", "file")
-    return told
+    if type(fields) is not dict:
+        raise Refused(f"{name}: {what} is an object, not {type(fields).__name__}", "file")
+    return fields

@@ -1,351 +1,307 @@
-"""What a person oversees: questions that wait, whom to trust, the ledger and its proofs; and leaving with all."""
+"""Administration: reviews, sources, the ledger with its proofs and its stream of events, and the export."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from fastapi import Path as InPath, Query, Request
+import orjson
+from fastapi import Header, Path as InPath, Query, Request
 from pydantic import Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from tallystick.memory.maintenance import check as care
+from tallystick.memory.maintenance import check as maintenance
 from tallystick.memory.maintenance.ledger import verify_folder
-from tallystick.records.errors import NotFound
-from tallystick.surfaces.api.base_model import Shape, shaped
-from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, part, place_in
-from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.models_history import EVENT, AuditLine, Event, Findings, Note, Proof, Report
-from tallystick.surfaces.api.other_models import REVIEW, Distrust, Review, Source
-from tallystick.surfaces.api.responses import When, also
-from tallystick.surfaces.api.route import router as made
+from tallystick.records.errors import NotFound, Refused, TallystickError
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, shaped
+from tallystick.surfaces.api.operation import Json, Limit, Operations, Part, When, also, ask, part, plain, plains
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.surfaces.server.worker import MemoryWorker
+    from tallystick.surfaces.server.changes import Feed
+    from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
-router = made()
+reviews = Operations("reviews", "Actions that need a person's approval.")
+sources = Operations("sources", "Whom to trust.")
+ledger = Operations("ledger", "The ledger itself, and its proofs.")
+leaving = Operations("leaving", "Export everything.")
 T = TypeVar("T")
 NDJSON = "application/x-ndjson"
-_PIECE = 1 << 16  # bytes that are gathered before they are sent
+HEARTBEAT = 15  # seconds
+_PIECE = 1 << 16  # bytes of an export that are sent at once
+_BATCH = 200  # events of the stream that are read at once; others have their turn in between
 
 
 # -- reviews -----------------------------------------------------------------------------------------------------------
 
 
-class Reviews(Shape):
-    """A part of the reviews."""
-
-    model_config = shaped(items=[REVIEW], next=None)
-    items: list[Review] = Field(description="Oldest first.")
-    next: str | None = Field(description="Where to go on; null at the end.")
+def _public(review: dict[str, Any]) -> dict[str, Any]:
+    """A review without its marker: whoever has that can carry the action out."""
+    return {name: value for name, value in review.items() if name != "marker"}
 
 
-def _review(found: Any) -> Any:
-    """A review without its marker: whoever had that could carry the action out."""
-    return {name: value for name, value in plain(found).items() if name != "marker"}
+@reviews.get("/v1/reviews", models.Reviews, place=(int, str), summary="List the reviews")
+def list_reviews(
+    memory: Memory, place: list[Any] | None,
+    status: Annotated[Literal["waiting", "any"], Query(description="Pending ones, or all.")] = "waiting",
+    kind: Annotated[str, Query(max_length=40, description="Of pending ones: only such actions.")] = "",
+    trust: Annotated[str, Query(max_length=40, description="Of pending ones: only with that trust.")] = "",
+    about: Annotated[str, Query(description="Of pending ones: only about that entity.")] = "",
+    limit: Limit = 100,
+) -> Part:  # fmt: skip
+    """Actions that need a person's approval, and the answers."""
+    found = memory.reviews.all() if status == "any" else memory.reviews.find(kind=kind, trust=trust, about=about)
+    items, following = part(found, lambda each: (each.seq, each.id), place, limit)
+    return list(map(_public, items)), following
 
 
-@router.get(
-    "/v1/reviews", operation_id="list_reviews", response_model=Reviews, responses=also(), tags=["reviews"],
-    summary="List the questions for a person", response_description="Oldest first.",
-)  # fmt: skip
-async def list_reviews(
-    request: Request,
-    status: Annotated[Literal["waiting", "any"], Query(description="What waits, or answered ones too.")] = "waiting",
-    kind: Annotated[str, Query(max_length=40, description="Of what waits: only such actions.")] = "",
-    trust: Annotated[str, Query(max_length=40, description="Of what waits: only asked for with that trust.")] = "",
-    about: Annotated[str, Query(description="Of what waits: only about that.")] = "",
-    limit: Limit = 100, cursor: Cursor = "",
-) -> Response:  # fmt: skip
-    """What waits for a person's yes, and what was answered."""
-    place = place_in(request, cursor, int, str)
-
-    def work(memory: Memory) -> Part:
-        is_any = status == "any"
-        every = memory.reviews.all() if is_any else memory.reviews.find(kind=kind, trust=trust, about=about)
-        found, following = part(every, lambda each: (each.seq, each.id), place, limit)
-        return [_review(each) for each in found], following
-
-    return listed(request, *await ask(request, work))
+ReviewId = Annotated[str, InPath(max_length=200, description="The id of a review, or the last six characters of it.")]
 
 
-ReviewId = Annotated[str, InPath(max_length=200, description="A review's id, or the last six characters of it.")]
-
-
-@router.get(
-    "/v1/reviews/{id}", operation_id="get_review", response_model=Review, responses=also(404), tags=["reviews"],
-    summary="Look at a question", response_description="The review.",
-)  # fmt: skip
-async def get_review(request: Request, id: ReviewId) -> Response:
-    """What is asked for, by whom, and what became of it."""
-    return Json(await ask(request, lambda memory: _review(memory.reviews.get(id))))
+@reviews.get("/v1/reviews/{id}", models.Review, 404, summary="Get a review")
+def get_review(memory: Memory, id: ReviewId) -> Any:
+    """The requested action, who requested it, and the answer."""
+    return _public(plain(memory.reviews.get(id)))
 
 
 class Approve(Shape):
-    """A person's yes."""
+    """A person's approval."""
 
     model_config = shaped(reason="she said so", digest="")
-    reason: str = Field(default="", description="Why.")
-    digest: str = Field(default="", description="Of the action that was shown: a yes to exactly that.", max_length=64)
+    reason: str = ""
+    digest: str = Field(default="", description="The digest of the review: approve exactly that.", max_length=64)
 
 
 class Reject(Shape):
-    """A person's no, or a question taken back."""
+    """A rejection, or a withdrawal."""
 
     model_config = shaped(reason="not true")
-    reason: str = Field(default="", description="Why.")
+    reason: str = ""
 
 
-@router.post(
-    "/v1/reviews/{id}/approve", operation_id="approve", response_model=Review, tags=["reviews"],
-    responses=also(403, 404, 409), summary="Say yes", response_description="The review, answered.",
-)  # fmt: skip
-async def approve(request: Request, id: ReviewId, said: Approve) -> Response:
-    """And does what was asked. Only a server that speaks with a person's trust: see `tallystick serve --trust`."""
-
-    def work(memory: Memory) -> Any:
-        return _review(memory.reviews.approve(id, reason=said.reason, digest=said.digest))
-
-    return Json(await ask(request, work))
+@reviews.post("/v1/reviews/{id}/approve", models.Review, 403, 404, 409, summary="Approve")
+def approve(memory: Memory, id: ReviewId, body: Approve) -> Any:
+    """Approves the action and carries it out. Needs a person's trust: see `tallystick serve --trust`."""
+    return _public(plain(memory.reviews.approve(id, reason=body.reason, digest=body.digest)))
 
 
-@router.post(
-    "/v1/reviews/{id}/reject", operation_id="reject", response_model=Review, tags=["reviews"],
-    responses=also(403, 404, 409), summary="Say no", response_description="The review, answered.",
-)  # fmt: skip
-async def reject(request: Request, id: ReviewId, said: Reject) -> Response:
-    """A belief that was kept out of recall is forgotten; otherwise nothing is changed."""
-
-    def work(memory: Memory) -> Any:
-        return _review(memory.reviews.reject(id, reason=said.reason))
-
-    return Json(await ask(request, work))
+@reviews.post("/v1/reviews/{id}/reject", models.Review, 403, 404, 409, summary="Reject")
+def reject(memory: Memory, id: ReviewId, body: Reject) -> Any:
+    """A quarantined belief is forgotten; otherwise nothing is changed."""
+    return _public(plain(memory.reviews.reject(id, reason=body.reason)))
 
 
-@router.post(
-    "/v1/reviews/{id}/withdraw", operation_id="withdraw", response_model=Review, tags=["reviews"],
-    responses=also(403, 404, 409), summary="Take a question back", response_description="The review, closed.",
-)  # fmt: skip
-async def withdraw(request: Request, id: ReviewId, said: Reject) -> Response:
-    """One that this server asked itself."""
-    return Json(await ask(request, lambda memory: _review(memory.reviews.withdraw(id, reason=said.reason))))
+@reviews.post("/v1/reviews/{id}/withdraw", models.Review, 403, 404, 409, summary="Withdraw a review")
+def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
+    """One that this server requested itself."""
+    return _public(plain(memory.reviews.withdraw(id, reason=body.reason)))
 
 
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-class Sources(Shape):
-    """Who said what is held now."""
-
-    model_config = shaped(sources=[])
-    sources: list[Source] = Field(description="By door and id; then those that are withheld under another name.")
-
-
-@router.get(
-    "/v1/sources", operation_id="list_sources", response_model=Sources, responses=also(304), tags=["sources"],
-    summary="See who said what is held", response_description="Each source, and how it stands.",
-)  # fmt: skip
-async def list_sources(request: Request) -> Response:
-    """How much each said, with which trust, and whether recall leaves it out."""
-    return await unless_known(request, lambda memory: {"sources": plains(memory.sources())})
+@sources.get("/v1/sources", models.Sources, 304, summary="List the sources")
+def list_sources(memory: Memory) -> Any:
+    """How much each stated, with which trust, and whether recall leaves it out."""
+    return {"sources": [{"withheld": None, **plain(each)} for each in memory.sources()]}
 
 
 class Doubt(Shape):
-    """A source that is not to be relied on."""
+    """A source to distrust."""
 
     model_config = shaped(source="mcp:3f9a", reason="it made things up")
     source: str = Field(description="mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web.")
-    since: When | None = Field(default=None, description="From a moment on; left out: all that it ever said.")
-    reason: str = Field(default="", description="Why.")
+    since: When | None = Field(default=None, description="Since when; left out: everything that it ever stated.")
+    reason: str = ""
 
 
-@router.post(
-    "/v1/distrust", operation_id="distrust", response_model=Distrust, responses=also(403), tags=["sources"],
-    summary="Take a source out of recall", response_description="What counts from now on.",
-)  # fmt: skip
-async def distrust(request: Request, said: Doubt) -> Response:
-    """What it replaced comes back. Only a person does this."""
-
-    def work(memory: Memory) -> Any:
-        return plain(memory.distrust(said.source, since=said.since, reason=said.reason))
-
-    return Json(await ask(request, work))
+@sources.post("/v1/distrust", models.Distrust, 403, summary="Distrust a source")
+def distrust(memory: Memory, body: Doubt) -> Any:
+    """Recall leaves it out, and what it replaced becomes current again. Only a person may do this."""
+    return plain(memory.distrust(body.source, since=body.since, reason=body.reason))
 
 
 class RestoreTrust(Shape):
-    """A source that is to be relied on again."""
+    """A source to trust again."""
 
-    model_config = shaped(source="mcp:3f9a", reason="it was mended")
-    source: str = Field(description="As it was named.")
-    reason: str = Field(default="", description="Why.")
+    model_config = shaped(source="mcp:3f9a", reason="it was fixed")
+    source: str = Field(description="The name, as it was distrusted.")
+    reason: str = ""
 
 
-@router.post(
-    "/v1/restore-trust", operation_id="restore_trust", response_model=Sources, responses=also(403, 404),
-    tags=["sources"], summary="Let a source be recalled again",
-    response_description="Each source, and how it stands now.",
-)  # fmt: skip
-async def restore_trust(request: Request, said: RestoreTrust) -> Response:
-    """As before, with what it said meanwhile. Only a person does this."""
-
-    def work(memory: Memory) -> Any:
-        memory.restore_trust(said.source, reason=said.reason)
-        return {"sources": plains(memory.sources())}
-
-    return Json(await ask(request, work))
+@sources.post("/v1/restore-trust", models.Sources, 403, 404, summary="Trust a source again")
+def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
+    """Recall serves it again, with what it stated in the meantime. Only a person may do this."""
+    memory.restore_trust(body.source, reason=body.reason)
+    return list_sources(memory)
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
 
-
-class Events(Shape):
-    """A part of the ledger."""
-
-    model_config = shaped(items=[EVENT], next=None)
-    items: list[Event] = Field(description="Oldest first.")
-    next: str | None = Field(description="Where to go on; null at the end, for now.")
+Start = Annotated[int, Query(ge=0, lt=1 << 53, description="The first event.")]
+Op = Annotated[str, Query(max_length=60, description="Only events whose `op` has this prefix: belief, belief.put.")]
 
 
-class Audit(Shape):
-    """A part of who did what."""
+@ledger.router.get(
+    "/v1/events/stream", response_class=Response, summary="Follow the ledger", responses={**also(), 200: {
+        "description": "Server-sent events: `id` is an event's number, `event` its op, `data` the event as JSON.",
+        "content": {"text/event-stream": {"schema": {
+            "type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+        }}},
+    }},
+)  # fmt: skip
+async def follow_events(
+    request: Request, op: Op = "",
+    start: Annotated[int | None, Query(ge=0, lt=1 << 53, description="The first event; left out: from now on.")] = None,
+    last: Annotated[str, Header(
+        alias="Last-Event-ID", max_length=20, description="The last event that you have; overrides `start`.",
+    )] = "",
+) -> Response:  # fmt: skip
+    """All events from now on, from `start` on, or after `Last-Event-ID`. A comment is sent every 15 seconds.
 
-    model_config = shaped(items=[], next=None)
-    items: list[AuditLine] = Field(description="Oldest first.")
-    next: str | None = Field(description="Where to go on; null at the end, for now.")
+    A client that comes back with `Last-Event-ID` misses nothing and gets nothing twice.
+    """
+    size = await ask(request, lambda memory: memory.ledger.size)
+    first = _after(last, size) if last else size if start is None else start
+    events = _stream(request.app.state.hold, request.app.state.feed, first, op)
+    return EventSourceResponse(events, ping=HEARTBEAT, sep="\n", headers={"Cache-Control": "no-store"})
 
 
-Start = Annotated[int, Query(ge=0, lt=1 << 53, description="The first event that is wanted.")]
-Op = Annotated[str, Query(max_length=60, description="Only events whose `op` begins so: belief, belief.put.")]
+def _after(last: str, size: int) -> int:
+    if not (last.isascii() and last.isdigit()):
+        raise Refused("Last-Event-ID is the number of an event, as the stream gave it")
+    if int(last) >= size:
+        raise Refused(
+            f"there is no event {last}: this ledger has {size}; is it another one, or an older copy?", "reference"
+        )
+    return int(last) + 1
 
 
-def _some(each: Iterator[Any], limit: int) -> Part:
+async def _stream(worker: MemoryWorker, feed: Feed, following: int, op: str) -> AsyncIterator[ServerSentEvent]:
+    """The events from `following` on, whenever the feed reports some; until the memory cannot be read."""
+    async for _ in feed.changes():
+        is_more = True
+        while is_more:
+            try:
+                events, following = await worker.run(partial(_batch, start=following, op=op))
+            except (TallystickError, OSError, sqlite3.Error):  # a client that comes back continues where it was
+                return
+            for event in events:
+                data = orjson.dumps(event).decode()
+                yield ServerSentEvent(data=data, event=event["op"], id=str(event["seq"]), sep="\n")
+            is_more = len(events) == _BATCH
+
+
+def _batch(context: CallContext, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
+    """Some events, and where to continue: after all that were read, with that op or not."""
+    size = context.memory.ledger.size
+    found = list(islice(context.memory.log(start, op=op), _BATCH))
+    following = found[-1].seq + 1 if found else start
+    return plains(found), following if len(found) == _BATCH else max(following, size)
+
+
+def _first(each: Iterator[Any], limit: int) -> Part:
     found = list(islice(each, limit + 1))
     return plains(found[:limit]), (found[limit - 1].seq + 1,) if len(found) > limit else None
 
 
-@router.get(
-    "/v1/events", operation_id="list_events", response_model=Events, responses=also(), tags=["ledger"],
-    summary="Read the ledger", response_description="Events, oldest first.",
-)  # fmt: skip
-async def list_events(
-    request: Request, start: Start = 0, op: Op = "", limit: Limit = 100, cursor: Cursor = ""
-) -> Response:  # fmt: skip
-    """What was recorded, and what the ledger wrote about itself. An erased event's body is null."""
-    place = place_in(request, cursor, int)
-    first = place[0] if place else start
-    return listed(request, *await ask(request, lambda memory: _some(memory.log(first, op=op), limit)))
+@ledger.get("/v1/events", models.Events, place=(int,), summary="Read the ledger")
+def list_events(memory: Memory, place: list[Any] | None, start: Start = 0, op: Op = "", limit: Limit = 100) -> Part:
+    """All events, and the ledger's own. The body of an erased event is null."""
+    return _first(memory.log(place[0] if place else start, op=op), limit)
 
 
-@router.get(
-    "/v1/audit", operation_id="list_audit", response_model=Audit, responses=also(), tags=["ledger"],
-    summary="See who did what", response_description="Acts, oldest first, without words of the memory.",
-)  # fmt: skip
-async def list_audit(request: Request, start: Start = 0, limit: Limit = 100, cursor: Cursor = "") -> Response:
+@ledger.get("/v1/audit", models.Audit, place=(int,), summary="Read the audit log")
+def list_audit(memory: Memory, place: list[Any] | None, start: Start = 0, limit: Limit = 100) -> Part:
     """Read from the ledger."""
-    place = place_in(request, cursor, int)
-    first = place[0] if place else start
-    return listed(request, *await ask(request, lambda memory: _some(memory.audit(first), limit)))
+    return _first(memory.audit(place[0] if place else start), limit)
 
 
-Seq = Annotated[int, InPath(ge=0, lt=1 << 53, description="An event's number.")]
+Seq = Annotated[int, InPath(ge=0, lt=1 << 53, description="The number of an event.")]
 
 
 def _event(memory: Memory, seq: int) -> Any:
     found = next(iter(memory.log(seq)), None)
     if found is None or found.seq != seq:
-        raise NotFound(f"there is no event {seq} here, or it is not this user's")
-    return found
+        raise NotFound(f"no event {seq} of this user; GET /v1/events lists them")
+    return plain(found)
 
 
-@router.get(
-    "/v1/events/{seq}", operation_id="get_event", response_model=Event, responses=also(404), tags=["ledger"],
-    summary="Look at an event", response_description="The event.",
-)  # fmt: skip
-async def get_event(request: Request, seq: Seq) -> Response:
+@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
+def get_event(memory: Memory, seq: Seq) -> Any:
     """By its number."""
-    return Json(await ask(request, lambda memory: plain(_event(memory, seq))))
+    return _event(memory, seq)
 
 
-@router.post(
-    "/v1/events/{seq}/proof", operation_id="prove_event", response_model=Proof, responses=also(404, 409),
-    tags=["ledger"], summary="Prove that an event is in the ledger", response_description="The proof, and the key.",
-)  # fmt: skip
-async def prove_event(request: Request, seq: Seq) -> Response:
-    """It takes a checkpoint first, and reads every line."""
-
-    def work(memory: Memory) -> Any:
-        event = plain(_event(memory, seq))
-        return {"event": event, "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
-
-    return Json(await ask(request, work))
+@ledger.post("/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger")
+def prove_event(memory: Memory, seq: Seq) -> Any:
+    """Takes a checkpoint first, and reads every line."""
+    return {"event": _event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
 
 
-@router.get(
-    "/v1/ledger/verify", operation_id="verify", response_model=Report, responses=also(), tags=["ledger"],
-    summary="Check every line of the ledger", response_description="What was found.",
+@ledger.router.get(
+    "/v1/ledger/verify", response_model=models.Report, responses=also(), summary="Verify every line of the ledger",
+    response_description="The result.",
 )  # fmt: skip
 async def verify(request: Request) -> Response:
-    """And compares with every witness there is."""
-    return Json((await _alone(request, verify_folder)).to_dict())
+    """Also compares it with every witness."""
+    return Json((await _off_thread(request, verify_folder)).to_dict())
 
 
-@router.post(
-    "/v1/ledger/checkpoint", operation_id="checkpoint", response_model=Note, responses=also(409), tags=["ledger"],
-    summary="Sign the ledger's size, head and root", response_description="The note, and the key to check it with.",
-)  # fmt: skip
-async def checkpoint(request: Request) -> Response:
+@ledger.post("/v1/ledger/checkpoint", models.Note, 409, summary="Sign the ledger's size, head and root")
+def checkpoint(memory: Memory) -> Any:
     """The note is kept in the folder and pinned outside it."""
-    return Json(await ask(request, lambda memory: {
-        "note": memory.ledger.checkpoint(), "key": memory.ledger.verifier_key,
-    }))  # fmt: skip
+    return {"note": memory.ledger.checkpoint(), "key": memory.ledger.verifier_key}
 
 
-@router.get(
-    "/v1/check", operation_id="check", response_model=Findings, responses=also(), tags=["ledger"],
-    summary="Look for damage, and change nothing", response_description="All that is wrong, the worst first.",
+@ledger.router.get(
+    "/v1/check", response_model=models.Findings, responses=also(), summary="Look for damage, and change nothing",
+    response_description="All that is wrong, worst first.",
 )  # fmt: skip
 async def check(request: Request) -> Response:
     """Reads every event, every backup, the index, the pages, the vectors and the settings."""
-    return Json({"findings": [each.to_dict() for each in await _alone(request, care.check)]})
+    return Json({"findings": [each.to_dict() for each in await _off_thread(request, maintenance.check)]})
 
 
-async def _alone(request: Request, look: Callable[[Path], T]) -> T:
-    """Look at the whole folder, beside the memory, so that nobody's question waits for it; one look at a time."""
+async def _off_thread(request: Request, look: Callable[[Path], T]) -> T:
+    """Look at the whole folder outside the memory's thread, so that no request waits for it; one look at a time."""
     folder = await ask(request, lambda memory: memory.ledger.folder)
     async with request.app.state.looking:
         return await run_in_threadpool(look, folder)
 
 
-# -- leaving -----------------------------------------------------------------------------------------------------------
+# -- export ------------------------------------------------------------------------------------------------------------
 
 
-@router.get(
-    "/v1/export", operation_id="export", response_class=Response, tags=["leaving"], summary="Leave with everything",
-    responses={**also(403), 200: {
-        "description": "Lines of JSON; the last one says that it is whole.",
+@leaving.router.get(
+    "/v1/export", response_class=Response, summary="Export everything", responses={**also(403), 200: {
+        "description": "Lines of JSON; the last one says that it is complete.",
         "content": {NDJSON: {"schema": {"type": "string"}}},
     }},
 )  # fmt: skip
 async def export(
-    request: Request, history: Annotated[bool, Query(description="false: only what is there now.")] = True
+    request: Request, history: Annotated[bool, Query(description="false: only the current state.")] = True
 ) -> Response:  # fmt: skip
-    """All that is this user's, in the form that docs/reference/export-ndjson.md describes, line by line.
+    """All data of this user, in the format of docs/reference/export-ndjson.md, line by line.
 
-    While some of it waits for a person's yes, only a server that speaks with a person's trust gives it.
+    While some of it needs approval, only a server with a person's trust exports it.
     """
-    hold: MemoryWorker = request.app.state.hold
-    lines = await hold.run(lambda context: context.memory.export_lines(history=history))
-    first = await hold.run(lambda _: _piece(lines))  # what goes wrong at once is told as a problem
+    worker: MemoryWorker = request.app.state.hold
+    lines = await worker.run(lambda context: context.memory.export_lines(history=history))
+    first = await worker.run(lambda _: _piece(lines))  # an error at the start becomes a problem, not a broken stream
 
     async def rest() -> AsyncIterator[bytes]:
         piece = first
         while piece:
             yield piece
-            piece = await hold.run(lambda _: _piece(lines))
+            piece = await worker.run(lambda _: _piece(lines))
 
     return StreamingResponse(rest(), media_type=NDJSON)
 

@@ -1,62 +1,52 @@
-"""What is said to the memory: remember, observe, revise, forget, invalidate, erase, relate, and what came of it."""
+"""Writing: remember, observe, revise, forget, invalidate, erase, outcome, relate, archive."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Header, Request
+from fastapi import Header
 from pydantic import Field
-from starlette.responses import Response
 
-from tallystick.records.belief import Belief as Held
+from tallystick.records.belief import Belief
 from tallystick.records.errors import Moved
-from tallystick.surfaces.api.base_model import Shape, Values, shaped
-from tallystick.surfaces.api.belief_models import (
-    Erasure,
-    Gone,
-    Ids,
-    Observed,
-    Related,
-    RememberResult,
-    Trust,
-    Weakened,
-)
-from tallystick.surfaces.api.json_response import Json, ask, plain, plains
-from tallystick.surfaces.api.responses import IfMatch, also
-from tallystick.surfaces.api.route import router as made
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, Values, shaped
+from tallystick.surfaces.api.operation import WRITE, IdempotencyKey, IfMatch, Json, Operations, plain, plains
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-router = made("saying")
+api = Operations("saying", "Write to the memory.")
+Trust = Literal["human", "agent", "import", "tool", "web"]
+_TRUST = "The trust of the statement, if lower than the server's own."
 
 
 class Fields(Shape):
-    """What may be said of a belief."""
+    """Fields of a belief."""
 
-    about: str | None = Field(default=None, description="Who or what it is about, and so its page: person-ana.")
-    kind: str | None = Field(default=None, description="fact, preference, instruction, decision, …", max_length=100)
-    confidence: float | None = Field(default=None, ge=0, le=1, description="How sure it is.")
-    source_type: str | None = Field(default=None, description="How it came to be known: observed, inferred, …")
-    evidence: list[str] | None = Field(default=None, description="What speaks for it: a quotation, a file, a link.")
-    tags: list[str] | None = Field(default=None, description="Words to find it by.")
-    is_hypothesis: bool | None = Field(default=None, description="true for a guess.")
-    rests_on: list[str] | None = Field(default=None, description="Ids or keys of beliefs that it is concluded from.")
-    triple: list[str] | None = Field(default=None, max_length=3, description="Subject, predicate, object; or nothing.")
-    valid_from: str | None = Field(default=None, description="Since when it is true in the world: 2026-05-03.")
-    valid_to: str | None = Field(default=None, description="Until when.")
-    expires: str | None = Field(default=None, description="From when on it should no longer be recalled.")
-    always: bool | None = Field(default=None, description="Serve it in every frame that it passes.")
-    data: Values | None = Field(default=None, description="Any JSON of yours.")
-    session: str | None = Field(default=None, description="Label of the conversation.")
-    agent: str | None = Field(default=None, description="Name of the agent that speaks.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
-    keep_secrets: bool = Field(default=False, description="Keep secrets in it, if a person says it.")
+    about: str | None = None
+    kind: str | None = Field(default=None, max_length=100)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    source_type: str | None = None
+    evidence: list[str] | None = None
+    tags: list[str] | None = None
+    is_hypothesis: bool | None = None
+    rests_on: list[str] | None = None
+    triple: list[str] | None = Field(default=None, max_length=3)
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    always: bool | None = None
+    data: Values | None = None
+    session: str | None = None
+    agent: str | None = None
+    path: str = ""
+    keep_secrets: bool = False
 
     def given(self, *but: str) -> dict[str, Any]:
-        """The fields that were said."""
+        """The fields of the request, without some."""
         return self.model_dump(exclude_none=True, exclude=set(but))
 
 
@@ -64,45 +54,33 @@ class Fields(Shape):
 
 
 class Remember(Fields):
-    """Something to hold true."""
+    """A belief to remember."""
 
     model_config = shaped(text="Ana prefers tea", key="ana-drinks", about="person-ana", tags=["taste"])
     text: str = Field(description="One thing, in a sentence that can be understood alone.")
-    key: str = Field(default="", description="Your own name for it. Said again under its key, it gets a new version.")
-    trust: Trust | None = Field(default=None, description="Whose word it is, if that is less than the server's own.")
+    key: str = Field(default="", description="Your own name for it. The same key again makes a new version.")
+    trust: Trust | None = Field(default=None, description=_TRUST)
 
 
-@router.post(
-    "/v1/remember", operation_id="remember", response_model=RememberResult, summary="Hold something true",
-    responses={
-        **also(202, 403, 404, 409),
-        201: {"model": RememberResult, "description": "It is held now, and was not before."},
-    },
-    response_description="It was held already; nothing was written, or it was reinforced.",
+@api.post(
+    "/v1/remember", models.RememberResult, *WRITE, summary="Remember a belief",
+    gives="It was known already; nothing was written, or it was reinforced.",
+    responses={201: {"model": models.RememberResult, "description": "It is new."}},
 )  # fmt: skip
-async def remember(
-    said: Remember, request: Request,
-    idempotency_key: Annotated[str, Header(
-        alias="Idempotency-Key", max_length=200, description="The same call again under it writes nothing.",
-    )] = "",
-) -> Response:  # fmt: skip
-    """Holds something true, and gives it as it is held now, with what it contradicts.
+def remember(memory: Memory, body: Remember, idempotency_key: IdempotencyKey = "") -> Json:
+    """Records a belief, and returns its current version and what it contradicts.
 
-    A key that is known gets a new version. The same thing said again writes nothing. What needs a person's yes is 202.
+    A known key gets a new version. Repeating the same statement writes nothing. What needs a person's approval is 202.
     """
-
-    def work(memory: Memory) -> tuple[dict[str, Any], str]:
-        given = said.given("text")
-        belief = memory.remember(said.text, idempotency_key=idempotency_key, **given)
-        return _said(memory, belief), belief.answer.what if belief.answer else ""
-
-    found, what = await ask(request, work)
-    return Json(found, 200 if what == "known" else 201, {"Location": f"/v1/beliefs/{found['belief']['id']}"})
-
-
-def _said(memory: Memory, belief: Held) -> dict[str, Any]:
-    answer = belief.answer.to_dict() if belief.answer else None
+    belief = memory.remember(body.text, idempotency_key=idempotency_key, **body.given("text"))
     is_known = belief.answer is not None and belief.answer.what == "known"
+    status = 200 if is_known else 201
+    return Json(_result(memory, belief), status, {"Location": f"/v1/beliefs/{belief.id}"})
+
+
+def _result(memory: Memory, belief: Belief) -> dict[str, Any]:
+    answer = belief.answer.to_dict() if belief.answer else None
+    is_known = answer is not None and answer["what"] == "known"
     return {
         "belief": plain(belief), "answer": answer, "masked": [] if is_known else list(memory.masked),
         "is_shown": memory.is_shown(belief.id),
@@ -120,218 +98,170 @@ class Observe(Shape):
     session: str = Field(default="", description="The conversation.")
     agent: str = Field(default="", description="Who said or did it.")
     at: str | None = Field(default=None, description="When it happened; left out: now.")
-    metadata: Values | None = Field(default=None, description="What else there is to know.")
-    id: str = Field(default="", description="Your own name for it, once in a session of an agent.")
-    source_node: str = Field(default="", description="The node of a graph of agents that it came from.")
-    trust: Trust | None = Field(default=None, description="Whose word it is, if that is less than the server's own.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
-    keep_secrets: bool = Field(default=False, description="Keep secrets in it, if a person says it.")
+    metadata: Values | None = Field(default=None, description="Any JSON of yours.")
+    id: str = Field(default="", description="Your own id for it, unique within a session and agent.")
+    source_node: str = Field(default="", description="The graph node that it came from.")
+    trust: Trust | None = Field(default=None, description=_TRUST)
+    path: str = ""
+    keep_secrets: bool = False
 
 
-@router.post(
-    "/v1/observe", operation_id="observe", response_model=Observed, summary="Record what was said or happened",
-    responses={**also(403, 404, 409), 201: {"model": Observed, "description": "It is recorded."}},
-    response_description="The same was told before under its id; nothing was written.",
+@api.post(
+    "/v1/observe", models.Observed, 403, 404, 409, summary="Record an episode",
+    gives="The same was recorded before under its id; nothing was written.",
+    responses={201: {"model": models.Observed, "description": "It was recorded."}},
 )  # fmt: skip
-async def observe(
-    told: Observe, request: Request,
+def observe(
+    memory: Memory, body: Observe,
     idempotency_key: Annotated[str, Header(
-        alias="Idempotency-Key", max_length=200, description="Stands for `id`, where the body has none.",
+        alias="Idempotency-Key", max_length=200, description="Used as `id`, if the body has none.",
     )] = "",
-) -> Response:  # fmt: skip
-    """Records an episode, verbatim but for secrets. Nobody holds it true by that; recall finds it."""
-
-    def work(memory: Memory) -> tuple[dict[str, Any], bool]:
-        before, given = memory.ledger.size, told.model_dump(exclude_none=True, exclude={"text", "id"})
-        name = told.id or idempotency_key
-        known = memory.episodes.find(name) if name and told.at is None else None
-        if known is not None and (known.session, known.agent) == (told.session, told.agent):
-            given["at"] = known.timestamp  # whoever tells it again does not say when it was
-        episode = memory.observe(told.text, id=name, **given)
-        is_new = episode.seq >= before
-        return {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}, is_new
-
-    found, is_new = await ask(request, work)
-    return Json(found, 201 if is_new else 200, {"Location": f"/v1/episodes/{found['episode']['source']}"})
+) -> Json:  # fmt: skip
+    """Records an episode, verbatim except for secrets. It becomes no belief; recall finds it."""
+    before, given = memory.ledger.size, body.model_dump(exclude_none=True, exclude={"text", "id"})
+    name = body.id or idempotency_key
+    known = memory.episodes.find(name) if name and body.at is None else None
+    if known is not None and (known.session, known.agent) == (body.session, body.agent):
+        given["at"] = known.timestamp  # a repeated call does not say when it was
+    episode = memory.observe(body.text, id=name, **given)
+    is_new = episode.seq >= before
+    found = {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}
+    return Json(found, 201 if is_new else 200, {"Location": f"/v1/episodes/{episode.source}"})
 
 
 # -- revise, forget, invalidate ----------------------------------------------------------------------------------------
 
 
 class Revise(Fields):
-    """What is true instead."""
+    """Changes to a belief."""
 
     model_config = shaped(name="ana-drinks", text="Ana prefers coffee", reason="she said so")
-    name: str = Field(description="A belief's key or id. The id of a version that was changed since is 409.")
+    name: str = Field(description="The key or id of a belief. The id of a version that is not current is 409.")
     text: str | None = Field(default=None, description="The new words.")
     reason: str = Field(default="", description="Why it changes.")
 
 
-@router.post(
-    "/v1/revise", operation_id="revise", response_model=RememberResult, summary="Replace a belief by a better one",
-    responses=also(202, 403, 404, 409, 412), response_description="The new version.",
-)  # fmt: skip
-async def revise(said: Revise, request: Request, if_match: IfMatch = "") -> Response:
-    """Gives a belief a version that differs in its text and in the fields that are named; the old one stays in history.
+@api.post("/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief")
+def revise(memory: Memory, body: Revise, if_match: IfMatch = "") -> dict[str, Any]:
+    """Makes a new version with another text or other fields; the old version stays in history.
 
-    With `If-Match`, only if it still is that version.
+    With `If-Match`, only if that version is still current.
     """
-
-    def work(memory: Memory) -> dict[str, Any]:
-        given = said.given("name", "text", "reason")
-        with _matching(memory, said.name, if_match, said.path):
-            belief = memory.revise(said.name, said.text, reason=said.reason, **given)
-        return _said(memory, belief)
-
-    return Json(await ask(request, work))
+    with _matching(memory, body.name, if_match, body.path):
+        belief = memory.revise(body.name, body.text, reason=body.reason, **body.given("name", "text", "reason"))
+    return _result(memory, belief)
 
 
 class Forget(Shape):
-    """What to put out of sight."""
+    """A belief or an episode to forget."""
 
     model_config = shaped(name="ana-drinks", reason="out of date")
-    name: str = Field(description="A belief's key or id, or an episode's id.")
-    reason: str = Field(default="", description="Why.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+    name: str = Field(description="The key or id of a belief, or the id of an episode.")
+    reason: str = ""
+    path: str = ""
 
 
-@router.post(
-    "/v1/forget", operation_id="forget", response_model=Gone, summary="Put a belief or an episode out of sight",
-    responses=also(202, 403, 404, 409, 412), response_description="What went.",
-)  # fmt: skip
-async def forget(said: Forget, request: Request, if_match: IfMatch = "") -> Response:
-    """It is recalled no more, and stays in history. With `If-Match`, only if it still is that version."""
-
-    def work(memory: Memory) -> dict[str, Any]:
-        with _matching(memory, said.name, if_match, said.path):
-            gone = memory.forget(said.name, reason=said.reason, path=said.path)
-        is_belief = isinstance(gone, Held)
-        return {"belief": plain(gone) if is_belief else None, "episode": None if is_belief else plain(gone)}
-
-    return Json(await ask(request, work))
+@api.post("/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode")
+def forget(memory: Memory, body: Forget, if_match: IfMatch = "") -> dict[str, Any]:
+    """Recall no longer serves it; it stays in history. With `If-Match`, only if that version is still current."""
+    with _matching(memory, body.name, if_match, body.path):
+        gone = memory.forget(body.name, reason=body.reason, path=body.path)
+    is_belief = isinstance(gone, Belief)
+    return {"belief": plain(gone) if is_belief else None, "episode": None if is_belief else plain(gone)}
 
 
 class Invalidate(Shape):
-    """What proved wrong."""
+    """A belief that proved wrong."""
 
     model_config = shaped(name="ana-drinks", reason="she never said so")
-    name: str = Field(description="A belief's key or id.")
+    name: str = Field(description="The key or id of a belief.")
     reason: str = Field(description="Why it is wrong.", min_length=1)
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+    path: str = ""
 
 
-@router.post(
-    "/v1/invalidate", operation_id="invalidate", response_model=Weakened, summary="Say that a belief proved wrong",
-    responses=also(202, 403, 404, 409, 412), response_description="What was weakened by it.",
-)  # fmt: skip
-async def invalidate(said: Invalidate, request: Request, if_match: IfMatch = "") -> Response:
-    """It is no longer held, and whatever rests on it becomes a hypothesis with half its confidence."""
-
-    def work(memory: Memory) -> dict[str, Any]:
-        with _matching(memory, said.name, if_match, said.path):
-            return {"weakened": plains(memory.invalidate(said.name, said.reason, path=said.path))}
-
-    return Json(await ask(request, work))
+@api.post("/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong")
+def invalidate(memory: Memory, body: Invalidate, if_match: IfMatch = "") -> dict[str, Any]:
+    """Beliefs that depend on it become hypotheses with half of their confidence."""
+    with _matching(memory, body.name, if_match, body.path):
+        return {"weakened": plains(memory.invalidate(body.name, body.reason, path=body.path))}
 
 
 @contextmanager
 def _matching(memory: Memory, name: str, if_match: str, path: str) -> Iterator[None]:
-    """With an `If-Match`: a group in which the belief is that version, and nobody else writes."""
+    """With an `If-Match`: a batch in which the belief has that version, and nobody else writes."""
     wanted = [each.strip().removeprefix("W/").strip('"') for each in if_match.split(",")]
     if wanted in ([""], ["*"]):
         yield
         return
     with memory.batch():
-        held = memory.get(name, path=path)
-        if held is not None and held.id not in wanted:
-            raise Moved(f"it is not that version any more, but {held.id}; read it again, and decide again")
+        current = memory.get(name, path=path)
+        if current is not None and current.id not in wanted:
+            raise Moved(f"the current version is {current.id}; read it again, and decide again")
         yield
 
 
-# -- erase, outcome ----------------------------------------------------------------------------------------------------
+# -- erase, outcome, relate, archive -----------------------------------------------------------------------------------
 
 
 class Erase(Shape):
-    """What to destroy."""
+    """Memories to erase."""
 
     model_config = shaped(names=["ana-drinks"], confirm=False)
     names: list[str] = Field(min_length=1, max_length=100, description="Beliefs or episodes.")
-    confirm: bool = Field(default=False, description="true does it. Without it, you are only told what would go.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+    confirm: bool = Field(default=False, description="true erases; without it, the answer is a preview.")
+    path: str = ""
 
 
-@router.post(
-    "/v1/erase", operation_id="erase", response_model=Erasure, summary="Destroy the words of beliefs or episodes",
-    responses=also(202, 403, 404, 409), response_description="What went, or would go.",
-)  # fmt: skip
-async def erase(said: Erase, request: Request) -> Response:
-    """All versions, here and in the backups of this folder. It cannot be undone, so it is only done with `confirm`."""
-
-    def work(memory: Memory) -> dict[str, Any]:
-        going = memory.erase if said.confirm else memory.preview_erase
-        return {"done": said.confirm, **plain(going(*said.names, path=said.path))}
-
-    return Json(await ask(request, work))
+@api.post("/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes")
+def erase(memory: Memory, body: Erase) -> dict[str, Any]:
+    """Erases all versions, here and in the backups of this folder. It cannot be undone, and needs `confirm`."""
+    call = memory.erase if body.confirm else memory.preview_erase
+    return {"done": body.confirm, **plain(call(*body.names, path=body.path))}
 
 
 class Outcome(Shape):
-    """What came of using memories."""
+    """The outcome of using memories."""
 
     model_config = shaped(names=["20260503-1400-c4f1a5"], signal=1.0)
     names: list[str] = Field(default=[], max_length=500, description="Beliefs or episodes; or give a receipt.")
     signal: float = Field(default=1.0, ge=0, le=1, description="1 if they helped, 0 if they misled.")
-    weight: float = Field(default=1.0, gt=0, le=10, description="How many uses it counts for.")
+    weight: float = Field(default=1.0, gt=0, le=10, description="How many uses it counts as.")
     receipt: str = Field(default="", description="The receipt of the recall that served them.")
-    reason: str = Field(default="", description="Why.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+    reason: str = ""
+    path: str = ""
 
 
-@router.post(
-    "/v1/outcome", operation_id="outcome", response_model=Ids, summary="Say what came of using memories",
-    responses=also(202, 403, 404, 409), response_description="What it counts for.",
-)  # fmt: skip
-async def outcome(said: Outcome, request: Request) -> Response:
-    """What helped is weighed more from then on, what misled less."""
-    given = said.model_dump(exclude={"names"})
-    return Json({"ids": await ask(request, lambda memory: list(memory.outcome(said.names, **given)))})
+@api.post("/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories")
+def outcome(memory: Memory, body: Outcome) -> dict[str, Any]:
+    """Memories that helped weigh more from then on; memories that misled weigh less."""
+    return {"ids": list(memory.outcome(body.names, **body.model_dump(exclude={"names"})))}
 
 
 class Relate(Shape):
-    """How two memories are related."""
+    """A relation between two memories."""
 
     model_config = shaped(one="outage", other="full-disk", relation="was caused by")
-    one: str = Field(min_length=1, description="A belief or an episode, by key or id.")
-    other: str = Field(min_length=1, description="Another.")
-    relation: str = Field(max_length=200, description="In words, read from one to other; empty: takes it back.")
-    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+    one: str = Field(min_length=1, description="The key or id of a belief or an episode.")
+    other: str = Field(min_length=1, description="Another one.")
+    relation: str = Field(max_length=200, description="In words, read from one to other; empty removes the relation.")
+    path: str = ""
 
 
-@router.post(
-    "/v1/relate", operation_id="relate_memories", response_model=Related, summary="Say how two memories are related",
-    responses=also(403, 404), response_description="Whether that is news.",
-)  # fmt: skip
-async def relate(said: Relate, request: Request) -> Response:
-    """Recall serves the one behind what answers, where the other answers. Said again, it replaces the words."""
-    is_new = await ask(request, lambda memory: memory.relate(said.one, said.other, said.relation, path=said.path))
-    return Json({"is_new": is_new})
+@api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories")
+def relate_memories(memory: Memory, body: Relate) -> dict[str, Any]:
+    """Where one of them answers a question, recall serves the other one after it. Repeating it replaces the words."""
+    return {"is_new": memory.relate(body.one, body.other, body.relation, path=body.path)}
 
 
 class Archive(Shape):
-    """Episodes to put out of recall."""
+    """Episodes to archive."""
 
     model_config = shaped(names=["01M7GSWH27T4T6Q3EQ8CXHCZAF"], reason="small talk")
     names: list[str] = Field(min_length=1, max_length=500, description="Episodes.")
-    reason: str = Field(default="", description="Why.")
+    reason: str = ""
 
 
-@router.post(
-    "/v1/archive", operation_id="archive", response_model=Ids, summary="Put episodes out of recall",
-    responses=also(403, 404), response_description="Those that went.",
-)  # fmt: skip
-async def archive(said: Archive, request: Request) -> Response:
-    """What happened stays in history. Only a person does this."""
-
-    def work(memory: Memory) -> list[str]:
-        return list(memory.archive(*said.names, reason=said.reason))
-
-    return Json({"ids": await ask(request, work)})
+@api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes")
+def archive(memory: Memory, body: Archive) -> dict[str, Any]:
+    """Recall no longer serves them; they stay in history. Only a person may do this."""
+    return {"ids": list(memory.archive(*body.names, reason=body.reason))}

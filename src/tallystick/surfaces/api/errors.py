@@ -1,6 +1,6 @@
-"""Errors as `application/problem+json`: what is wrong and the way out, in a line, and nothing of what was sent.
+"""Errors as `application/problem+json`: what is wrong and the way out, in one line, and nothing of what was sent.
 
-A question that waits for a person is no error: 202, with the address of its review.
+An action that needs approval is no error: 202, with the address of its review.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tallystick.records.errors import Busy, NeedsApproval, TallystickError
-from tallystick.surfaces.api.base_model import shaped
+from tallystick.surfaces.api.models import shaped
 from tallystick.surfaces.server.http_status import allowed, status_of
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ PROBLEM = "application/problem+json"
 KIND = "urn:tallystick:error:"  # and the name of an error, as docs/reference/errors.md has it
 
 _LONGEST = 400  # characters of a detail
-_MOST = 20  # things that are named of a request that is wrong
+_MOST = 20  # faults that are listed for one request
 _NAME = 60  # characters of a field's name
 _DETAILS = {
-    HTTPStatus.NOT_FOUND: "nothing is at this address; /openapi.json lists what there is",
+    HTTPStatus.NOT_FOUND: "no such address; /openapi.json lists them",
     HTTPStatus.METHOD_NOT_ALLOWED: "this address does not take that method; see Allow",
     HTTPStatus.BAD_REQUEST: "the body cannot be read; send JSON",
 }
 
 
 class Wrong(BaseModel):
-    """One thing that is not as it should be in a request."""
+    """One fault of a request."""
 
     model_config = shaped(where="body.confidence", what="Input should be less than or equal to 1")
     where: str = Field(description="The place: body, query, path or header, and the field's name.")
@@ -51,39 +51,34 @@ class Problem(BaseModel):
 
     model_config = shaped(
         type=f"{KIND}NotFound", title="Not Found", status=404,
-        detail="nothing is known as 'tee'; `tallystick log` shows what is",
+        detail="no belief named 'tee'; run tallystick log to list them",
     )  # fmt: skip
     type: str = Field(description=f"`about:blank`, or `{KIND}` and the name of the error.")
     title: str = Field(description="The status in words.")
     status: int = Field(description="The status of the answer.")
-    detail: str = Field(description="What is wrong and the way out, in a line.")
-    review: str = Field(default="", description="The question that waits for a person's yes, where one does.")
-    errors: list[Wrong] = Field(default=[], description="Each thing that is wrong with the request, where it is that.")
+    detail: str = Field(description="What is wrong and the way out, in one line.")
+    review: str = Field(default="", description="The review, if the action needs a person's approval.")
+    errors: list[Wrong] = Field(default=[], description="The faults of the request, if it is not valid.")
 
 
-class NotForPrograms(HTTPException):
-    """Only a person does this; a program's trust does not reach."""
-
-    def __init__(self, what: str, trust: str) -> None:
-        super().__init__(403, f"a person {what}, and this server speaks with the trust of {trust}")
-
-
-def must_be_a_person(memory: Memory, what: str) -> None:
-    """403, unless this server speaks with a person's trust."""
+def must_be_a_person(memory: Memory) -> None:
+    """403, unless this server has a person's trust."""
     if memory.trust != "human":
-        raise NotForPrograms(what, memory.trust)
+        raise HTTPException(403, f"only a person may read what needs approval; this server's trust is {memory.trust}")
 
 
 def answer(
     status: int, detail: str, *, kind: str = "about:blank", headers: dict[str, str] | None = None, **more: Any
 ) -> Response:  # fmt: skip
-    """A problem, as it is sent."""
-    told = {"type": kind, "title": HTTPStatus(status).phrase, "status": status, "detail": _short(detail), **more}
-    return Response(orjson.dumps(told), status, {**(headers or {}), "Content-Type": PROBLEM})
+    """A problem as a response."""
+    line = _readable(detail)
+    line = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    body = {"type": kind, "title": HTTPStatus(status).phrase, "status": status, "detail": line, **more}
+    return Response(orjson.dumps(body), status, {**(headers or {}), "Content-Type": PROBLEM})
 
 
 def handle_in(app: FastAPI) -> None:
-    """Let every error of this application be answered so."""
+    """Answer every error of this application with a problem."""
     app.add_exception_handler(TallystickError, _refused)
     app.add_exception_handler(RequestValidationError, _wrong)
     app.add_exception_handler(HTTPException, _plain)
@@ -105,11 +100,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _wrong(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [
-        {"where": _place(each), "what": _what(each)} for each in list(error.errors())[:_MOST]
-    ]  # fmt: skip
+    found = [{"where": _place(each), "what": _what(each)} for each in list(error.errors())[:_MOST]]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    detail = f"{found[0]['where']}: {found[0]['what']}{more}" if found else "the request is not as it should be"
+    detail = f"{found[0]['where']}: {found[0]['what']}{more}" if found else "the request is not valid"
     return answer(422, detail, errors=found)
 
 
@@ -120,14 +113,14 @@ def _place(found: dict[str, Any]) -> str:
 
 
 def _what(found: dict[str, Any]) -> str:
-    """What pydantic says of it, as far as that holds nothing of what was sent."""
+    """Pydantic's message, unless it may repeat what was sent."""
     if found["type"] == "json_invalid":
         why = str(found.get("ctx", {}).get("error", "not JSON"))
-        return "this is not JSON" if why.startswith("not ") else why[:_LONGEST]
+        return "not valid JSON" if why.startswith("not ") else why[:_LONGEST]
     if found["type"] in ("value_error", "assertion_error"):
-        return "this cannot be so"
+        return "not a valid value"
     if found["type"] == "extra_forbidden":
-        return "there is no such field"
+        return "no such field"
     return str(found["msg"])[:_LONGEST]
 
 
@@ -141,16 +134,11 @@ async def _plain(request: Request, error: Exception) -> Response:
 
 async def _unexpected(_: Request, error: Exception) -> Response:
     logging.getLogger("tallystick").error("a request failed: %s", type(error).__name__)
-    return answer(500, "something went wrong that should not have; the server's log says what")
-
-
-def _short(detail: str) -> str:
-    line = _readable(detail)
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return answer(500, "internal error; the server's log says what failed")
 
 
 def _readable(text: str) -> str:
-    """On one line, and without halves of characters."""
+    """The same on one line, without characters that cannot be printed."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)

@@ -5,156 +5,135 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Header, Path as InPath, Query, Request
+from fastapi import Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from tallystick.surfaces.api.base_model import Shape, shaped
-from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
-from tallystick.surfaces.api.json_response import Json, ask, plain, plains, unless_known
-from tallystick.surfaces.api.other_models import PAGE, Entry, Found, Page, PageText
-from tallystick.surfaces.api.responses import also, several
-from tallystick.surfaces.api.route import router as made
+from tallystick.surfaces.api import models
+from tallystick.surfaces.api.models import Shape, shaped
+from tallystick.surfaces.api.operation import (
+    WRITE,
+    IdempotencyKey,
+    Json,
+    Limit,
+    Operations,
+    Part,
+    also,
+    part,
+    plain,
+    plains,
+    several,
+    unless_known,
+)
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-router = made("pages")
+api = Operations("pages", "Beliefs as entries on Markdown pages.")
 MARKDOWN = "text/markdown"
+_MARKDOWN_TEXT = {MARKDOWN: {"schema": {"type": "string"}}}
 
-PageName = Annotated[str, InPath(max_length=300, description="A page's name: person-ana, or person-ana.md.")]
-
-
-class Pages(Shape):
-    """A part of the pages."""
-
-    model_config = shaped(items=[PAGE], next=None)
-    items: list[Page] = Field(description="By name.")
-    next: str | None = Field(description="Where to go on; null at the end.")
+PageName = Annotated[str, InPath(max_length=300, description="The name of a page: person-ana, or person-ana.md.")]
 
 
-@router.get(
-    "/v1/pages", operation_id="list_pages", response_model=Pages, responses=also(304), summary="List the pages",
-    response_description="By name.",
-)  # fmt: skip
-async def list_pages(
-    request: Request,
-    dormant: Annotated[bool, Query(description="Also those that nobody touched for long.")] = False,
-    archived: Annotated[bool, Query(description="Also those that were put away.")] = False,
-    limit: Limit = 100, cursor: Cursor = "",
-) -> Response:  # fmt: skip
-    """One for each person, project or topic that something is held about."""
-    place = place_in(request, cursor, str)
-
-    def work(memory: Memory) -> Part:
-        found, following = part(memory.pages.list(dormant, archived), lambda each: (each.path,), place, limit)
-        return plains(found), following
-
-    return await listed_unless_known(request, work)
+@api.get("/v1/pages", models.Pages, 304, place=(str,), summary="List the pages")
+def list_pages(
+    memory: Memory, place: list[Any] | None,
+    dormant: Annotated[bool, Query(description="Also dormant pages.")] = False,
+    archived: Annotated[bool, Query(description="Also archived pages.")] = False,
+    limit: Limit = 100,
+) -> Part:  # fmt: skip
+    """One for each person, project or topic that has beliefs."""
+    return part(memory.pages.list(dormant, archived), lambda each: (each.path,), place, limit)
 
 
 class NewPage(Shape):
-    """A page to be made."""
+    """A page to create."""
 
     model_config = shaped(name="project-harbor", description="The harbor release", tags=["work"])
-    name: str = Field(description="Its name: person-ana, project-harbor, …")
+    name: str = Field(description="The name: person-ana, project-harbor, …")
     description: str = Field(default="", description="One line.")
-    tags: list[str] = Field(default=[], description="Of the page as a whole.")
-    title: str = Field(default="", description="What stands at its head.")
+    tags: list[str] = Field(default=[], description="The tags of the page.")
+    title: str = Field(default="", description="The heading.")
 
 
-@router.post(
-    "/v1/pages", operation_id="create_page", response_model=Page, status_code=201, responses=also(403, 409),
-    summary="Make a page", response_description="The page.",
-)  # fmt: skip
-async def create_page(request: Request, said: NewPage) -> Response:
-    """Before there is anything to put on it. One that is there is refused."""
-    found = await ask(request, lambda memory: plain(
-        memory.pages.create(said.name, said.description, said.tags, title=said.title)
-    ))  # fmt: skip
+@api.post("/v1/pages", models.Page, 403, 409, status=201, summary="Create a page")
+def create_page(memory: Memory, body: NewPage) -> Json:
+    """Creates a page before it has entries. One that exists is refused."""
+    found = plain(memory.pages.create(body.name, body.description, body.tags, title=body.title))
     return Json(found, 201, {"Location": f"/v1/pages/{quote(found['about'], safe='')}"})
 
 
-@router.get(
-    "/v1/pages/search", operation_id="search_pages", response_model=Found, responses=also(304),
-    summary="Search the pages", response_description="Entries, the best first.",
-)  # fmt: skip
-async def search_pages(
+@api.get("/v1/pages/search", models.Found, 304, summary="Search the pages")
+def search_pages(
+    memory: Memory,
     *,
-    request: Request,
     query: Annotated[str, Query(description='Words, "phrases", depl*, #tags, dates, ids.', examples=["tea"])],
-    pages: Annotated[list[str], several("Only on these, or that begin so.")],
+    pages: Annotated[list[str], several("Only on these pages; a prefix is enough.")],
     tags: Annotated[list[str], several("Only with such a tag.")],
-    since: Annotated[str | None, Query(max_length=40, description="Only from then on.")] = None,
-    until: Annotated[str | None, Query(max_length=40, description="Only up to then.")] = None,
-    superseded: Annotated[bool, Query(description="Also what was replaced.")] = False,
+    since: Annotated[str | None, Query(max_length=40, description="Only from then or later.")] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Only until then.")] = None,
+    superseded: Annotated[bool, Query(description="Also superseded entries.")] = False,
     limit: Limit = 10,
-) -> Response:  # fmt: skip
-    """The entries that hold these words. No text is wrong."""
-    return await unless_known(request, lambda memory: {"entries": plains(memory.pages.search(
-        query, pages or None, since, until, limit, superseded, tags=tags
-    ))})  # fmt: skip
+) -> Any:  # fmt: skip
+    """The entries with these words. Any text is a valid query."""
+    return {"entries": plains(memory.pages.search(query, pages or None, since, until, limit, superseded, tags=tags))}
 
 
-@router.get(
-    "/v1/pages/recent", operation_id="recent_entries", response_model=Found, responses=also(304),
-    summary="See what was written lately", response_description="Entries, the newest first.",
-)  # fmt: skip
-async def recent_entries(
+@api.get("/v1/pages/recent", models.Found, 304, summary="List the newest entries")
+def recent_entries(
+    memory: Memory,
     *,
-    request: Request,
-    since: Annotated[str | None, Query(max_length=40, description="Only from then on.")] = None,
-    prefixes: Annotated[list[str], several("Only on pages that begin so.")],
+    since: Annotated[str | None, Query(max_length=40, description="Only from then or later.")] = None,
+    prefixes: Annotated[list[str], several("Only on pages with such a prefix.")],
     limit: Limit = 20,
-) -> Response:  # fmt: skip
-    """The entries that hold now, of all pages."""
-    on = prefixes or None
-    return await unless_known(request, lambda memory: {"entries": plains(memory.pages.recent(since, limit, on))})
+) -> Any:  # fmt: skip
+    """The current entries of all pages."""
+    return {"entries": plains(memory.pages.recent(since, limit, prefixes or None))}
 
 
-@router.get(
-    "/v1/pages/schema", operation_id="page_schema", response_class=Response, summary="Read how pages are written",
-    responses={**also(), 200: {"content": {MARKDOWN: {"schema": {"type": "string"}}}, "description": "As Markdown."}},
+@api.get(
+    "/v1/pages/schema", None, summary="Get the rules for writing pages",
+    responses={200: {"content": _MARKDOWN_TEXT, "description": "As Markdown."}}, response_class=Response,
 )  # fmt: skip
-async def page_schema(request: Request) -> Response:
-    """Where something belongs, and how it is said, for an agent to read."""
-    return Response(await ask(request, lambda memory: memory.pages.get_schema()), media_type=MARKDOWN)
+def page_schema(memory: Memory) -> Response:
+    """Which page a statement belongs on, and how to write it, for an agent to read."""
+    return Response(memory.pages.get_schema(), media_type=MARKDOWN)
 
 
-@router.get(
-    "/v1/pages/{name}", operation_id="get_page", response_model=PageText, summary="Read a page",
-    responses={**also(304, 404), 200: {
-        "description": "The page; as Markdown, if `Accept` says text/markdown.",
-        "content": {MARKDOWN: {"schema": {"type": "string"}}},
+@api.router.get(
+    "/v1/pages/{name}", response_model=models.PageText, summary="Get a page", responses={**also(304, 404), 200: {
+        "description": "The page; as Markdown, if `Accept` is text/markdown.", "content": _MARKDOWN_TEXT,
     }},
 )  # fmt: skip
 async def get_page(
     *,
     request: Request, name: PageName,
-    since: Annotated[str | None, Query(max_length=40, description="Only entries from then on.")] = None,
-    until: Annotated[str | None, Query(max_length=40, description="Only entries up to then.")] = None,
+    since: Annotated[str | None, Query(max_length=40, description="Only entries from then or later.")] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Only entries until then.")] = None,
     tags: Annotated[list[str], several("Only entries with such a tag.")],
-    tail: Annotated[int | None, Query(ge=0, le=100_000, description="Only the last so many.")] = None,
-    superseded: Annotated[bool, Query(description="Also what was replaced or taken back.")] = False,
+    tail: Annotated[int | None, Query(ge=0, le=100_000, description="Only that many of the last entries.")] = None,
+    superseded: Annotated[bool, Query(description="Also superseded or retracted entries.")] = False,
 ) -> Response:  # fmt: skip
-    """As JSON: its entries, oldest first, and the file's text. As `text/markdown`: the file as it stands."""
-    which: dict[str, Any] = {
-        "since": since, "until": until, "tags": tags, "tail_n": tail, "include_superseded": superseded
-    }  # fmt: skip
+    """As JSON: its entries, oldest first, and the text of the file. As `text/markdown`: the file."""
     is_text = MARKDOWN in request.headers.get("accept", "")
 
+    def work(memory: Memory) -> Any:
+        return plain(memory.pages.read(
+            name, since=since, until=until, tags=tags, tail_n=tail, include_superseded=superseded
+        ))  # fmt: skip
+
     def made(found: dict[str, Any], headers: Any) -> Response:
-        told = {**headers, "Vary": "Accept"}
-        return Response(found["text"], headers=told, media_type=MARKDOWN) if is_text else Json(found, headers=told)
+        headers = {**headers, "Vary": "Accept"}
+        if is_text:
+            return Response(found["text"], headers=headers, media_type=MARKDOWN)
+        return Json(found, headers=headers)
 
-    return await unless_known(
-        request, lambda memory: plain(memory.pages.read(name, **which)), made=made,
-        also=lambda memory: _file(memory, name),
-    )  # fmt: skip
+    return await unless_known(request, work, made=made, also=lambda memory: _file_version(memory, name))
 
 
-def _file(memory: Memory, name: str) -> str:
-    """What tells whether somebody edited the page's file, which no event says yet."""
+def _file_version(memory: Memory, name: str) -> str:
+    """A text that changes when somebody edits the page's file, which no event records yet."""
     try:
         found = (memory.pages.folder / memory.pages.name_of(name.removesuffix(".md"))).stat()
     except (OSError, ValueError):
@@ -163,32 +142,25 @@ def _file(memory: Memory, name: str) -> str:
 
 
 class ChangePage(Shape):
-    """What to say of a page as a whole."""
+    """Changes to a page."""
 
     model_config = shaped(description="What Ana likes", tags=["people"])
     description: str | None = Field(default=None, description="One line.")
-    tags: list[str] | None = Field(default=None, description="Of the page as a whole.")
-    title: str | None = Field(default=None, description="What stands at its head.")
-    status: Literal["active", "archived"] | None = Field(default=None, description="Take it up again, or put it away.")
-    needs_compact: Literal[True] | None = Field(default=None, description="Mark it to be folded.")
-    reason: str = Field(default="", description="Why it is to be folded.")
+    tags: list[str] | None = Field(default=None, description="The tags of the page.")
+    title: str | None = Field(default=None, description="The heading.")
+    status: Literal["active", "archived"] | None = Field(default=None, description="Activate it, or archive it.")
+    needs_compact: Literal[True] | None = Field(default=None, description="Flag it for compaction.")
+    reason: str = Field(default="", description="Why it needs compaction.")
 
 
-@router.patch(
-    "/v1/pages/{name}", operation_id="change_page", response_model=Page, responses=also(403, 404, 409),
-    summary="Describe a page, or put it away", response_description="The page.",
-)  # fmt: skip
-async def change_page(request: Request, name: PageName, said: ChangePage) -> Response:
-    """What is left out stays as it is. Entries are changed by superseding them."""
-
-    def work(memory: Memory) -> Any:
-        pages = memory.pages
-        found = pages.describe(name, description=said.description, tags=said.tags, title=said.title)
-        if said.status is not None:
-            found = pages.archive(name) if said.status == "archived" else pages.activate(name)
-        return plain(pages.flag_compact(name, said.reason) if said.needs_compact else found)
-
-    return Json(await ask(request, work))
+@api.patch("/v1/pages/{name}", models.Page, 403, 404, 409, summary="Describe or archive a page")
+def change_page(memory: Memory, name: PageName, body: ChangePage) -> Any:
+    """Fields that are left out stay as they are. To change entries, supersede them."""
+    pages = memory.pages
+    found = pages.describe(name, description=body.description, tags=body.tags, title=body.title)
+    if body.status is not None:
+        found = pages.archive(name) if body.status == "archived" else pages.activate(name)
+    return plain(pages.flag_compact(name, body.reason) if body.needs_compact else found)
 
 
 class NewEntry(Shape):
@@ -196,44 +168,31 @@ class NewEntry(Shape):
 
     model_config = shaped(text="Ana lives in Berlin.", tags=["home"])
     text: str = Field(description="One thing, in a sentence.")
-    tags: list[str] = Field(default=[], description="Words to find it by.")
+    tags: list[str] = Field(default=[])
     kind: str = Field(default="fact", description="fact, preference, …", max_length=100)
-    confidence: float = Field(default=0.7, ge=0, le=1, description="How sure it is.")
+    confidence: float = Field(default=0.7, ge=0, le=1)
 
 
-@router.post(
-    "/v1/pages/{name}/entries", operation_id="append_entry", response_model=Entry, status_code=201,
-    responses=also(202, 403, 404, 409), summary="Add a statement to a page", response_description="The entry.",
-)  # fmt: skip
-async def append_entry(
-    request: Request, name: PageName, said: NewEntry,
-    idempotency_key: Annotated[str, Header(
-        alias="Idempotency-Key", max_length=200, description="The same call again under it writes nothing.",
-    )] = "",
-) -> Response:  # fmt: skip
-    """The page is made if need be. It is a belief about that entity."""
-    more: dict[str, Any] = {"kind": said.kind, "confidence": said.confidence, "idempotency_key": idempotency_key}
-    return Json(await ask(request, lambda memory: plain(memory.pages.append(name, said.text, said.tags, **more))), 201)
+@api.post("/v1/pages/{name}/entries", models.Entry, *WRITE, status=201, summary="Add an entry to a page")
+def append_entry(memory: Memory, name: PageName, body: NewEntry, idempotency_key: IdempotencyKey = "") -> Any:
+    """Creates the page if needed. The entry is a belief about that entity."""
+    more: dict[str, Any] = {"kind": body.kind, "confidence": body.confidence, "idempotency_key": idempotency_key}
+    return plain(memory.pages.append(name, body.text, body.tags, **more))
 
 
 class Supersede(Shape):
-    """What is to stand there instead."""
+    """The new text of an entry."""
 
     model_config = shaped(text="Ana lives in Munich.", reason="she moved")
     text: str = Field(description="The new words.")
-    reason: str = Field(default="", description="Why.")
+    reason: str = ""
     tags: list[str] | None = Field(default=None, description="Left out: as before.")
 
 
-@router.post(
-    "/v1/pages/{name}/entries/{id}/supersede", operation_id="supersede_entry", response_model=Entry,
-    responses=also(202, 403, 404, 409), summary="Say an entry otherwise", response_description="The new entry.",
-)  # fmt: skip
-async def supersede_entry(
-    request: Request, name: PageName, id: Annotated[str, InPath(max_length=200, description="The entry's id.")],
-    said: Supersede,
-) -> Response:  # fmt: skip
-    """The old one is struck and names the new one. If it was replaced since you read it: 409."""
-    return Json(await ask(request, lambda memory: plain(
-        memory.pages.supersede(name, id, said.text, said.reason, tags=said.tags)
-    )))  # fmt: skip
+@api.post("/v1/pages/{name}/entries/{id}/supersede", models.Entry, *WRITE, summary="Supersede an entry")
+def supersede_entry(
+    memory: Memory, name: PageName, id: Annotated[str, InPath(max_length=200, description="The id of the entry.")],
+    body: Supersede,
+) -> Any:  # fmt: skip
+    """The old entry is struck and names the new one. If it was superseded since you read it: 409."""
+    return plain(memory.pages.supersede(name, id, body.text, body.reason, tags=body.tags))

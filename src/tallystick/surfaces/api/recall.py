@@ -1,65 +1,57 @@
-"""What the memory is asked: recall, frames for a prompt, and what was recalled before."""
+"""Recall, frames for a prompt, and the receipts of earlier recalls."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Path as InPath, Query, Request
+from fastapi import Path as InPath, Query
 from pydantic import BeforeValidator, Field
-from starlette.responses import Response
 
-from tallystick.surfaces.api.base_model import Shape, shaped, whole
-from tallystick.surfaces.api.belief_models import FilledFrame, RecallResult
-from tallystick.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
+from tallystick.surfaces.api import models
 from tallystick.surfaces.api.errors import must_be_a_person
-from tallystick.surfaces.api.json_response import Json, ask, plain, plains
-from tallystick.surfaces.api.models_history import RECEIPT, Receipt, Replayed
-from tallystick.surfaces.api.other_models import Frame
-from tallystick.surfaces.api.responses import When, also, moment, several
-from tallystick.surfaces.api.route import router as made
+from tallystick.surfaces.api.models import Shape, shaped
+from tallystick.surfaces.api.operation import Limit, Operations, Part, When, moment, part, plain, plains, several, whole
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-router = made("asking")
-_READS = "reads what waits for a yes"
+api = Operations("asking", "Ask the memory.")
 _KEPT = 10_000  # receipts that are looked through
+_QUARANTINED = "Also what needs approval; only with a person's trust."
 
 _K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
 _Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(whole)]
 
 
 class Filters(Shape):
-    """What narrows a recall."""
+    """Filters of a recall."""
 
     model_config = shaped(about=["person-ana"], tags=["taste"], since="2026-05-01")
-    tags: list[str] | None = Field(default=None, description="Only what bears such a tag; % stands for anything.")
+    tags: list[str] | None = Field(default=None, description="Only with such a tag; % stands for anything.")
     kinds: list[str] | None = Field(default=None, description="Only beliefs of these kinds.")
-    about: list[str] | None = Field(default=None, description="Only what is about these.")
-    trust: list[str] | None = Field(default=None, description="Only what was said with such a trust.")
-    what: Literal["belief", "episode"] | None = Field(default=None, description="Only what is held, or what was said.")
+    about: list[str] | None = Field(default=None, description="Only about these entities.")
+    trust: list[str] | None = Field(default=None, description="Only with such a trust.")
+    what: Literal["belief", "episode"] | None = Field(default=None, description="Only beliefs, or only episodes.")
     since: str | None = Field(default=None, description="Only what happened or was recorded then or later.")
     until: str | None = Field(default=None, description="Only what happened or was recorded before that.")
 
 
 class RecallFields(Shape):
-    """What recall and a frame are asked with."""
+    """Parameters of a recall and of a frame."""
 
-    session: str | None = Field(default=None, description="Only what was learned in that session.")
-    agent: str | None = Field(default=None, description="Only what that agent learned.")
-    path: str = Field(default="", description="As it is seen from that branch; empty: the main one.")
-    believed_at: When | None = Field(default=None, description="What would have been recalled then.")
+    session: str | None = Field(default=None, description="Only from that session.")
+    agent: str | None = Field(default=None, description="Only from that agent.")
+    path: str = Field(default="", description="As that branch sees it; empty: the main one.")
+    believed_at: When | None = Field(default=None, description="As it would have been recalled then.")
     as_of: str | None = Field(default=None, description="Only what was true in the world then: 2026-05-03.")
-    filters: Filters | None = Field(default=None, description="What narrows it.")
-    without: list[str] = Field(default=[], max_length=500, description="Not these, or all of an agent:NAME.")
-    floor: float | None = Field(default=None, ge=0, le=1, description="Below this, nothing fits.")
-    quarantined: bool = Field(default=False, description="Also what waits for a yes; a person alone reads that.")
-    receipt: bool | None = Field(default=None, description="Leave a receipt, or not, whatever the settings say.")
+    filters: Filters | None = Field(default=None, description="Filters.")
+    without: list[str] = Field(default=[], max_length=500, description="Not these memories, or none of an agent:NAME.")
+    floor: float | None = Field(default=None, ge=0, le=1, description="The score below which nothing is served.")
+    quarantined: bool = Field(default=False, description=_QUARANTINED)
+    receipt: bool | None = Field(default=None, description="Record a receipt, or not, whatever the settings say.")
     keep_question: bool = Field(default=False, description="Keep the question in the receipt.")
-
-    def given(self) -> dict[str, Any]:
-        """What `Memory.recall` or `Memory.frame` is asked with."""
-        return self.model_dump(exclude_none=True)
 
 
 class Recall(RecallFields):
@@ -67,31 +59,25 @@ class Recall(RecallFields):
 
     model_config = shaped(question="what does Ana prefer?", k=3)
     question: str = Field(description="What you want to know, in plain words.")
-    k: _K | None = Field(default=None, description="How many at most; left out: as the memory is set.")
-    frame: str | None = Field(default=None, description="Weigh as that frame does.")
-    explain: bool = Field(default=False, description="Say what nearly made it, and why not.")
-    words: bool = Field(default=False, description="By words alone, not by meaning.")
+    k: _K | None = Field(default=None, description="How many hits at most; left out: as the settings say.")
+    frame: str | None = Field(default=None, description="Use the weights of that frame.")
+    explain: bool = Field(default=False, description="Also give the next candidates, and why they are not hits.")
+    words: bool = Field(default=False, description="Compare words only, not meaning.")
 
 
-_RECALLED = "The memories that answer, the best first."
-
-
-@router.post(
-    "/v1/recall", operation_id="recall", response_model=RecallResult, responses=also(403, 404),
-    summary="Ask a question", response_description=_RECALLED,
-)  # fmt: skip
-async def recall(asked: Recall, request: Request) -> Response:
+@api.post("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question")
+def recall(memory: Memory, body: Recall) -> dict[str, Any]:
     """The memories that answer a question, each with its score, its reasons and its sources.
 
-    If nothing fits, `hits` is empty, and `nearest` says what came closest.
+    If nothing fits, `hits` is empty, and `nearest` has the closest memories.
     """
-    return Json(await ask(request, lambda memory: recalled(memory, asked.given())))
+    return _recall(memory, body.model_dump(exclude_none=True))
 
 
-def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
-    """The answer. The hits go out as they are: what was made here needs no copy."""
+def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+    """The answer. The hits are sent as they are, without a copy."""
     if given.get("quarantined"):
-        must_be_a_person(memory, _READS)
+        must_be_a_person(memory)
     found = memory.recall(given.pop("question"), **given)
     return {
         "question": found.question, "frame": found.frame, "fit": found.fit, "floor": found.floor, "hits": list(found),
@@ -99,152 +85,91 @@ def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _parameters() -> Iterator[Parameter]:
+    """The fields of a question and of its filters as parameters of a query; a list is a parameter that is repeated."""
+    fields = {**Recall.model_fields, **Filters.model_fields}
+    for name in _IN_QUERY.split():
+        field, default = fields[name], fields[name].get_default()
+        about, examples = str(field.description), ["what does Ana prefer?"] if field.is_required() else None
+        kind: Any = Annotated[field.annotation, *field.metadata, Query(description=about, examples=examples)]
+        if name in ("believed_at", "as_of", "since", "until"):
+            text, default = (str, "") if name == "believed_at" else (str | None, None)
+            kind = Annotated[text, Query(description=about, max_length=40)]
+        elif "list" in str(field.annotation):
+            kind, default = Annotated[list[str], several(about)], Parameter.empty
+        default = Parameter.empty if field.is_required() else default
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-@router.get(
-    "/v1/recall", operation_id="recall_by_query", response_model=RecallResult, responses=also(403, 404),
-    summary="Ask a question by its address", response_description=_RECALLED,
-)  # fmt: skip
-async def recall_by_query(
-    *,
-    request: Request,
-    question: Annotated[str, Query(description="What you want to know.", examples=["what does Ana prefer?"])],
-    k: Annotated[int | None, Query(ge=1, le=500, description="How many at most.")] = None,
-    frame: Annotated[str | None, Query(description="Weigh as that frame does.")] = None,
-    session: Annotated[str | None, Query(description="Only what was learned in that session.")] = None,
-    agent: Annotated[str | None, Query(description="Only what that agent learned.")] = None,
-    path: Annotated[str, Query(description="As it is seen from that branch.")] = "",
-    believed_at: Annotated[str, Query(max_length=40, description="What would have been recalled then.")] = "",
-    as_of: Annotated[str | None, Query(max_length=40, description="Only what was true in the world then.")] = None,
-    tags: Annotated[list[str], several("Only what bears such a tag; repeat for more.")],
-    kinds: Annotated[list[str], several("Only beliefs of these kinds.")],
-    about: Annotated[list[str], several("Only what is about these.")],
-    trust: Annotated[list[str], several("Only what was said with such a trust.")],
-    what: Annotated[Literal["belief", "episode"] | None, Query(description="Only this.")] = None,
-    since: Annotated[str | None, Query(max_length=40, description="Only what is from then or later.")] = None,
-    until: Annotated[str | None, Query(max_length=40, description="Only what is from before that.")] = None,
-    without: Annotated[list[str], several("Not these, or all of an agent:NAME.")],
-    floor: Annotated[float | None, Query(ge=0, le=1, description="Below this, nothing fits.")] = None,
-    explain: Annotated[bool, Query(description="Say what nearly made it.")] = False,
-    words: Annotated[bool, Query(description="By words alone.")] = False,
-    quarantined: Annotated[bool, Query(description="Also what waits for a yes; a person alone reads that.")] = False,
-    receipt: Annotated[bool | None, Query(description="Leave a receipt, or not.")] = None,
-) -> Response:  # fmt: skip
-    """The same as the POST, for a browser's address line or a shell."""
-    narrow = {
-        "tags": tags, "kinds": kinds, "about": about, "trust": trust, "what": what, "since": since, "until": until
-    }  # fmt: skip
-    filters = {name: value for name, value in narrow.items() if value}
-    given = {
-        "question": question, "k": k, "frame": frame, "session": session, "agent": agent, "path": path,
-        "believed_at": moment(believed_at), "as_of": as_of, "filters": filters or None, "without": without,
-        "floor": floor, "explain": explain, "words": words, "quarantined": quarantined, "receipt": receipt,
-    }  # fmt: skip
-    return Json(await ask(request, lambda memory: recalled(memory, given)))
+def recall_by_query(memory: Memory, **given: Any) -> dict[str, Any]:
+    """The same as the POST, for a browser or a shell."""
+    filters = {name: value for name in Filters.model_fields if (value := given.pop(name))}
+    return _recall(memory, {**given, "believed_at": moment(given["believed_at"]), "filters": filters or None})
+
+
+_IN_QUERY = """
+    question k frame session agent path believed_at as_of tags kinds about trust what since until without floor explain
+    words quarantined receipt"""
+_first = Parameter("memory", Parameter.POSITIONAL_OR_KEYWORD)
+recall_by_query.__signature__ = Signature([_first, *_parameters()])  # type: ignore[attr-defined]
+api.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")(recall_by_query)
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------
 
 
 class FillFrame(RecallFields):
-    """A purpose, and what it is about."""
+    """A frame to fill."""
 
     model_config = shaped(name="attention", question="what does Ana prefer?", budget=500)
-    name: str = Field(description="attention, task, self, or a frame of the person's.")
-    question: str = Field(default="", description="What it is about.")
-    budget: _Tokens | None = Field(default=None, description="How many tokens it may take.")
+    name: str = Field(description="attention, task, self, or a frame of the user's own.")
+    question: str = Field(default="", description="The topic.")
+    budget: _Tokens | None = Field(default=None, description="The limit of the text, in tokens.")
 
 
-@router.post(
-    "/v1/frame", operation_id="frame", response_model=FilledFrame, responses=also(403, 404),
-    summary="Get text for a prompt", response_description="The text, what it shows, and what was left out and why.",
-)  # fmt: skip
-async def frame(asked: FillFrame, request: Request) -> Response:
+@api.post("/v1/frame", models.FilledFrame, 403, 404, summary="Get text for a prompt")
+def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
     """What an agent needs to know for a purpose, as text within a budget of tokens."""
-
-    def work(memory: Memory) -> dict[str, Any]:
-        if asked.quarantined:
-            must_be_a_person(memory, _READS)
-        given = asked.given()
-        return memory.frame(given.pop("name"), given.pop("question"), **given).to_dict()
-
-    return Json(await ask(request, work))
+    if body.quarantined:
+        must_be_a_person(memory)
+    given = body.model_dump(exclude_none=True)
+    return memory.frame(given.pop("name"), given.pop("question"), **given).to_dict()
 
 
-class Frames(Shape):
-    """A part of the frames."""
-
-    model_config = shaped(items=[], next=None)
-    items: list[Frame] = Field(description="By name.")
-    next: str | None = Field(description="Where to go on; null at the end.")
-
-
-@router.get(
-    "/v1/frames", operation_id="list_frames", response_model=Frames, responses=also(304), summary="List the frames",
-    response_description="The built-in ones and the person's own.",
-)  # fmt: skip
-async def list_frames(request: Request, limit: Limit = 100, cursor: Cursor = "") -> Response:
+@api.get("/v1/frames", models.Frames, 304, place=(str,), summary="List the frames")
+def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """How to recall for a purpose: each with its weights, filters and budget."""
-    place = place_in(request, cursor, str)
-
-    def work(memory: Memory) -> Part:
-        found, following = part(memory.frames.all(), lambda each: (each.name,), place, limit)
-        return plains(found), following
-
-    return await listed_unless_known(request, work)
+    return part(memory.frames.all(), lambda each: (each.name,), place, limit)
 
 
 # -- receipts ----------------------------------------------------------------------------------------------------------
 
 
-class Receipts(Shape):
-    """A part of the receipts."""
-
-    model_config = shaped(items=[RECEIPT], next=None)
-    items: list[Receipt] = Field(description="The newest first.")
-    next: str | None = Field(description="Where to go on; null at the end.")
-
-
-@router.get(
-    "/v1/receipts", operation_id="list_receipts", response_model=Receipts, responses=also(),
-    summary="List what was recalled", response_description="Receipts, the newest first.",
-)  # fmt: skip
-async def list_receipts(request: Request, limit: Limit = 50, cursor: Cursor = "") -> Response:
+@api.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts")
+def list_receipts(memory: Memory, place: list[Any] | None, limit: Limit = 50) -> Part:
     """What was served, from which state of the ledger, and with which scores. The newest ten thousand."""
-    place = place_in(request, cursor, str)
-
-    def work(memory: Memory) -> Part:
-        at_most = limit + 1 if place is None else _KEPT
-        found = [each for each in memory.receipts.all(limit=at_most) if place is None or each.id < place[0]]
-        return plains(found[:limit]), (found[limit - 1].id,) if len(found) > limit else None
-
-    items, following = await ask(request, work)
-    return listed(request, items, following)
+    at_most = limit + 1 if place is None else _KEPT
+    found = [each for each in memory.receipts.all(limit=at_most) if place is None or each.id < place[0]]
+    return plains(found[:limit]), (found[limit - 1].id,) if len(found) > limit else None
 
 
-ReceiptId = Annotated[str, InPath(description="A receipt's id.", max_length=200)]
+ReceiptId = Annotated[str, InPath(description="The id of a receipt.", max_length=200)]
 
 
-@router.get(
-    "/v1/receipts/{id}", operation_id="get_receipt", response_model=Receipt, responses=also(404),
-    summary="Look at a receipt", response_description="The receipt.",
-)  # fmt: skip
-async def get_receipt(request: Request, id: ReceiptId) -> Response:
+@api.get("/v1/receipts/{id}", models.Receipt, 404, summary="Get a receipt")
+def get_receipt(memory: Memory, id: ReceiptId) -> Any:
     """What one recall served."""
-    return Json(await ask(request, lambda memory: plain(memory.receipts.get(id))))
+    return plain(memory.receipts.get(id))
 
 
 class Replay(Shape):
-    """The question of a receipt that did not keep it."""
+    """The question, if the receipt did not keep it."""
 
     model_config = shaped(question="what does Ana prefer?")
-    question: str = Field(default="", description="Left out: the one that was kept.")
+    question: str = Field(default="", description="Left out: the one in the receipt.")
 
 
-@router.post(
-    "/v1/receipts/{id}/replay", operation_id="replay", response_model=Replayed, responses=also(404),
-    summary="Put a recorded question again", response_description="What was served, what would be, what differs.",
-)  # fmt: skip
-async def replay(request: Request, id: ReceiptId, said: Replay) -> Response:
-    """At the place of the ledger where it was asked. Nothing is written."""
-    return Json(await ask(request, lambda memory: memory.replay(id, question=said.question).to_dict()))
+@api.post("/v1/receipts/{id}/replay", models.Replayed, 404, summary="Repeat a recorded question")
+def replay(memory: Memory, id: ReceiptId, body: Replay) -> dict[str, Any]:
+    """Asks it at the same place in the ledger. Nothing is written."""
+    return memory.replay(id, question=body.question).to_dict()

@@ -1,33 +1,211 @@
-"""How commands look and load: help pages of one form, options that mean the same everywhere, files read when called."""
+"""Commands: one run of the program, the form of the help pages, and loading a command when it is called.
+
+Only a command that may create a memory opens a folder that has none; reading never creates one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tallystick.surfaces.cli.call import Call
-from tallystick.surfaces.cli.map import PACKAGE, Entry
+from tallystick.surfaces.cli.map import GROUPS, Entry, entry_of, suggestion
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
-Sections = Sequence[tuple[str, Sequence[Entry]]]
+    from tallystick.memory.memory import Memory
 
+Sections = Sequence[tuple[str, Sequence[Entry]]]
+Chosen = TypeVar("Chosen")
+Done = TypeVar("Done")
+
+PACKAGE = "tallystick.surfaces.cli"
+BY = "cli:local"
+_PLAIN_GROUPS = ("ledger", "graph", "store")  # which do nothing by themselves
 EXITS = {
     0: "done",
     1: "refused or not found: change the request",
     2: "wrong usage",
     3: "busy, or the disk refused: the message says what to do",
-    4: "damaged or not whole: run `tallystick check`",
+    4: "damaged or incomplete: run `tallystick check`",
 }
 
 
-def _tell(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """Put an option that every command has where all look for it, wherever on the line it was given."""
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Call:
+    """One run of the program: which folder, text or JSON, how much to print about an error."""
+
+    folder: str | None = None
+    json: bool = False  # for a program to read, in either form
+    jsonl: bool = False  # a list as one object per line
+    debug: bool = False
+    user: str | None = None  # whose memory; None: the owner's
+    trust: str | None = None  # who speaks; None: a person
+    trouble: str = ""  # of the memory, once it was printed
+
+    def locate(self) -> Path:
+        """The folder of the memory; it need not exist."""
+        from tallystick.memory import settings
+        from tallystick.records.errors import Refused
+
+        settings.calculate_in_one_thread()
+        folder = settings.locate(self.folder)
+        if folder.exists() and not folder.is_dir():
+            raise Refused(f"{folder} is a file, not a memory folder; name another with --folder", "place")
+        return folder
+
+    def existing(self) -> Path:
+        """The folder of the memory, which must exist."""
+        from tallystick.records.errors import NotFound
+        from tallystick.surfaces.present.names import short_path
+
+        folder = self.locate()
+        if not has_ledger(folder):
+            raise NotFound(
+                f"no memory at {short_path(folder)} yet; `tallystick remember` creates one, --folder names another"
+            )
+        return folder
+
+    def usable(self) -> Path:
+        """The folder of the memory, existing or new. A folder with other things in it becomes one only by `init`."""
+        from tallystick.memory.settings import NAME, holds_other_things
+        from tallystick.records.errors import Refused
+        from tallystick.surfaces.present.names import short_path
+
+        folder = self.locate()
+        if folder.name != NAME and not has_ledger(folder) and holds_other_things(folder):
+            where = short_path(folder)
+            raise Refused(
+                f"{where} holds other files and no memory; `tallystick init {where}` creates one there, "
+                "--folder names another", "place"
+            )  # fmt: skip
+        return folder
+
+    def owner(self) -> str:
+        """The user whose memory it is."""
+        from tallystick.records.belief import OWNER
+
+        return OWNER if self.user is None else self.user
+
+    def memory(self, *, create: bool = False, read_only: bool = False) -> Memory:
+        """The memory, open. Only `create` makes one that does not exist."""
+        from tallystick.memory.memory import Memory
+        from tallystick.surfaces.present.text import shown
+
+        memory = Memory(
+            self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
+            read_only=read_only, notify=self.warn,
+        )  # fmt: skip
+        if read_only and memory.trouble and not self.json:
+            self.trouble = memory.trouble
+            self.note(f"tallystick: incomplete: {shown(memory.trouble)}")
+        return memory
+
+    def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
+        """Print `value`, a record or plain data, as JSON if that was asked for; else the lines of `text`."""
+        if self.json:
+            self.print(value)
+        else:
+            click.echo("\n".join(text()))
+
+    def print(self, value: Any) -> None:
+        """Print `value` as JSON: one value or, with --jsonl, each item of a list on a line of its own."""
+        from tallystick.records.display import plain
+
+        data = plain(value)
+        if not self.jsonl:
+            print_json(data)
+            return
+        for each in data if isinstance(data, list) else [data]:
+            print_json(each, indent=None)
+
+    def note(self, text: str) -> None:
+        """Print a remark for a person on standard error, so that the answer can be piped."""
+        if not self.json:
+            click.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Print stored or foreign text as a remark."""
+        from tallystick.surfaces.present.text import shown
+
+        self.note(f"tallystick: {shown(text)}")
+
+    def is_attended(self) -> bool:
+        """Whether a person can be asked a question."""
+        return not self.json and on_a_terminal()
+
+    def confirm(
+        self, question: str, lines: Callable[[], Iterable[str]], *, unattended: str, no: str = "nothing was changed"
+    ) -> None:
+        """Show what would be done, and ask. Refused with `no` if declined, `unattended` where nobody can be asked."""
+        from tallystick.records.errors import Refused
+
+        if not self.is_attended():
+            raise Refused(unattended, "unconfirmed")
+        click.echo("\n".join(lines()))
+        if not click.confirm(f"\n{question}"):
+            raise Refused(no, "unconfirmed")
+
+    def one_by_one(self, chosen: Sequence[Chosen], act: Callable[[Chosen], Done]) -> list[Done]:
+        """The results. One that is refused is reported and does not stop the others; a single one is an error."""
+        from tallystick.records.errors import Moved, Refused
+
+        done: list[Done] = []
+        for each in chosen:
+            try:
+                done.append(act(each))
+            except (Moved, Refused) as error:
+                if len(chosen) == 1:
+                    raise
+                self.warn(str(error))
+        return done
+
+
+def has_ledger(folder: Path) -> bool:
+    """Whether a ledger lives at `folder`, even a damaged one."""
+    return any((folder / name).exists() for name in ("events.wal", "sealed", "lock"))
+
+
+def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
+    """Print one JSON value. A character that a terminal would obey is written in ASCII."""
+    import json
+
+    from tallystick.surfaces.present.text import shown_in_json
+
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(value, ensure_ascii=not is_utf8, indent=indent)
+    click.echo(shown_in_json(text) + end, nl=False)
+
+
+def print_bytes(chunks: Iterable[bytes]) -> None:
+    """Print JSON bytes as they are; on a terminal, nothing that it would obey."""
+    from tallystick.surfaces.present.text import shown_in_json
+
+    is_terminal = sys.stdout.isatty()
+    for chunk in chunks:
+        click.echo(shown_in_json(chunk.decode()) if is_terminal else chunk, nl=False)
+
+
+def on_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+# -- options that every command has ------------------------------------------------------------------------------------
+
+
+def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A callback that puts the option into the `Call`, wherever on the line it was given."""
 
     def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         call = ctx.ensure_object(Call)
@@ -40,17 +218,17 @@ def _tell(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     return callback
 
 
-def everywhere(but: Sequence[str] = ()) -> list[click.Option]:
+def common_options(without: Sequence[str] = ()) -> list[click.Option]:
     """The options that mean the same for every command."""
     options = [
-        click.Option(["folder", "-C", "--folder"], help="The memory folder that is meant.", metavar="PATH"),
+        click.Option(["folder", "-C", "--folder"], help="The memory folder to use.", metavar="PATH"),
         click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
-        click.Option(["jsonl", "--jsonl"], is_flag=True, help="The same; of a list, each thing on a line of its own."),
-        click.Option(["debug", "--debug"], is_flag=True, help="With an error, print where in the program it arose."),
+        click.Option(["jsonl", "--jsonl"], is_flag=True, help="Print JSON; a list as one object per line."),
+        click.Option(["debug", "--debug"], is_flag=True, help="With an error, print the traceback."),
     ]
     for option in options:
-        option.expose_value, option.is_eager, option.callback = False, True, _tell(option.human_readable_name)
-    return [option for option in options if option.human_readable_name not in but]
+        option.expose_value, option.is_eager, option.callback = False, True, _store(option.human_readable_name)
+    return [option for option in options if option.human_readable_name not in without]
 
 
 def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -66,20 +244,19 @@ HELP = click.Option(
 )  # fmt: skip
 
 
+# -- commands and groups -----------------------------------------------------------------------------------------------
+
+
 class Command(click.Command):
-    """A command with an example, its exit statuses, and the options that all have."""
+    """A command with an example, its exit statuses, and the common options."""
 
     def __init__(
-        self,
-        *args: Any,
-        example: str = "",
-        exits: dict[int, str] | None = None,
-        without: Sequence[str] = (),
+        self, *args: Any, example: str = "", exits: dict[int, str] | None = None, without: Sequence[str] = (),
         **rest: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(*args, **rest)
         self.example, self.exits = example, {**EXITS, **(exits or {})}
-        self.common = everywhere(without)
+        self.common = common_options(without)
         self.params += self.common
 
     def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
@@ -93,8 +270,7 @@ class Command(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [p for p in self.params if p not in self.common]
-        write_options(ctx, formatter, "Options", own)
+        write_options(ctx, formatter, "Options", [each for each in self.params if each not in self.common])
         write_options(ctx, formatter, "Everywhere", [*self.common, HELP])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -104,61 +280,74 @@ class Command(click.Command):
             formatter.write_dl([(str(status), meaning) for status, meaning in self.exits.items()])
 
 
-def command(entry: Entry, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function the command of that entry; the entry's line is the first of its help."""
+def command(typed: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function, which gets the `Call` first, the command that is typed so; the map has its first help line."""
+    entry = entry_of(typed)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         rest = (function.__doc__ or "").partition("\n")[2]
         function.__doc__ = f"{entry.line}\n{rest}"
-        return click.command(entry.name, cls=Command, short_help=entry.line, **more)(function)
+        passing = click.make_pass_decorator(Call, ensure=True)(function)
+        return click.command(entry.name, cls=Command, short_help=entry.line, **more)(passing)
 
     return decorate
 
 
 class Group(click.Group):
-    """Commands that are files; each is loaded when it is called."""
+    """Commands that are functions: of `module`, or of the module that the map names, loaded when it is called."""
 
-    def __init__(self, *args: Any, sections: Sections = (), within: str = PACKAGE, **rest: Any) -> None:
+    def __init__(self, *args: Any, sections: Sections = (), module: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
-        self.sections, self.within = sections, within
+        self.sections, self.module = sections, module
+
+    def _entries(self) -> Iterator[Entry]:
+        return (entry for _, entries in self.sections for entry in entries)
 
     def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
         return HELP
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return [entry.name for _, entries in self.sections for entry in entries]
+        return [entry.name for entry in self._entries()]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        module = name.replace("-", "_") + "_" * iskeyword(name)
-        found: click.Command = getattr(import_module(f"{self.within}.{module}"), module)
+        if name in _PLAIN_GROUPS and not self.module:
+            return group(name)(lambda: None)
+        function = name.replace("-", "_") + "_" * iskeyword(name)
+        module = self.module or next(entry.module for entry in self._entries() if entry.name == name) or function
+        found: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), function)
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
-            from tallystick.surfaces.cli.wrong_usage import meant
-
-            near = meant(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
+            near = suggestion(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
             ctx.fail(f"there is no command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """From the table, as the help is: the Tab key loads no command to name it."""
+        """Names from the map, as in the help: the Tab key loads no command to name it."""
         from click.shell_completion import CompletionItem
 
-        entries = [entry for _, entries in self.sections for entry in entries if entry.name.startswith(incomplete)]
+        entries = [entry for entry in self._entries() if entry.name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(entry.name, help=entry.line) for entry in entries] + options
-
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        write_sections(formatter, self.sections)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
         write_options(ctx, formatter, "Options", [*self.params, HELP])
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        write_sections(formatter, self.sections)
+
+
+def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
+    """Make a function the group of that name; its commands are functions of the same module."""
+    settings = {"sections": (("Commands", GROUPS[name]),), "module": name, "help": entry_of(name).line}
+    return click.group(name, cls=Group, **settings | more)
+
+
+# -- help pages --------------------------------------------------------------------------------------------------------
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:
@@ -170,14 +359,14 @@ def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:
 def write_options(
     ctx: click.Context, formatter: click.HelpFormatter, title: str, params: Sequence[click.Parameter]
 ) -> None:
-    options = [param for param in params if isinstance(param, click.Option)]  # arguments are told of in the text
+    options = [param for param in params if isinstance(param, click.Option)]  # the text describes the arguments
     if rows := [row for option in options if (row := option.get_help_record(ctx))]:
         with formatter.section(title):
             formatter.write_dl(rows)
 
 
 def write_block(formatter: click.HelpFormatter, title: str, lines: Sequence[str]) -> None:
-    """Lines as they are, under a title."""
+    """Write lines as they are, under a title."""
     with formatter.section(title):
         for line in lines:
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")

@@ -1,31 +1,39 @@
-"""`tallystick connect`."""
+"""`tallystick connect`.
+
+Of a client's file only the lines that change are printed: the lines around them may hold somebody's password.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from tallystick.memory import settings
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli import connect_output as pages
-from tallystick.surfaces.cli.call import Call, on_a_terminal, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import CONNECT
-from tallystick.surfaces.cli.mcp import need_the_package
-from tallystick.surfaces.connect import hooks, plan
-from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.serve import check_packages, profiles_option
+from tallystick.surfaces.connect import clients, hooks, plan
+from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
-from tallystick.surfaces.connect.program import is_passing, this_program, writable
-from tallystick.surfaces.mcp.profiles import PROFILES
+from tallystick.surfaces.present.diff import common_ends
+from tallystick.surfaces.present.names import short_path
+from tallystick.surfaces.present.terminal import bold, dim, good, warn, width
+from tallystick.surfaces.present.text import short, shown
+
+_COMPARED = 400  # lines that are compared in order
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for, with the client that is meant."""
+class Setup:
+    """The client to connect, and how."""
 
     client: Client
     project: Path | None
@@ -39,12 +47,12 @@ class Wish:
         return hooks.wanted(self.program, self.folder) if self.capture else {}
 
 
-def _names(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    return [CompletionItem(each.name, help=each.title) for each in CLIENTS if each.name.startswith(begun)]
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(each.name, help=each.title) for each in CLIENTS if each.name.startswith(incomplete)]
 
 
 @command(
-    CONNECT,
+    "connect",
     example="""
 tallystick connect
 tallystick connect claude-code --print
@@ -52,28 +60,24 @@ tallystick connect cursor --project --yes
 tallystick connect cursor --project --remove --yes""",
     exits={0: "done, or shown", 1: "refused, or the client's file is not understood: what to add is printed"},
 )
-@click.argument("client", required=False, shell_complete=_names)
-@click.option("--project", is_flag=True, help="For the project in this folder, not for all that you do.")
-@click.option("--user-wide", is_flag=True, help="For all that you do.  [this]")
-@click.option("--capture", is_flag=True, help="Also put a frame before each session, and record what was said in it.")
-@click.option("--http", metavar="URL", help="Reach a server that runs (`mcp --http`) instead of starting one.")
-@click.option(
-    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
-    help="Offer these tools too: reference, chatgpt, claude, pages. Repeat for more.",
-)  # fmt: skip
+@click.argument("client", required=False, shell_complete=_complete)
+@click.option("--project", is_flag=True, help="For the project in this folder only.")
+@click.option("--user-wide", is_flag=True, help="For everything you do.  [this]")
+@click.option("--capture", is_flag=True, help="Also start each session with a frame, and record what is said in it.")
+@click.option("--http", metavar="URL", help="Connect to a running server (`mcp --http`) instead of starting one.")
+@profiles_option
 @click.option("print_only", "--print", is_flag=True, help="Only print what to add, and where.")
-@click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
+@yes_option
 @click.option("--remove", is_flag=True, help="Remove tallystick from the client's files; with --capture its hooks.")
-@pass_call
 def connect(
     call: Call, client: str | None, project: bool, user_wide: bool, capture: bool, http: str | None,
     profiles: tuple[str, ...], print_only: bool, yes: bool, remove: bool,
-) -> int:  # fmt: skip
-    """Let a client of the Model Context Protocol start tallystick
+) -> None:  # fmt: skip
+    """Set up an MCP client to use this memory
 
-    Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file beside it, and writes. All
-    else in the file stays as it is. Without CLIENT, lists the clients that it knows, which of them are here, and which
-    are connected. For a client that it does not know, prints what most clients understand.
+    Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
+    Everything else in the file stays as it is. Without CLIENT, lists the known clients, which of them are installed,
+    and which are connected. For an unknown client, prints what most clients understand.
 
     The client uses the memory that --folder or $TALLYSTICK_HOME names; with --project the one of this folder, if it has
     one; else what tallystick finds where the client starts it, mostly ~/.tallystick.
@@ -81,69 +85,55 @@ def connect(
     if project and user_wide:
         raise click.UsageError("choose --project or --user-wide")
     if remove and (print_only or http or profiles):
-        raise click.UsageError("--remove takes out whatever is there; leave --print, --http and --profile out")
+        raise click.UsageError("--remove removes whatever is there; leave --print, --http and --profile out")
     if http and (profiles or call.folder):
-        raise click.UsageError("a server that runs has its own memory and tools; leave --folder and --profile out")
+        raise click.UsageError("a running server has its own memory and tools; leave --folder and --profile out")
     if client is None:
-        return _list(call)
+        rows = [_row(each) for each in CLIENTS]
+        call.answer(rows, lambda: _table(rows))
+        return
     known = BY_NAME.get(client, GENERIC)
     if remove and known is GENERIC:
-        raise Refused(
-            f"tallystick does not know {client!r} and wrote nothing there; "
-            "`tallystick connect` lists the names"
-        )
-    wish = _wish(call, known, Path.cwd() if project else None, client, capture, http, profiles)
+        raise Refused(f"no client named {client!r}; run `tallystick connect` to list them")
+    setup = _setup(call, known, Path.cwd() if project else None, client, capture, http, profiles)
     if known is GENERIC or print_only:
-        pages.to_add(call, wish.client, wish.entry, wish.groups, wish.project, name=client)
-        return 0
-    return _take_out(call, wish, yes=yes) if remove else _put_in(call, wish, yes=yes, words=http is None)
+        _print_manual(call, setup, client)
+    else:
+        if http is None and not remove:
+            check_packages("the MCP server", ["mcp"])
+        _change(call, setup, remove=remove, yes=yes)
 
 
-def _wish(
+def _setup(
     call: Call, client: Client, project: Path | None, name: str, capture: bool, http: str | None,
     profiles: Sequence[str],
-) -> Wish:  # fmt: skip
-    """All that is wanted, or a refusal of what this client cannot have."""
+) -> Setup:  # fmt: skip
+    """The setup, or a refusal of what this client does not support."""
     if client is not GENERIC and project is not None and not client.project:
-        raise Refused(f"{client.title} has no file for a project; leave --project out", "unsupported")
+        raise Refused(f"{client.title} has no project file; leave --project out", "unsupported")
     if capture and client.hooks is None:
-        raise Refused(
-            f"{client.title} has no hooks that tallystick knows; leave --capture out, and connect without it",
-            "unsupported",
-        )
-    program, folder = this_program(), _folder(call, project)
+        raise Refused(f"{client.title} has no hooks that tallystick supports; leave --capture out", "unsupported")
+    program, folder = this_program(), ""
+    if call.folder or settings.is_set("TALLYSTICK_HOME") or (project and call.locate() != Path.home() / settings.NAME):
+        folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
-    words = writable([*words, *(["--folder", folder] if folder else [])])
-    entry = client.starts(words) if http is None else _remote(client, http)
-    return Wish(client, project, program, folder, entry, capture)
-
-
-def _folder(call: Call, project: Path | None) -> str:
-    """The memory to name in the client's file; empty if tallystick finds it by itself."""
-    if call.folder or settings.names_home() or (project and call.locate() != Path.home() / settings.NAME):
-        return str(call.locate().absolute())
-    return ""
-
-
-def _remote(client: Client, url: str) -> Entry:
-    if not url.startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise Refused(f"not an address of a server: {url!r}; write it like http://127.0.0.1:8722/mcp", "name")
+    words += ["--folder", folder] if folder else []
+    clients.check_writable(words)
+    if http is None:
+        return Setup(client, project, program, folder, client.starts(words), capture)
+    if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
+        raise Refused(f"not a server address: {http!r}; write it like http://127.0.0.1:8722/mcp", "name")
     if client.remote is None:
-        raise Refused(
-            f"{client.title} cannot be told in a file where to find the token of a server; leave --http out",
-            "unsupported",
-        )
-    return client.remote(url)
+        why = f"{client.title} cannot read the server's token from a variable; leave --http out"
+        raise Refused(why, "unsupported")
+    return Setup(client, project, program, folder, client.remote(http), capture)
 
 
-def _list(call: Call) -> int:
-    rows = [_row(client) for client in CLIENTS]
-    call.answer(rows, lambda: pages.table(rows))
-    return 0
+# -- the list of clients -----------------------------------------------------------------------------------------------
 
 
-def _row(client: Client) -> dict[str, object]:
-    """One client: where its files are, whether it is here, where it is connected, and what is wrong with a file."""
+def _row(client: Client) -> dict[str, Any]:
+    """One client: where its files are, whether it is installed, where it is connected, and what is wrong."""
     places = {"user": None} | ({"project": Path.cwd()} if client.project else {})
     connected, wrong = [], ""
     for name, project in places.items():
@@ -157,84 +147,163 @@ def _row(client: Client) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    names = max(len(row["client"]) for row in rows)
+    for row in rows:
+        state = "found".ljust(14) if row["found"] else dim("not found".ljust(14))
+        if row["connected"]:
+            state = good(("connected" if "user" in row["connected"] else "connected here").ljust(14))
+        yield f"  {bold(row['client'].ljust(names))}  {state}  {dim(short_path(row['file']))}"
+        if row["wrong"]:
+            yield f"  {' ' * names}  {warn(shown(row['wrong']))}"
+    yield dim("`tallystick connect NAME` connects one; for another name it prints what to add")
+
+
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _put_in(call: Call, wish: Wish, *, yes: bool, words: bool) -> int:
-    client = wish.client
-    if words:
-        need_the_package()
+def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
+    """Show the changes, ask, and write them. Where nobody can be asked, say how to have them written."""
+    client, remarks = setup.client, [] if remove else _remarks(setup)
     try:
-        changes = plan.to_connect(client, wish.entry, wish.groups, project=wish.project)
+        if remove:
+            changes = plan.to_disconnect(client, project=setup.project, hooks_alone=setup.capture)
+        else:
+            changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
     except Puzzled as error:
-        pages.to_add(call, client, wish.entry, wish.groups, wish.project, name=client.name)
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, add it by hand", "file"
-        ) from None
+        if not remove:
+            _print_manual(call, setup, client.name)
+        way = f"nothing was changed, {'edit' if remove else 'add'} it by hand"
+        raise Refused(f"{error.path} is not understood: {error.why}; {way}", "file") from None
+    if not remove:
+        done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
+        nothing = f"{client.title} is already connected"
+    elif setup.capture:
+        done, nothing = good("No longer captures."), f"{client.title} captures nothing"
+    else:
+        done = f"{good('Disconnected.')} The memory stays where it is."
+        nothing = f"{client.title} is not connected"
     if not changes:
-        return _nothing(call, wish, f"{client.title} is already connected")
-    remarks = _remarks(wish)
-    if not _agreed(call, wish, changes, remarks, yes=yes):
-        return 0
-    _carry_out(changes)
-    pages.connected(call, client, changes)
-    return 0
+        path = shown(str(setup.client.path(project=setup.project)))
+        call.answer(_answer(setup.client, [], written=False), lambda: [f"{nothing}: {dim(path)}"])
+        return
+    if not call.json:
+        click.echo("\n".join([*_differences(changes), *(warn(shown(remark)) for remark in remarks)]))
+    if not yes and not call.is_attended():
+        line = f"Nothing was written. Add {bold('--yes')} to write it."
+        call.answer(_answer(setup.client, changes, written=False), lambda: [line])
+        return
+    if not yes and not click.confirm("\nWrite this?"):
+        raise Refused("nothing was changed", "unconfirmed")
+    page = []
+    for change in changes:
+        change.carry_out()
+        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
+        page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
+    call.answer(_answer(setup.client, changes, written=True), lambda: [*page, done])
 
 
-def _take_out(call: Call, wish: Wish, *, yes: bool) -> int:
-    client = wish.client
-    try:
-        changes = plan.to_disconnect(client, project=wish.project, hooks_alone=wish.capture)
-    except Puzzled as error:
-        raise Refused(
-            f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand", "file"
-        ) from None
-    if not changes:
-        return _nothing(call, wish, f"{client.title} {'captures nothing' if wish.capture else 'is not connected'}")
-    if not _agreed(call, wish, changes, [], yes=yes):
-        return 0
-    _carry_out(changes)
-    pages.disconnected(call, client, changes, still=wish.capture)
-    return 0
-
-
-def _nothing(call: Call, wish: Wish, text: str) -> int:
-    path = str(wish.client.path(project=wish.project))
-    call.answer(pages.answer(wish.client, [], written=False), lambda: [pages.told(text, path)])
-    return 0
-
-
-def _remarks(wish: Wish) -> list[str]:
-    """What a person should know before they say yes."""
+def _remarks(setup: Setup) -> list[str]:
+    """Notes for the person before they confirm."""
     found = []
-    if wish.project is None and not wish.client.is_found():
-        found.append(f"{wish.client.title} was not found here: there is no {wish.client.home()}")
-    if wish.project is not None:
+    if setup.project is None and not setup.client.is_found():
+        found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
+    if setup.project is not None:
         found.append("whoever gets this folder gets the file: it names a program on this machine")
-    if is_passing(wish.program):
+    if clients.is_in_cache(setup.program):
         found.append(
-            "this tallystick lies in a cache that may be emptied; "
-            "to stay: uv tool install '.[serve]' in a checkout"
+            "this tallystick lies in a cache that may be emptied; install it: uv tool install '.[serve]' in a checkout"
         )
-    if wish.project is None and not wish.folder and Path.home() / settings.NAME != settings.locate():
+    if setup.project is None and not setup.folder and Path.home() / settings.NAME != settings.locate():
         found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")
     return found
 
 
-def _agreed(call: Call, wish: Wish, changes: list[Change], remarks: list[str], *, yes: bool) -> bool:
-    """Whether to go on. Where nobody can be asked, what would be written is shown, and how to have it written."""
-    if not call.json:
-        pages.show(changes, remarks)
-    if yes:
-        return True
-    if call.json or not on_a_terminal():
-        pages.only_shown(call, wish.client, changes)
-        return False
-    if not click.confirm("\nWrite this?"):
-        raise Refused("nothing was changed", "unconfirmed")
-    return True
+def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict[str, Any]:
+    files = [
+        {"file": str(change.path), "copy": str(change.seen.copy) if change.has_copy else None} for change in changes
+    ]
+    return {"client": client.name, "written": written, "changes": files}
 
 
-def _carry_out(changes: list[Change]) -> None:
+# -- to add by hand ----------------------------------------------------------------------------------------------------
+
+
+def _print_manual(call: Call, setup: Setup, name: str) -> None:
+    """Print what a person would add, and to which file."""
+    client, project = setup.client, setup.project
+    is_known = client is not GENERIC
+    parts = [(str(client.path(project=project)) if is_known else "", plan.with_entry("", client, setup.entry))]
+    if setup.groups:
+        parts.append((str(client.hooks_path(project=project)), hooks.with_hooks("", setup.groups)))
+    value = {"client": name, "known": is_known, "add": [{"file": file, "text": text} for file, text in parts]}
+    call.answer(value, lambda: _manual(parts, "" if is_known else name))
+
+
+def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
+    if unknown:
+        near = get_close_matches(unknown.lower().replace(" ", "-"), BY_NAME, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield dim(f"{shown(unknown)} is not a known client{hint}")
+        yield dim("Most understand this; their documentation says where, such as mcp.json or settings.json:")
+    for place, text in parts:
+        if place:
+            yield dim(f"add to {shown(place)}:")
+        yield from (shown(line) for line in text.rstrip("\n").split("\n"))
+
+
+# -- the lines that change ---------------------------------------------------------------------------------------------
+
+
+def _differences(changes: Sequence[Change]) -> Iterator[str]:
+    """The lines that are removed and added, file by file."""
     for change in changes:
-        change.carry_out()
+        fate = "  (new)" if change.seen.data is None else ""
+        if change.after is None:
+            fate = "  (removed: nothing else is in it)"
+        yield bold(shown(str(change.path))) + dim(fate)
+        for mark, line in differing(change.seen.text, change.after or ""):
+            bare = line.lstrip(" \t")
+            indent = line[: len(line) - len(bare)].replace("\t", "  ")
+            text = f"{mark} {indent}{short(bare, max(width() - 8, 40))}"
+            yield "  " + (good if mark == "+" else warn)(text)
+
+
+def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """The removed (`-`) and added (`+`) lines. A comma at the end of a line is not a difference."""
+    old, new = before.split("\n"), after.split("\n")
+    start, end = common_ends(old, new)
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    if len(gone) == len(come) == 1:  # perhaps the whole file: only the part in which they differ
+        start, end = common_ends(gone[0], come[0])
+        for mark, line in (("-", gone[0]), ("+", come[0])):
+            if part := line[start : len(line) - end].strip():
+                yield mark, part
+    elif max(len(gone), len(come)) > _COMPARED:
+        yield from _marked(_only_in(gone, come), _only_in(come, gone))
+    else:
+        matcher = SequenceMatcher(None, list(map(_no_comma, gone)), list(map(_no_comma, come)), autojunk=False)
+        for tag, a, b, c, d in matcher.get_opcodes():
+            if tag != "equal":
+                yield from _marked(gone[a:b], come[c:d])
+
+
+def _only_in(lines: list[str], others: list[str]) -> list[str]:
+    """The lines that the others lack, or have less often: for texts too long to be compared in order."""
+    left = Counter(map(_no_comma, others))
+    left.subtract(map(_no_comma, reversed(lines)))
+    found = []
+    for line in reversed(lines):
+        if left[_no_comma(line)] < 0:
+            left[_no_comma(line)] += 1
+            found.append(line)
+    return found[::-1]
+
+
+def _marked(gone: Sequence[str], come: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield from (("-", line) for line in gone if line.strip())
+    yield from (("+", line) for line in come if line.strip())
+
+
+def _no_comma(line: str) -> str:
+    return line.rstrip("\r").removesuffix(",")

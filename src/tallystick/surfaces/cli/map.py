@@ -1,13 +1,12 @@
-"""Every command there is, and the line that introduces it. The help pages are made from this table alone.
+"""Every command, the line that introduces it, and other words for it. The help pages are made from this table alone.
 
 The names are frozen in the design: a new verb is added there first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
-
-PACKAGE = "tallystick.surfaces.cli"
 
 
 class Entry(NamedTuple):
@@ -15,97 +14,128 @@ class Entry(NamedTuple):
 
     name: str
     line: str
+    module: str = ""  # that has its function; empty: one of the same name
 
 
 DAILY = (
-    Entry("remember", "Hold something true"),
-    Entry("observe", "Record something that was said or happened"),
-    Entry("recall", "Find what was remembered, the best answer first"),
-    Entry("revise", "Replace a belief by a better one; its history stays"),
-    Entry("forget", "Put beliefs out of sight; they stay in history"),
-    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays"),
+    Entry("remember", "Remember a statement", "write"),
+    Entry("observe", "Record something that was said or happened", "write"),
+    Entry("recall", "Find what was remembered, best answer first"),
+    Entry("revise", "Replace a belief with a better version; history stays", "write"),
+    Entry("forget", "Hide beliefs from recall; history stays"),
+    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "forget"),
 )
 LOOK = (
-    Entry("status", "Look at a memory as a whole"),
-    Entry("show", "Show what is held, or one belief"),
-    Entry("log", "List the events, oldest first"),
-    Entry("pages", "List the pages, read one, or search them"),
+    Entry("status", "Show the state of a memory", "look"),
+    Entry("show", "List current beliefs, or show one", "look"),
+    Entry("log", "List events, oldest first", "look"),
+    Entry("pages", "List, read or search pages"),
 )
 DECIDE = (
-    Entry("review", "Answer what waits for a person's yes"),
-    Entry("trust", "List the sources, and say which of them recall leaves out"),
+    Entry("review", "Approve or reject pending changes"),
+    Entry("trust", "List sources, and exclude some from recall", "review"),
 )
 MOVE = (
-    Entry("import", "Bring in conversations and notes of other systems"),
-    Entry("export", "Write down everything, to read it elsewhere or to leave"),
-    Entry("sync", "Take in what was edited on pages, and bring them up to date"),
+    Entry("import", "Import conversations and notes from other systems", "exchange"),
+    Entry("export", "Export everything, to read it elsewhere or to leave", "exchange"),
+    Entry("sync", "Import edits made on pages, and update the pages"),
 )
 CARE = (
-    Entry("check", "Look for damage, and change nothing"),
-    Entry("repair", "Mend what `check` found, and keep the original"),
-    Entry("backup", "Make a checked copy"),
-    Entry("restore", "Go back to a copy; what is left behind is kept"),
-    Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
+    Entry("check", "Look for damage; changes nothing", "maintenance"),
+    Entry("repair", "Fix what `check` found; the original is kept", "maintenance"),
+    Entry("backup", "Make a verified copy", "maintenance"),
+    Entry("restore", "Go back to a backup; what it replaces is kept", "maintenance"),
+    Entry("tidy", "Propose what to forget or merge; applies nothing by itself"),
 )
-CONNECT = Entry("connect", "Let a client of the Model Context Protocol start tallystick")
 SERVE = (
-    Entry("mcp", "Serve the memory to a client of the Model Context Protocol"),
-    Entry("serve", "Serve the memory as a page, over HTTP and over MCP"),
-    CONNECT,
+    Entry("mcp", "Serve the memory to an MCP client", "serve"),
+    Entry("serve", "Serve the memory as a web page, over HTTP and over MCP"),
+    Entry("connect", "Set up an MCP client to use this memory"),
 )
-RELATE = Entry("relate", "Say how two memories are related")
-PATHS_GROUP = Entry("paths", "Draw the paths of a conversation, branch them, and bring them together")
-GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
-STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")
 SPECIALIST = (
-    Entry("init", "Make a memory in a folder of your choice"),
-    Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
-    Entry("migrate", "Take in the JSON files of specsmith"),
-    Entry("rebuild-index", "Make the index and the pages' tables anew"),
-    Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
-    Entry("consolidate", "Make facts of what was observed, by rules"),
-    Entry("clean", "Put all that is held out of sight, and its pages with it"),
-    RELATE,
-    PATHS_GROUP,
-    GRAPH_GROUP,
-    STORE_GROUP,
+    Entry("init", "Create a memory in a folder of your choice", "maintenance"),
+    Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
+    Entry("migrate", "Import the JSON files of specsmith", "exchange"),
+    Entry("rebuild-index", "Rebuild the index and the tables of the pages", "sync"),
+    Entry("test", "Check that recall still finds known answers", "recall"),
+    Entry("consolidate", "Turn observations into facts, by rules"),
+    Entry("clean", "Hide all beliefs and pages; history stays", "forget"),
+    Entry("relate", "Record how two memories are related", "write"),
+    Entry("paths", "Show, branch and merge the paths of a conversation"),
+    Entry("graph", "Show entities and their relations; import, export and merge them"),
+    Entry("store", "Manage a stand-alone graph workspace, without a memory"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
-    Entry("checkpoint", "Sign what the ledger holds now, and keep a witness outside it"),
+    Entry("checkpoint", "Sign the current state of the ledger, and pin it outside the folder"),
     Entry("prove", "Prove that an event is in the ledger, or check such a proof"),
-    Entry("compact", "Begin a new file; the old one is sealed, nothing is lost"),
-    Entry("prune", "Move sealed files to another place"),
+    Entry("compact", "Start a new ledger file; the old one is sealed, nothing is lost"),
+    Entry("prune", "Move sealed files elsewhere"),
 )
 STORE = (
-    Entry("create", "Make an empty workspace"),
-    Entry("import", "Take in profiles, graphs and events, all or nothing"),
-    Entry("append", "Record events, and let the graph follow"),
+    Entry("create", "Create an empty workspace"),
+    Entry("import", "Import profiles, graphs and events, all or nothing"),
+    Entry("append", "Record events and update the graph"),
     Entry("inspect", "Show what is in a workspace: counts, paths, the last events"),
-    Entry("export", "Write the whole graph as one envelope, the same bytes each time"),
-    Entry("replay", "Work the graph out of its events, and compare"),
-    Entry("approve", "Say yes to one action, as it stands"),
-    Entry("apply", "Carry out a lifecycle action, if it has the yes it needs"),
-    Entry("diagnose", "Look for what is wrong, and change nothing"),
+    Entry("export", "Export the whole graph as one envelope, the same bytes each time"),
+    Entry("replay", "Rebuild the graph from its events, and compare"),
+    Entry("approve", "Approve one action"),
+    Entry("apply", "Carry out a lifecycle action, if it has the approval it needs"),
+    Entry("diagnose", "Look for problems; changes nothing"),
 )
-
 GRAPH = (
-    Entry("show", "Show an entity and what it is related to"),
-    Entry("export", "Write the graph as one envelope, the same bytes each time"),
-    Entry("import", "Take in a graph, all of it or nothing"),
-    Entry("same", "List what may be the same thing, and what waits for a person's word"),
-    Entry("merge", "Make one node part of another; it can be taken back"),
-    Entry("unmerge", "Take a merge back"),
+    Entry("show", "Show an entity and its relations"),
+    Entry("export", "Export the graph as one envelope, the same bytes each time"),
+    Entry("import", "Import a graph, all or nothing"),
+    Entry("same", "List likely duplicates and proposed merges"),
+    Entry("merge", "Merge one node into another; it can be undone"),
+    Entry("unmerge", "Undo a merge"),
 )
-
 PATHS = (
-    Entry("branch", "Begin a path that sees what another one sees"),
-    Entry("merge", "Bring what was said on a path over to the one above it"),
-    Entry("abandon", "Give a path up, with all below it; it stays in history"),
-    Entry("compact", "Close a path; what is held there stays"),
-    Entry("show", "Show what a path holds of its own, and its events"),
-    Entry("reopen", "Undo that a path was abandoned or compacted"),
+    Entry("branch", "Start a path from another one"),
+    Entry("merge", "Merge a path into the one above it"),
+    Entry("abandon", "Abandon a path and everything below it; history stays"),
+    Entry("compact", "Close a path; its beliefs stay"),
+    Entry("show", "Show a path's own beliefs and events"),
+    Entry("reopen", "Reopen an abandoned or closed path"),
 )
 
 FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE), ("Serve", SERVE))
 SECOND_PAGE = (("Specialist", SPECIALIST),)
+GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
+
+_SIMILAR = 0.7  # how alike two words are before one is taken for the other; `frame` is not a mistyped `erase`
+
+OTHER_WORDS = {  # what people who know other programs type first, and what it is called here
+    "add": "tallystick remember", "save": "tallystick remember", "note": "tallystick remember",
+    "search": "tallystick recall", "find": "tallystick recall", "query": "tallystick recall",
+    "ask": "tallystick recall",
+    "get": "tallystick show", "list": "tallystick show", "ls": "tallystick show", "cat": "tallystick show",
+    "delete": "tallystick forget", "remove": "tallystick forget", "rm": "tallystick forget",
+    "edit": "tallystick revise", "update": "tallystick revise", "change": "tallystick revise",
+    "frame": "tallystick recall --frame", "history": "tallystick show NAME --history", "timeline": "tallystick log",
+    "server": "tallystick serve", "web": "tallystick serve", "install": "tallystick connect",
+    "setup": "tallystick connect",
+    "verify": "tallystick ledger verify", "checkpoint": "tallystick ledger checkpoint",
+    "prove": "tallystick ledger prove",
+    "page": "tallystick pages", "doctor": "tallystick check", "help": "tallystick --help",
+    "version": "tallystick --version",
+    "completion": "tallystick --help-all",
+}  # fmt: skip
+
+
+def entry_of(typed: str) -> Entry:
+    """The entry of a command as it is typed: `remember`, `ledger verify`."""
+    group, _, name = typed.rpartition(" ")
+    entries = GROUPS[group] if group else [entry for _, page in (*FIRST_PAGE, *SECOND_PAGE) for entry in page]
+    return next(entry for entry in entries if entry.name == name)
+
+
+def suggestion(name: str, commands: Sequence[str], *, inside: bool = False) -> str:
+    """The command that was probably meant, as the end of a line; `inside` a command's own commands."""
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
+        return f"; did you mean {near[0]!r}?"
+    other = "" if inside else OTHER_WORDS.get(name.lower(), "")
+    return f"; did you mean `{other}`?" if other else ""

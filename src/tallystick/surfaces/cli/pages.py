@@ -1,62 +1,41 @@
-"""`tallystick pages`."""
+"""`tallystick pages`.
+
+A page's own text is printed line by line as it is written. On a terminal its front matter is dim and its headings are
+bold; in a pipe it is Markdown, and nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.surfaces.cli.belief_options import given, speaker, whose
-from tallystick.surfaces.cli.call import Call, need_a_ledger, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import LOOK
-from tallystick.surfaces.cli.pages_output import entry_lines, file_line, found_lines, front, plain, said_of, table
-from tallystick.surfaces.cli.tab import complete_page
-from tallystick.surfaces.present.page_names import meant, page_name
-from tallystick.surfaces.present.text import shown
+from tallystick.surfaces.cli.command import Call, command, has_ledger
+from tallystick.surfaces.cli.options import complete_page, given, speaker, whose
+from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
+from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
+from tallystick.surfaces.present.text import cells, lines, short, shown
+from tallystick.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
+    from tallystick.records.page import PageEntry, PageInfo
 
 LIMIT = 10
 _ACTS = {"archive": "archive", "activate": "activate", "flag": "flag_compact"}
+_DONE = {"archive": "Archived", "activate": "Activated", "flag": "Flagged"}
 _OF_ONE = ("path", "tail", *_ACTS)
 _OF_SEARCH = ("within", "limit")
 _OF_ENTRIES = ("since", "until", "tags", "history")
-
-F = Callable[..., Any]
-
-_OPTIONS = (
-    click.option("everything", "--all", is_flag=True, help="Also those that are dormant or archived."),
-    click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids."),
-    click.option(
-        "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
-        help="With --search: only on that page, or such pages: person-. Repeat for more.",
-    ),
-    click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]"),
-    click.option("--since", metavar="DATE", help="Only entries of then or later: a month, a day, a time."),
-    click.option("--until", metavar="DATE", help="Only entries up to the end of that."),
-    click.option("tags", "--tag", multiple=True, metavar="TAG", help="Only entries with that tag. Repeat for more."),
-    click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N entries of the page."),
-    click.option("--history", is_flag=True, help="Also entries that were replaced or taken back."),
-    click.option("--path", is_flag=True, help="Print where the page's file is, after bringing it up to date."),
-    click.option("--archive", is_flag=True, help="Put the page away: it stays, and is listed by --all alone."),
-    click.option("--activate", is_flag=True, help="Take it up again."),
-    click.option("--flag", is_flag=True, help="Have it folded by the next `tallystick tidy --compact`."),
-    click.option("--schema", is_flag=True, help="Print which page a thing belongs on, and how to say it."),
-)  # fmt: skip
-
-
-def _page_options(function: F) -> F:
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+_ENTRY = re.compile(r"(## \[[^\]]*\])( \{id: [^}]*\})?(.*)", re.DOTALL)
 
 
 @command(
-    LOOK[3],
+    "pages",
     example="""
 tallystick pages
 tallystick pages person-ana
@@ -65,110 +44,183 @@ tallystick pages --search "blue-green deploy*" --in project- --since 2026-04""",
     exits={0: "done, also when nothing is found"},
 )
 @click.argument("name", required=False, shell_complete=complete_page)
-@_page_options
+@click.option("everything", "--all", is_flag=True, help="Also dormant and archived pages.")
+@click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids.")
+@click.option(
+    "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
+    help="With --search: only on that page, or such pages: person-. Repeat for more.",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]")
+@click.option("--since", metavar="DATE", help="Only entries of then or later: a month, a day, a time.")
+@click.option("--until", metavar="DATE", help="Only entries up to the end of that.")
+@click.option("tags", "--tag", multiple=True, metavar="TAG", help="Only entries with that tag. Repeat for more.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N entries of the page.")
+@click.option("--history", is_flag=True, help="Also entries that were replaced or retracted.")
+@click.option("--path", is_flag=True, help="Update the page's file, and print where it is.")
+@click.option("--archive", is_flag=True, help="Archive the page: it stays, and only --all lists it.")
+@click.option("--activate", is_flag=True, help="Make it active again.")
+@click.option("--flag", is_flag=True, help="Flag it for the next `tallystick tidy --compact`.")
+@click.option("--schema", is_flag=True, help="Print which page a thing belongs on, and how to write it.")
 @speaker
 @whose
-@pass_call
-def pages(call: Call, /, name: str | None, user: str | None, trust: str | None, **options: Any) -> None:
-    """List the pages, read one, or search them
+def pages(call: Call, /, name: str | None, **options: Any) -> None:
+    """List, read or search pages
 
-    Without NAME, prints a line for each page, the last touched first. NAME is a page: person-ana. With it, prints the
-    page as it stands in its file, as Markdown; with --since, --until, --tag, --tail or --history, those entries alone.
+    Without NAME, prints a line for each page, the last changed first. NAME is a page: person-ana. With it, prints the
+    page as it is in its file, as Markdown; with --since, --until, --tag, --tail or --history, those entries only.
 
     To edit one: $EDITOR "$(tallystick pages person-ana --path)", then `tallystick sync`.
     """
-    said = {key: value for key, value in given(options).items() if value is not False}
-    _check(name, said)
-    if "schema" in said:
-        _schema(call)
+    used = {key: value for key, value in given(options).items() if value is not False}
+    _check_usage(name, used)
+    if "schema" in used:
+        from tallystick.memory.pages.schema import SCHEMA
+
+        call.answer({"schema": SCHEMA}, lambda: SCHEMA.rstrip("\n").split("\n"))
         return
-    need_a_ledger(call)
-    with call.memory(user=user, trust=trust) as memory:
-        if "search" in said:
-            _search(call, memory, said)
+    folder = call.locate()
+    if has_pages(folder) and not has_ledger(folder):
+        raise NotFound(f"{folder / 'memory'} has pages, but no ledger yet; run `tallystick sync` to import them")
+    with call.memory() as memory:
+        if "search" in used:
+            within = [resolved(memory, each) for each in used["within"]] if "within" in used else None
+            entries = memory.pages.search(
+                used["search"], within, used.get("since"), used.get("until"), used.get("limit", LIMIT),
+                "history" in used, tags=used.get("tags", ()),
+            )  # fmt: skip
+            call.answer(entries, lambda: _entry_lines(entries, is_search=True))
         elif name is None:
-            _list(call, memory, is_all="everything" in said)
+            every = memory.pages.list(include_dormant=True, include_archived=True)
+            found = [info for info in every if "everything" in used or info.status == "active"]
+            call.answer(found, lambda: _table(found, hidden=len(every) - len(found)))
         else:
-            _one(call, memory, name, said)
+            _one(call, memory, page_name(memory, name), used)
 
 
-def _check(name: str | None, said: dict[str, Any]) -> None:
-    """Whether these options go together."""
-    if name is None and (wrong := [each for each in _OF_ONE if each in said]):
-        raise click.UsageError(f"say of which page: tallystick pages NAME --{wrong[0]}")
-    if name is not None and ("search" in said or "schema" in said):
-        way = "with --in" if "search" in said else "without --schema"
+def _check_usage(name: str | None, used: dict[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    if name is None and (wrong := [each for each in _OF_ONE if each in used]):
+        raise click.UsageError(f"name a page: tallystick pages NAME --{wrong[0]}")
+    if name is not None and ("search" in used or "schema" in used):
+        way = "with --in" if "search" in used else "without --schema"
         raise click.UsageError(f"name the page {way}: tallystick pages --search WORDS --in NAME")
-    if "search" not in said and (wrong := [each for each in _OF_SEARCH if each in said]):
-        raise click.UsageError(f"--{wrong[0].replace('within', 'in')} belongs to --search")
-    if name is None and "search" not in said and (wrong := [each for each in _OF_ENTRIES if each in said]):
+    if "search" not in used and (wrong := [each for each in _OF_SEARCH if each in used]):
+        raise click.UsageError(f"--{wrong[0].replace('within', 'in')} needs --search")
+    if name is None and "search" not in used and (wrong := [each for each in _OF_ENTRIES if each in used]):
         option = wrong[0].replace("tags", "tag")
-        raise click.UsageError(f"--{option} belongs to a page or to --search: tallystick pages NAME --{option}")
-    if len(acts := [each for each in ("path", *_ACTS) if each in said]) > 1:
+        raise click.UsageError(f"--{option} needs a page or --search: tallystick pages NAME --{option}")
+    if len(acts := [each for each in ("path", *_ACTS) if each in used]) > 1:
         raise click.UsageError(f"choose one of --{acts[0]} and --{acts[1]}")
-
-
-def _schema(call: Call) -> None:
-    from tallystick.memory.pages.schema import SCHEMA
-
-    call.answer({"schema": SCHEMA}, lambda: SCHEMA.rstrip("\n").split("\n"))
 
 
 # -- many --------------------------------------------------------------------------------------------------------------
 
 
-def _list(call: Call, memory: Memory, *, is_all: bool) -> None:
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    found = [info for info in every if is_all or info.status == "active"]
-    call.answer([info.to_dict() for info in found], lambda: table(found, hidden=len(every) - len(found)))
+def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
+    """A line for each page: name, number of entries, last change, unusual status, description."""
+    if not infos and not hidden:
+        yield dim("No pages yet; `tallystick remember TEXT --about person-ana` starts one.")
+        return
+    name_width = min(40, width() // 3)
+    columns = [
+        (
+            short(called(info), name_width),
+            f"{info.entry_count:,} {'entry  ' if info.entry_count == 1 else 'entries'}",
+            ago(info.updated).removeprefix("on "),
+        )
+        for info in infos
+    ]
+    widths = [max((cells(row[at]) for row in columns), default=0) for at in range(3)]
+    for info, (name, number, age) in zip(infos, columns, strict=True):
+        pad = " " * max(widths[0] - cells(name), 0)
+        left = bold(name + pad) + f"  {number:>{widths[1]}}  " + dim(age.ljust(widths[2])) + "  "
+        state = f"{each}; " if (each := _state(info)) else ""
+        room = max(width() - sum(widths) - 6 - len(state), 4)
+        yield (left + (warn(state) if state else "") + short(info.description, room)).rstrip()
+    if hidden:
+        yield dim(f"and {count(hidden, 'dormant or archived page')}: --all")
 
 
-def _search(call: Call, memory: Memory, said: dict[str, Any]) -> None:
-    words = said["search"]
-    found = memory.pages.search(
-        words, [meant(memory, each) for each in said["within"]] if "within" in said else None, said.get("since"),
-        said.get("until"), said.get("limit", LIMIT), "history" in said, tags=said.get("tags", ()),
-    )  # fmt: skip
-    call.answer([entry.to_dict() for entry in found], lambda: found_lines(found))
+def _state(info: PageInfo) -> str:
+    parts = ("" if info.status == "active" else info.status, "to be compacted" if info.needs_compact else "")
+    return ", ".join(filter(None, parts))
 
 
 # -- one ---------------------------------------------------------------------------------------------------------------
 
 
-def _one(call: Call, memory: Memory, name: str, said: dict[str, Any]) -> None:
-    name = page_name(memory, name)
-    act = next((each for each in _ACTS if each in said), None)
+def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
+    act = next((each for each in _ACTS if each in used), None)
     if act is not None:
-        info = getattr(memory.pages, _ACTS[act])(name)
-        call.answer(info.to_dict(), lambda: said_of(act, info))
-    elif "path" in said:
+        info: PageInfo = getattr(memory.pages, _ACTS[act])(name)
+        call.answer(info, lambda: [outcome(_DONE[act], called(info), info.title)])
+        return
+    if "path" in used:
         _path(call, memory, name)
-    else:
-        _read(call, memory, name, said)
-
-
-def _read(call: Call, memory: Memory, name: str, said: dict[str, Any]) -> None:
+        return
     page = memory.pages.read(
-        name, since=said.get("since"), until=said.get("until"), tags=said.get("tags", ()), tail_n=said.get("tail"),
-        include_superseded="history" in said,
+        name, since=used.get("since"), until=used.get("until"), tags=used.get("tags", ()), tail_n=used.get("tail"),
+        include_superseded="history" in used,
     )  # fmt: skip
-    if any(each in said for each in ("tail", *_OF_ENTRIES)):
-        call.answer(page.to_dict(), lambda: [*front(page.info), *entry_lines(page.entries)])
+    if any(each in used for each in ("tail", *_OF_ENTRIES)):
+        state, description = _state(page.info), page.info.description
+        front = [bold(short(page.info.title, width())) + (warn(f"  {state}") if state else "")]
+        front += [dim(short(description, width()))] if description else []
+        call.answer(page, lambda: [*front, "", *_entry_lines(page.entries)])
     else:
-        call.answer(page.to_dict(), lambda: plain(page.text))
+        written = page.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        call.answer(page, lambda: _painted(written) if sys.stdout.isatty() else map(_keeping_tabs, written))
 
 
 def _path(call: Call, memory: Memory, name: str) -> None:
-    """Whoever edits a page should have the page as it is now before them."""
+    """Print where the page's file is, after updating it for whoever edits it."""
     info = memory.pages.read(name, tail_n=0).info
     try:
         done = memory.pages.sync([name])
     except Refused as error:
-        call.note(f"tallystick: {shown(str(error))}")
+        call.warn(str(error))
     else:
         for problem in done.problems:
-            call.note(f"tallystick: {shown(str(problem))}")
+            call.warn(str(problem))
     place = memory.pages.folder / info.path
     if not place.is_file():
-        raise NotFound(f"the page has no file yet at {place}; `tallystick sync` makes one")
-    call.answer({"path": str(place)}, lambda: [file_line(place)])
+        raise NotFound(f"the page has no file yet at {place}; run `tallystick sync` to write it")
+    call.answer({"path": str(place)}, lambda: [shown(str(place)) if sys.stdout.isatty() else str(place)])
+
+
+def _keeping_tabs(line: str) -> str:
+    return "\t".join(map(shown, line.split("\t")))
+
+
+def _painted(written: Iterable[str]) -> Iterator[str]:
+    in_front, struck = False, False
+    for number, line in enumerate(written):
+        text = _keeping_tabs(line)
+        is_fence = line.rstrip() == "---" and (in_front or number == 0)
+        in_front = in_front != is_fence
+        if in_front or is_fence:
+            yield dim(text)
+        elif line.startswith("# "):
+            yield bold(text)
+        elif heading := _ENTRY.match(text):
+            struck = "#superseded-by:" in text or "#retracted" in text
+            yield bold(heading[1]) + dim((heading[2] or "") + heading[3])
+        else:
+            yield dim(text) if struck else text
+
+
+def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> Iterator[str]:
+    """The words of each entry, and below them page, time, id, tags, and whether it was replaced or retracted."""
+    if not entries:
+        yield dim("Nothing found." if is_search else "No entries.")
+    for entry in entries:
+        for line in lines(entry.text):
+            yield dim(line) if not entry.is_current else bold(line) if is_search else line
+        page = f"{entry.path.rpartition('/')[2].removesuffix('.md')}  " if is_search else ""
+        tags = "".join(f" #{tag}" for tag in entry.tags)
+        state = ""
+        if entry.superseded_by:
+            state = warn(f"  replaced by {shown(entry.chain[-1] if len(entry.chain) > 1 else entry.superseded_by)}")
+        elif entry.is_retracted:
+            state = warn("  retracted")
+        yield dim(f"  {shown(page)}{when(entry.at)}  {shown(entry.id)} {shown(tags)}".rstrip()) + state

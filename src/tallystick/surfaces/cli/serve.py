@@ -1,34 +1,170 @@
-"""`tallystick serve`."""
+"""Serving a memory: `tallystick mcp` and `tallystick serve`."""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.errors import Refused
-from tallystick.surfaces.cli.belief_options import whose
-from tallystick.surfaces.cli.call import Call, pass_call
-from tallystick.surfaces.cli.command import command
-from tallystick.surfaces.cli.map import SERVE
-from tallystick.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_standard_error, tools
-from tallystick.surfaces.mcp.profiles import PROFILES
+from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.options import whose
+from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.serve.app import Holds
-    from tallystick.surfaces.serve.notices import ServerNotices
+    from tallystick.surfaces.mcp.tool import Tool
     from tallystick.surfaces.server.listen import Where
+    from tallystick.surfaces.server.worker import MemoryWorker
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
 
+profiles_option = click.option(
+    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
+    help="Offer other tools over MCP too: reference, chatgpt, claude, pages. Repeat for more.",
+)  # fmt: skip
+agent_option = click.option("--agent", metavar="NAME", default="", help="The agent that speaks, as a separate source.")
+
 
 @command(
-    SERVE[1],
+    "mcp",
+    example="""
+tallystick mcp
+tallystick mcp --agent claude-code
+tallystick mcp -C ./notes --trust tool""",
+    without=["json", "jsonl"],
+)
+@profiles_option
+@click.option(
+    "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
+    help="As whom the client speaks: human, agent, tool, web, import.  [agent]",
+)  # fmt: skip
+@click.option("--session", metavar="NAME", default="", help="The session, where a call names none.")
+@agent_option
+@click.option("--http", is_flag=True, help="Serve over HTTP, to any number of clients that have the token.")
+@click.option("--host", metavar="ADDRESS", help="With --http: the address to listen on.  [127.0.0.1]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="With --http: the port; 0: any free one.  [8722]"
+)
+@click.option(
+    "--allow", multiple=True, metavar="NAME",
+    help="With --http: another host name that clients may use, such as a proxy's. Repeat for more.",
+)  # fmt: skip
+@click.option(
+    "--new-token", is_flag=True,
+    help="With --http: replace the token; a running server accepts the old one until it ends.",
+)  # fmt: skip
+@whose
+def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agent: str, **http: Any) -> None:
+    """Serve the memory to an MCP client
+
+    Speaks the Model Context Protocol on standard input and output until the client closes them, and prints a line on
+    standard error when it is ready. Creates the memory if there is none. It serves one user, whatever a client asks.
+
+    A client has the trust of an agent: changing what a person stated needs a person's approval, which is asked for in
+    the client if it can do that, or is pending in `tallystick review`.
+
+    With --http it serves any number of clients over HTTP, on this machine only by default, until Ctrl-C. Each must send
+    the token, which is created on the first start; standard error names the address and where the token is.
+    """
+    check_packages("the MCP server", ["mcp"])
+    import asyncio
+
+    log_to_standard_error()
+    chosen, where = tools(profiles), None
+    if http.pop("http"):
+        from tallystick.surfaces.server.listen import HOST, PORT, Where
+
+        port = PORT if http["port"] is None else http["port"]
+        where = Where(http["host"] or HOST, port, http["allow"])
+    elif stray := next((name for name, value in http.items() if value not in (None, ()) and value is not False), ""):
+        raise click.UsageError(f"--{stray.replace('_', '-')} needs --http")
+    worker = holder(call, trust, session, agent)
+    if where is not None:
+        from tallystick.surfaces.serve.app import serve_mcp
+
+        asyncio.run(serve_mcp(worker, chosen, where, note=call.note, renew=http["new_token"]))
+        return
+    from tallystick.surfaces.mcp.server import Offers
+    from tallystick.surfaces.mcp.transport import serve
+
+    call.note(f"tallystick: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
+    if sys.stdin.isatty():
+        call.note("tallystick: this is for programs; `tallystick connect` sets one up. Ctrl-C ends it")
+    handlers: dict[str, Any] = Offers(worker).handlers
+    asyncio.run(serve(worker, chosen, **handlers))
+
+
+def check_packages(what: str, names: Sequence[str]) -> None:
+    """Refuse, with the line that installs it, if a package is missing."""
+    if missing := next((name for name in names if find_spec(name) is None), ""):
+        package = missing.replace("_", "-")
+        raise Refused(f"{what} needs the package {package}: pip install '.[serve]' in a checkout", "unavailable")
+
+
+def log_to_standard_error() -> None:
+    """Print what packages log on standard error, a line each, without a traceback."""
+    import logging
+
+    class OneLine(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return f"tallystick: {short(record.getMessage(), 300)}"
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
+    """The eight tools, then those of the profiles, in an order that does not depend on how they were named."""
+    from tallystick.surfaces.mcp.tools import TOOLS
+
+    found = TOOLS + tuple(tool for name in PROFILES if name in profiles for tool in tools_of(name))
+    names = [tool.name for tool in found]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise Refused(f"two of these profiles have a tool {twice!r}; serve them separately", "duplicate")
+    return found
+
+
+def holder(
+    call: Call, trust: str, session: str, agent: str, notify: Callable[[str], None] | None = None
+) -> MemoryWorker:
+    """The memory to serve to MCP clients. What a person answers through one is a source of its own."""
+    from tallystick.memory.memory import Memory
+    from tallystick.surfaces.server.worker import MemoryWorker, Person
+
+    opens = partial(Memory, call.usable(), user=call.owner(), notify=notify or call.warn)
+    source = source_of(agent)
+    by = f"elicit:{source}"
+    person = Person(by, partial(opens, by=by, trust="human"), options_of(call))
+    return MemoryWorker(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
+
+
+def options_of(call: Call) -> str:
+    """The options with which a command uses the same memory."""
+    from shlex import quote
+
+    named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
+    return named + (f" --user {quote(call.owner())}" if call.owner() != OWNER else "")
+
+
+def source_of(agent: str) -> str:
+    """A stable opaque id: the same agent started again is the same source, and cannot corroborate itself."""
+    from hashlib import sha256
+
+    return sha256(agent.encode()).hexdigest()[:8] if agent else "local"
+
+
+@command(
+    "serve",
     example="""
 tallystick serve
 tallystick serve --open
@@ -36,112 +172,90 @@ tallystick serve --link""",
     without=["json", "jsonl"],
 )
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any that is free.  [8722]")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any free one.  [8722]")
 @click.option(
     "--allow", multiple=True, metavar="NAME",
-    help="Another name that clients may use for this server, such as a proxy's. Repeat for more.",
+    help="Another host name that clients may use, such as a proxy's. Repeat for more.",
 )  # fmt: skip
-@click.option("--link", is_flag=True, help="Print a link that logs in to the server that runs already, and stop.")
+@click.option("--link", is_flag=True, help="Print a login link for the server that is running, and stop.")
 @click.option("open_page", "--open", is_flag=True, help="Open the page in the browser when it is ready.")
 @click.option(
     "--new-token", is_flag=True,
-    help="Make another token; all sessions end, and a server that runs already takes the old one until it ends.",
+    help="Replace the token; all sessions end, and a running server accepts the old one until it ends.",
 )  # fmt: skip
 @click.option(
     "--rate", type=click.FloatRange(0), metavar="N",
-    help="How many requests a second each client may make, in the long run; 0: any number.  [200]",
+    help="Requests a second that each client may make, on average; 0: no limit.  [200]",
 )  # fmt: skip
-@click.option(
-    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
-    help="Offer another memory's tools over MCP too: reference, chatgpt, claude, pages. Repeat for more.",
-)  # fmt: skip
+@profiles_option
 @click.option(
     "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
     help="As whom programs speak: human, agent, tool, web, import.  [agent]",
 )  # fmt: skip
-@click.option("--agent", metavar="NAME", default="", help="The agent that speaks; it is a source of its own.")
+@agent_option
 @whose
-@pass_call
 def serve(
     call: Call, /, host: str | None, port: int | None, allow: tuple[str, ...], link: bool, open_page: bool,
-    new_token: bool, rate: float | None, profiles: tuple[str, ...], trust: str, agent: str, user: str | None,
+    new_token: bool, rate: float | None, profiles: tuple[str, ...], trust: str, agent: str,
 ) -> None:  # fmt: skip
-    """Serve the memory as a page, over HTTP and over MCP
+    """Serve the memory as a web page, over HTTP and over MCP
 
-    Serves, on this machine alone unless told otherwise and until Ctrl-C: the page in a browser, for the person whose
-    memory it is; the API under /v1 and MCP at /mcp, for programs that say the token; and runs the rules that are due.
-    Makes the memory if there is none. All that it does is done for one user.
+    Serves, on this machine only by default and until Ctrl-C: the page in a browser, for the person whose memory it is;
+    the API under /v1 and MCP at /mcp, for programs that send the token; and runs the rules that are due. Creates the
+    memory if there is none. It serves one user.
 
     Prints, on standard error, a link that logs the browser in: it works once, for ten minutes. --link prints another
-    one, on standard output, while the server runs. The token is made on the first start and is never printed.
+    one, on standard output, while the server runs. The token is created on the first start and is never printed.
 
-    What a program says has the trust of an agent: what a person stated is changed only with a person's yes, which can
-    be given on the page.
+    Programs have the trust of an agent: changing what a person stated needs a person's approval, which can be given on
+    the page.
     """
-    need_the_packages()
+    check_packages("the server", _NEEDED)
     from tallystick.surfaces.server.listen import HOST, PORT, Where, is_listening
 
     where = Where(host or HOST, PORT if port is None else port, allow)
     if link:
-        click.echo(_link(call, where, user))
+        click.echo(_link(call, where))
         if not is_listening(where):
             call.note(f"tallystick: nothing listens on port {where.port}; if it is another, name it with --port")
         return
     import asyncio
 
-    from tallystick.surfaces.serve.app import serve as serve_all
-    from tallystick.surfaces.serve.limits import RATE
-    from tallystick.surfaces.serve.notices import ServerNotices
+    from tallystick.memory.memory import Memory
+    from tallystick.surfaces.serve.access_control import RATE
+    from tallystick.surfaces.serve.app import Holds, ServerNotices, serve as serve_all
+    from tallystick.surfaces.server.worker import MemoryWorker
 
-    speak_on_standard_error()
-    chosen, told = tools(profiles), ServerNotices(call.note)
-    who, folder = OWNER if user is None else user, call.free()
+    log_to_standard_error()
+    chosen, notices = tools(profiles), ServerNotices(call.note)
+    opens = partial(Memory, call.usable(), user=call.owner(), notify=notices)
+    workers = Holds(  # each with its own source
+        page=MemoryWorker(partial(opens, by="page:local", trust="human")),
+        api=MemoryWorker(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
+        mcp=holder(call, trust, "", agent, notices),
+        rules=MemoryWorker(partial(opens, by="rules:local", trust="human")),
+    )
     asyncio.run(serve_all(
-        _holds(call, folder, who, trust, agent, told), chosen, where, told=told, note=call.note,
-        options=options_of(call, who), rate=RATE if rate is None else rate, renew=new_token,
-        ready=_open if open_page else None,
+        workers, chosen, where, notices=notices, note=call.note, options=options_of(call),
+        rate=RATE if rate is None else rate, renew=new_token, ready=_open if open_page else None,
     ))  # fmt: skip
 
 
-def need_the_packages() -> None:
-    """Refused, with the line that installs them, if a package of the server is missing."""
-    if missing := next((name for name in _NEEDED if find_spec(name) is None), ""):
-        raise Refused(
-            f"the server needs the package {missing.replace('_', '-')}: pip install '.[serve]' in a checkout",
-            "unavailable",
-        )
-
-
-def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: ServerNotices) -> Holds:
-    """The memory for each part, and the door through which it speaks."""
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.serve.app import Holds
-    from tallystick.surfaces.server.worker import MemoryWorker
-
-    opens = partial(Memory, folder, user=user, tell=told)
-    return Holds(
-        page=MemoryWorker(partial(opens, by="page:local", trust="human")),
-        api=MemoryWorker(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
-        mcp=as_mcp(call, opens, user, trust, agent=agent),
-        rules=MemoryWorker(partial(opens, by="rules:local", trust="human")),
-    )
-
-
-def _link(call: Call, where: Where, user: str | None) -> str:
-    """A link to the page of the server that runs there. Whoever has the token can make one."""
+def _link(call: Call, where: Where) -> str:
+    """A login link for the server that runs there. Whoever has the token can make one."""
     from tallystick.memory.core.token import token_of
     from tallystick.surfaces.serve.login import made_code
     from tallystick.surfaces.server.listen import address
 
     if not where.port:
         raise click.UsageError("--link needs the port on which the server listens: --port N")
-    with call.memory(user=user, read_only=True) as memory:
+    with call.memory(read_only=True) as memory:
         token = token_of(memory.status().ledger, memory.user)
     return f"{address(where.host, where.port)}/login?code={made_code(token, where.port, time.time())}"
 
 
 def _open(link: str) -> None:
-    """Show the page. A browser that runs in the terminal keeps whoever starts it waiting, so the server does not."""
+    """Open the page in a thread: a browser that runs in the terminal blocks whoever starts it."""
     import webbrowser
     from threading import Thread
 

@@ -1,14 +1,14 @@
 """The clients that can be connected: where each keeps its configuration, and what an entry looks like there.
 
-What stands here was taken from the clients' own documentation. A client that is not here is not lost: most of them read
-the form that `GENERIC` is.
+This was taken from the clients' own documentation. Most other clients read the form of `GENERIC`.
 
-No token is ever written into another program's file: a client that reaches tallystick over HTTP is told the name of the
-variable that holds it.
+No token is ever written into another program's file: a client that uses HTTP gets the name of the variable that holds
+it.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,17 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.memory import settings
+from tallystick.records.errors import Refused
 
 NAME = "tallystick"  # of the entry
 TOKEN = "TALLYSTICK_TOKEN"  # the variable that holds the token of a server over HTTP
 
 Entry = dict[str, Any]
-HOW = ("type", "command", "args", "url", "serverUrl", "httpUrl", "headers", "bearer_token_env_var")  # reaches us
+HOW = ("type", "command", "args", "url", "serverUrl", "httpUrl", "headers", "bearer_token_env_var")  # to reach us
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One program. `home` is a folder that it makes itself: where that is, the client is."""
+    """One program. `home` is a folder that it creates itself: where that exists, the client is installed."""
 
     name: str
     title: str
@@ -35,7 +36,7 @@ class Client:
     project: str = ""  # of one project, in its folder; empty if the client has none
     keys: tuple[str, ...] = ("mcpServers",)
     form: str = "json"
-    first: Mapping[str, Any] = field(default_factory=dict)  # what an entry says beside the command
+    first: Mapping[str, Any] = field(default_factory=dict)  # fields of an entry before the command
     remote: Callable[[str], Entry] | None = None  # the entry for a server over HTTP
     hooks: tuple[str, str] | None = None  # the files of its hooks: of this user in `home`, of a project
 
@@ -45,11 +46,11 @@ class Client:
 
     def user_file(self) -> Path:
         if self.name == "claude-code" and not settings.is_set(_CLAUDE):
-            return Path.home() / ".claude.json"  # beside its folder, unless that was moved
+            return Path.home() / ".claude.json"  # next to its folder, unless that was moved
         return self.home() / self.file
 
     def path(self, *, project: Path | None = None) -> Path:
-        """Its file of this user, or that of the project in a folder."""
+        """Its file for this user, or for the project in a folder."""
         return self.user_file() if project is None else project / self.project
 
     def hooks_path(self, *, project: Path | None = None) -> Path | None:
@@ -58,7 +59,7 @@ class Client:
         return self.home() / self.hooks[0] if project is None else project / self.hooks[1]
 
     def is_found(self) -> bool:
-        """Whether there are signs of it on this machine."""
+        """Whether it seems to be installed."""
         return self.home().is_dir() or self.user_file().exists()
 
 
@@ -75,7 +76,7 @@ def _moved(variable: str, otherwise: str) -> Callable[[], Path]:
 
 
 def _application(name: str) -> Callable[[], Path]:
-    """Where programs with windows keep their settings."""
+    """The folder where desktop programs keep their settings."""
 
     def place() -> Path:
         if sys.platform == "darwin":
@@ -83,10 +84,6 @@ def _application(name: str) -> Callable[[], Path]:
         return settings.home_of("XDG_CONFIG_HOME", ".config") / name
 
     return place
-
-
-def _zed() -> Path:
-    return Path.home() / ".config/zed" if sys.platform == "darwin" else _application("zed")()
 
 
 _CLAUDE = "CLAUDE_CONFIG_DIR"
@@ -108,7 +105,10 @@ CLIENTS = (
         "codex", "Codex", _moved("CODEX_HOME", ".codex"), "config.toml", ".codex/config.toml", keys=("mcp_servers",),
         form="toml", remote=lambda url: {"url": url, "bearer_token_env_var": TOKEN},
     ),
-    Client("zed", "Zed", _zed, "settings.json", ".zed/settings.json", keys=("context_servers",)),
+    Client(
+        "zed", "Zed", lambda: Path.home() / ".config/zed" if sys.platform == "darwin" else _application("zed")(),
+        "settings.json", ".zed/settings.json", keys=("context_servers",),
+    ),
     Client(
         "windsurf", "Windsurf", _in_home(".codeium", "windsurf"), "mcp_config.json",
         remote=_by_url(f"${{env:{TOKEN}}}", "serverUrl"),
@@ -128,6 +128,31 @@ CLIENTS = (
     Client("lm-studio", "LM Studio", _in_home(".lmstudio"), "mcp.json"),
 )  # fmt: skip
 
-GENERIC = Client("", "a client of MCP", _in_home(), "")
+GENERIC = Client("", "an MCP client", _in_home(), "")
 
 BY_NAME = {client.name: client for client in CLIENTS}
+
+
+# -- the command that a client starts: one that works from anywhere, with an empty environment -------------------------
+
+_CACHES = ("/uv/archive-v", "/uv/environments-v", "/.cache/uv/", "/pipx/.cache/")
+
+
+def this_program() -> list[str]:
+    """The command that starts this tallystick: as now, else the one next to its Python, else that Python."""
+    for path in (Path(sys.argv[0]), Path(sys.executable).with_name("tallystick")):
+        if path.name == "tallystick" and path.is_file() and os.access(path, os.X_OK):
+            return [str(path.absolute())]
+    return [sys.executable, "-m", "tallystick"]
+
+
+def is_in_cache(program: list[str]) -> bool:
+    """Whether the program lies where a package manager may remove it."""
+    return any(place in program[0] for place in _CACHES)
+
+
+def check_writable(words: list[str]) -> None:
+    """Refuse a word that is not text: no configuration can hold it."""
+    for word in words:
+        if any("\ud800" <= char <= "\udfff" for char in word):
+            raise Refused(f"{word!r} is not UTF-8, so no configuration can hold it; use another folder name", "text")

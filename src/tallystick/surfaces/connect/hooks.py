@@ -1,7 +1,7 @@
-"""What a client runs by itself as a session begins and ends, where it has such hooks.
+"""Hooks: commands that a client runs as a session begins and ends.
 
-As one begins, a frame of what matters is put before the model, marked as data. Before a conversation is shortened, and
-as it ends, what was said is recorded as episodes; recording the same again records nothing.
+As one begins, a frame is put before the model, marked as data. Before a conversation is compacted, and as it ends, what
+was said is recorded as episodes; recording the same again records nothing.
 
 A hook is ours if it calls `tallystick recall` or `tallystick import` with `--hook`. Those of others are never touched.
 """
@@ -14,10 +14,10 @@ from pathlib import PurePath
 from typing import Any
 
 from tallystick.surfaces.connect import json_edit
-from tallystick.surfaces.connect.errors import Unclear
+from tallystick.surfaces.connect.json_edit import Unclear
 
-BUDGET = 800  # tokens before a session has begun: enough for what is always wanted, and not in the way
-QUICK, PATIENT = 10, 60  # seconds
+BUDGET = 800  # tokens at the start of a session: enough for what is always served, and not in the way
+_FRAME_TIMEOUT, _IMPORT_TIMEOUT = 10, 60  # seconds
 
 Groups = dict[str, list[dict[str, Any]]]
 
@@ -25,14 +25,14 @@ _HOOKS = "hooks"
 
 
 def wanted(program: Sequence[str], folder: str = "") -> Groups:
-    """The hooks, by the event that calls them. A session that is taken up again has its frame already."""
+    """The hooks, by the event that calls them. A resumed session has its frame already."""
     where = ["--folder", folder] if folder else []
     frame = [*program, "recall", "--frame", "task", "--budget", str(BUDGET), "--hook", *where]
     record = [*program, "import", "--hook", *where]
     return {
-        "SessionStart": [{"matcher": "startup|clear|compact", _HOOKS: [_command(frame, QUICK)]}],
-        "PreCompact": [{_HOOKS: [_command(record, PATIENT)]}],
-        "SessionEnd": [{_HOOKS: [_command(record, PATIENT)]}],
+        "SessionStart": [{"matcher": "startup|clear|compact", _HOOKS: [_command(frame, _FRAME_TIMEOUT)]}],
+        "PreCompact": [{_HOOKS: [_command(record, _IMPORT_TIMEOUT)]}],
+        "SessionEnd": [{_HOOKS: [_command(record, _IMPORT_TIMEOUT)]}],
     }
 
 
@@ -41,7 +41,7 @@ def _command(words: Sequence[str], seconds: int) -> dict[str, Any]:
 
 
 def is_ours(hook: object) -> bool:
-    """Whether a hook is one that tallystick wrote, perhaps another copy of tallystick."""
+    """Whether a hook was written by tallystick, perhaps by another copy of it."""
     command = hook.get("command") if isinstance(hook, dict) else None
     try:
         words = shlex.split(command) if isinstance(command, str) else []
@@ -54,9 +54,9 @@ def is_ours(hook: object) -> bool:
 
 
 def hooks_in(text: str) -> Groups:
-    """Our hooks as they stand, by event."""
+    """Our hooks, by event."""
     found: Groups = {}
-    for event, _, group, ours in _held(text):
+    for event, _, group, ours in _groups_with_ours(text):
         found.setdefault(event, []).append(group | {_HOOKS: [group[_HOOKS][at] for at in ours]})
     return found
 
@@ -75,7 +75,7 @@ def with_hooks(text: str, groups: Groups) -> str:
 def without_hooks(text: str) -> str:
     """The file without our hooks; one that has none stays as it is."""
     after = text
-    for event, number, group, ours in reversed(list(_held(text))):
+    for event, number, group, ours in reversed(list(_groups_with_ours(text))):
         if len(ours) == len(group[_HOOKS]):
             after = json_edit.drop(after, (_HOOKS, event, number))
             continue
@@ -84,8 +84,8 @@ def without_hooks(text: str) -> str:
     return _checked(text, after, {})
 
 
-def _held(text: str) -> Iterator[tuple[str, int, dict[str, Any], list[int]]]:
-    """Each group that holds a hook of ours: its event, its place, itself, and the places of ours in it."""
+def _groups_with_ours(text: str) -> Iterator[tuple[str, int, dict[str, Any], list[int]]]:
+    """Each group that has a hook of ours: its event, its place, itself, and the places of ours in it."""
     for event, groups in _events(json_edit.read(text)).items():
         for number, group in enumerate(groups):
             hooks = group.get(_HOOKS) if isinstance(group, dict) else None
@@ -102,26 +102,24 @@ def _events(whole: object) -> dict[str, list[Any]]:
 
 
 def _checked(before: str, after: str, groups: Groups) -> str:
-    """`after`, if our hooks in it are `groups` and all else means what it did."""
+    """`after`, if our hooks in it are `groups` and everything else is the same."""
     if hooks_in(after) != groups or _of_others(before) != _of_others(after):
-        raise Unclear("its hooks are written in a way in which nothing can be changed safely")
+        raise Unclear("its hooks cannot be changed safely as they are written")
     return after
 
 
 def _of_others(text: str) -> Any:
-    """What the file says without our hooks, and without what is empty then."""
+    """The file's value without our hooks, and without what is empty then."""
     whole = json_edit.read(text)
     events = {}
     for event, groups in _events(whole).items():
-        kept = [_rest(group) for group in groups]
-        events[event] = [group for group in kept if group is not None]
-    return {**whole, _HOOKS: {event: groups for event, groups in events.items() if groups}}
-
-
-def _rest(group: Any) -> Any:
-    """A group without ours; None if nothing is left of it."""
-    hooks = group.get(_HOOKS) if isinstance(group, dict) else None
-    if not isinstance(hooks, list) or not any(map(is_ours, hooks)):
-        return group
-    rest = [hook for hook in hooks if not is_ours(hook)]
-    return group | {_HOOKS: rest} if rest else None
+        kept = []
+        for group in groups:
+            hooks = group.get(_HOOKS) if isinstance(group, dict) else None
+            if not isinstance(hooks, list) or not any(map(is_ours, hooks)):
+                kept.append(group)
+            elif rest := [hook for hook in hooks if not is_ours(hook)]:
+                kept.append(group | {_HOOKS: rest})
+        if kept:
+            events[event] = kept
+    return {**whole, _HOOKS: events}

@@ -1,22 +1,20 @@
-"""Small changes to a JSON text that a person keeps, with comments and trailing commas where they use them.
+"""Small edits of a JSON text that a person keeps, comments and trailing commas included.
 
-Only what is added, replaced or dropped changes; every other character stays where it is. The text is read twice: as it
-stands, and with comments and trailing commas painted over with blanks, which is plain JSON with the same places in it.
-So the standard library finds every place, and refuses whatever is not JSON.
+Only what is added, replaced or removed changes; every other character stays where it is. The text is read twice: as it
+is, and with comments and trailing commas replaced by blanks, which is plain JSON with the same positions. So the
+standard library finds every position, and refuses whatever is not JSON.
 
-A name that an object has twice means its last value, as in every reader of JSON.
+A key that an object has twice means its last value, as in every JSON reader.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-
-from tallystick.surfaces.connect.errors import Unclear
 
 BOM = "\ufeff"
 Keys = Sequence[str | int]
@@ -28,9 +26,13 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _UNIT = "  "
 
 
+class Unclear(Exception):
+    """A text that cannot be read, or not be changed without touching more. Nothing was changed; a person has to."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A member of an object or an item of a list: where it begins, where its value does, where both end."""
+    """A member of an object or an item of a list: the positions of its start, its value and its end."""
 
     key: str | int
     start: int
@@ -40,7 +42,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """An object or a list: where its bracket opens and closes, and what is in it."""
+    """An object or a list: the positions of its brackets, and its parts."""
 
     open: int
     close: int
@@ -48,7 +50,7 @@ class _Box:
 
 
 class _Page:
-    """A text, and the same as plain JSON. Unclear if it is none."""
+    """A text, and the same as plain JSON. Unclear if it is not JSON."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -82,16 +84,16 @@ class _Page:
         return _Box(at, here, tuple(parts))
 
     def comma(self, start: int, end: int) -> int:
-        """Where a comma stands between two places, also a trailing one; -1 if none does."""
+        """The position of a comma between two positions, a trailing one included; -1 if there is none."""
         return self.bare.find(",", start, end)
 
     def indent(self, at: int) -> str:
-        """The blanks with which the line of that place begins."""
+        """The indentation of the line at that position."""
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def unit(self) -> str:
-        """By how much this text indents."""
+        """One step of this text's indentation."""
         root = self.box(self.after_space(0))
         first = root.parts[0].start if root.parts else 0
         return (self.indent(first) if "\n" in self.text[root.open : first] else "") or _UNIT
@@ -108,12 +110,12 @@ class _Page:
 
 @lru_cache(maxsize=2)
 def _page(text: str) -> _Page:
-    """A text is looked at several times while it is changed and checked."""
+    """The parsed text, cached: it is read several times while it is changed and checked."""
     return _Page(text)
 
 
 def read(text: str) -> Any:
-    """The value that the text stands for, not to be changed; a text of nothing is an empty object."""
+    """The value of the text, not to be changed; an empty text is an empty object."""
     return {} if is_blank(text) else _page(text).value
 
 
@@ -122,35 +124,46 @@ def is_blank(text: str) -> bool:
 
 
 def put(text: str, keys: Sequence[str], value: Any) -> str:
-    """Set what stands under `keys`, one object within another. Objects that are missing are made."""
-    page = _page(_begun(text))
-    at = page.after_space(0)
-    for depth, key in enumerate(keys):
-        box = _object(page, at, keys[:depth])
-        part = _last(box, key)
-        if part is None:
-            return _inserted(page, box, key, _nested(keys[depth + 1 :], value))
-        at = part.value
-    end = _DECODER.raw_decode(page.plain, at)[1]
-    return page.text[:at] + page.rendered(value, page.indent(at)) + page.text[end:]
+    """The text with `value` under `keys`, one object within another. Missing objects are added."""
+
+    def replace(page: _Page, at: int) -> str:
+        end = _DECODER.raw_decode(page.plain, at)[1]
+        return page.text[:at] + page.rendered(value, page.indent(at)) + page.text[end:]
+
+    return _set(text, keys, value, replace)
 
 
 def append(text: str, keys: Sequence[str], value: Any) -> str:
-    """Add `value` to the end of the list that stands under `keys`. What is missing on the way is made."""
-    page = _page(_begun(text))
+    """The text with `value` at the end of the list under `keys`. Missing objects are added."""
+
+    def extend(page: _Page, at: int) -> str:
+        if page.plain[at] != "[":
+            raise Unclear(f"{_named(keys)} is not a list")
+        return _inserted(page, page.box(at), None, value)
+
+    return _set(text, keys, [value], extend)
+
+
+def _set(text: str, keys: Sequence[str], new: Any, change: Callable[[_Page, int], str]) -> str:
+    """The text with `new` under `keys` if nothing is there, else with what `change` makes of the position."""
+    if is_blank(text):
+        text = (BOM if text.startswith(BOM) else "") + "{}\n"
+    page = _page(text)
     at = page.after_space(0)
     for depth, key in enumerate(keys):
-        part = _last(box := _object(page, at, keys[:depth]), key)
+        if page.plain[at] != "{":
+            raise Unclear(f"{_named(keys[:depth])} is not an object")
+        part = _last(box := page.box(at), key)
         if part is None:
-            return _inserted(page, box, key, _nested(keys[depth + 1 :], [value]))
+            for missing in reversed(keys[depth + 1 :]):
+                new = {missing: new}
+            return _inserted(page, box, key, new)
         at = part.value
-    if page.plain[at] != "[":
-        raise Unclear(f"{_named(keys)} is not a list")
-    return _inserted(page, page.box(at), None, value)
+    return change(page, at)
 
 
 def drop(text: str, keys: Keys) -> str:
-    """Take away what stands under `keys`, and the objects and lists that it leaves empty, but never the outermost."""
+    """The text without the value under `keys`, and without objects and lists that are empty then, but the outermost."""
     page = _page(text)
     boxes: list[tuple[_Box, _Part]] = []
     at = page.after_space(0)
@@ -167,7 +180,7 @@ def drop(text: str, keys: Keys) -> str:
 
 
 def _written(value: Any, newline: str, unit: str) -> Iterator[str]:
-    """A value on several lines; a list of plain values on one, as people write a command's arguments."""
+    """A value on several lines; a list of plain values on one, as people write arguments."""
     is_list = isinstance(value, list) and any(isinstance(each, dict | list) for each in value)
     if not is_list and not (isinstance(value, dict) and value):
         yield json.dumps(value, ensure_ascii=False)
@@ -181,15 +194,6 @@ def _written(value: Any, newline: str, unit: str) -> Iterator[str]:
     yield newline + ("]" if is_list else "}")
 
 
-# -- places ------------------------------------------------------------------------------------------------------------
-
-
-def _object(page: _Page, at: int, keys: Sequence[str]) -> _Box:
-    if page.plain[at] != "{":
-        raise Unclear(f"{_named(keys)} is not an object")
-    return page.box(at)
-
-
 def _named(keys: Sequence[str]) -> str:
     return f'"{".".join(keys)}"' if keys else "the whole"
 
@@ -198,23 +202,13 @@ def _last(box: _Box, key: str | int) -> _Part | None:
     return next((part for part in reversed(box.parts) if part.key == key), None)
 
 
-def _nested(keys: Sequence[str], value: Any) -> Any:
-    for key in reversed(keys):
-        value = {key: value}
-    return value
-
-
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def _begun(text: str) -> str:
-    return text if not is_blank(text) else (BOM if text.startswith(BOM) else "") + "{}\n"
-
-
 def _inserted(page: _Page, box: _Box, key: str | None, value: Any) -> str:
-    """The text with a member or an item more, as the last of its box."""
+    """The text with another member or item at the end of its box."""
     if box.parts:
-        return _beside(page, box, key, value)
+        return _inserted_after(page, box, key, value)
     inner = page.text[box.open + 1 : box.close].rstrip()
     if page.is_one_line():
         piece = (inner + " " if inner else "") + _piece(page, key, value, "")
@@ -225,8 +219,8 @@ def _inserted(page: _Page, box: _Box, key: str | None, value: Any) -> str:
     return page.text[: box.open + 1] + middle + page.text[box.close :]
 
 
-def _beside(page: _Page, box: _Box, key: str | None, value: Any) -> str:
-    """The same, after what is there already and in its manner."""
+def _inserted_after(page: _Page, box: _Box, key: str | None, value: Any) -> str:
+    """The same, after the existing parts and in their style."""
     last, text = box.parts[-1], page.text
     comma = page.comma(last.end, box.close)
     if "\n" not in text[box.open : box.parts[0].start]:
@@ -248,7 +242,7 @@ def _piece(page: _Page, key: str | None, value: Any, indent: str) -> str:
 
 
 def _end_of_line(page: _Page, at: int, close: int) -> int:
-    """The place behind a remark that follows on the same line; `at` itself if more than a remark follows."""
+    """The position after a comment on the same line; `at` itself if more than a comment follows."""
     end = page.text.find("\n", at, close)
     rest = page.text[at : end if end >= 0 else close]
     if end < 0 or page.bare[at:end].strip() or rest.count("/*") != rest.count("*/"):
@@ -271,16 +265,15 @@ def _without(page: _Page, box: _Box, part: _Part) -> str:
         head, tail = text[:lead], text[part.end :]
     if len(box.parts) == 1 and len(head) == box.open + 1:
         tail = tail.lstrip(" \t\r\n")
-    is_remark = page.bare[lead - 1] == " " != text[lead - 1] and "\n" in text[lead : part.start]
-    ends = is_remark and not tail.lstrip(" \t\r").startswith("\n")  # else the rest would become part of it
+    is_comment = page.bare[lead - 1] == " " != text[lead - 1] and "\n" in text[lead : part.start]
+    ends = is_comment and not tail.lstrip(" \t\r").startswith("\n")  # else the rest would become part of it
     return head + (page.eol if ends else "") + tail
 
 
 def _has_comment(page: _Page, box: _Box, part: _Part) -> bool:
-    """Whether a remark stands in a box beside its only part: it is somebody's, and so the box stays."""
-    return any(
-        page.text[start:end].strip(" \t\r\n,") for start, end in ((box.open + 1, part.start), (part.end, box.close))
-    )
+    """Whether a box has a comment besides its only part: then the box stays."""
+    around = page.text[box.open + 1 : part.start] + page.text[part.end : box.close]
+    return bool(around.strip(" \t\r\n,"))
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -290,12 +283,12 @@ def _blank_comment(found: re.Match[str]) -> str:
     if found[0][0] == '"':
         return found[0]
     if found[0].startswith("/*") and (len(found[0]) < 4 or not found[0].endswith("*/")):
-        raise Unclear("a remark does not end")
+        raise Unclear("a comment does not end")
     return re.sub(r"[^\r\n]", " ", found[0])
 
 
 def _no_number(name: str) -> Any:
-    raise Unclear(f"{name} is no JSON")
+    raise Unclear(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
@@ -305,7 +298,7 @@ def _loaded(plain: str) -> Any:
     try:
         return _DECODER.decode(plain)
     except json.JSONDecodeError as error:
-        raise Unclear(f"line {error.lineno} is no JSON ({error.msg[:1].lower() + error.msg[1:]})") from None
+        raise Unclear(f"line {error.lineno} is not JSON ({error.msg[:1].lower() + error.msg[1:]})") from None
     except RecursionError:
         raise Unclear("it is nested too deeply") from None
     except ValueError as error:  # a number of thousands of digits

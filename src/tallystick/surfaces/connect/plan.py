@@ -1,39 +1,33 @@
-"""What connecting or disconnecting would change, file by file. Nothing is written here."""
+"""Changes to a client's files: planned as text, checked by reading it again, then written whole.
+
+After a change the entry is what was meant, and everything else has the value it had.
+
+Before a file is written, the old one is copied to NAME.before-tallystick in the same folder, with the same permissions.
+A symlink is followed and stays a symlink. Mode and owner stay. If the file is not the one that was shown any more,
+nothing is written. A crash leaves the old file, perhaps its copy, and perhaps NAME.tallystick-new-NUMBER, which can be
+removed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tallystick.records.errors import Refused
-from tallystick.surfaces.connect import edits, files, hooks
-from tallystick.surfaces.connect.clients import Client, Entry
-from tallystick.surfaces.connect.errors import Unclear
-from tallystick.surfaces.connect.files import FileState
+from tallystick.records.errors import Moved, NotWritable, Refused
+from tallystick.surfaces.connect import hooks, json_edit, toml_edit
+from tallystick.surfaces.connect.clients import HOW, NAME, Client, Entry
 from tallystick.surfaces.connect.hooks import Groups
+from tallystick.surfaces.connect.json_edit import Unclear
 
+COPY = ".before-tallystick"
+LIMIT = 1 << 26  # bytes of a configuration
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One file, before and after. Without `after` it goes."""
-
-    seen: FileState
-    after: str | None
-    is_as_before: bool = False  # what stands in the copy comes back
-
-    @property
-    def path(self) -> Path:
-        return self.seen.path
-
-    def carry_out(self) -> None:
-        """Do it. Doing what is already done is refused, as `Moved`."""
-        if self.after is None:
-            files.remove(self.seen)
-        else:
-            files.write(self.seen, self.after.encode())
-        if self.is_as_before:
-            files.forget_copy(self.seen)
+_NEW = ".tallystick-new-"
+_FORMS = {"json": json_edit, "toml": toml_edit}
 
 
 class Puzzled(Exception):
@@ -44,41 +38,70 @@ class Puzzled(Exception):
         self.path, self.why = path, why
 
 
+# -- planning ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file, before and after. Without `after` it is removed."""
+
+    seen: FileState
+    after: str | None
+    is_as_before: bool = False  # the copy comes back
+
+    @property
+    def path(self) -> Path:
+        return self.seen.path
+
+    @property
+    def has_copy(self) -> bool:
+        return self.seen.data is not None and self.after is not None and not self.is_as_before
+
+    def carry_out(self) -> None:
+        """Write or remove the file. Doing it twice is refused, as `Moved`."""
+        _check_writable(self.seen)
+        if self.after is None:
+            _check_same(self.seen)
+            self.seen.target.unlink()
+        else:
+            write(self.seen, self.after.encode())
+        if self.is_as_before:
+            self.seen.copy.unlink(missing_ok=True)
+
+
 def to_connect(client: Client, entry: Entry, groups: Groups, *, project: Path | None) -> list[Change]:
-    """What has to change so that the client starts tallystick, and runs these hooks if there are any."""
-    found = [_changed(client.path(project=project), lambda text: edits.with_entry(text, client, entry))]
+    """The changes after which the client starts tallystick, and runs these hooks if there are any."""
+    found = [_changed(client.path(project=project), lambda text: with_entry(text, client, entry))]
     if groups and (path := client.hooks_path(project=project)):
         found.append(_changed(path, lambda text: hooks.with_hooks(text, groups)))
     return [change for change in found if change]
 
 
 def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = False) -> list[Change]:
-    """What has to change so that nothing of ours is left in the client's files, or none of our hooks."""
-    found = [None if hooks_alone else _taken_away(
+    """The changes after which the client's files have no entry or hook of ours, or only no hook."""
+    found = [None if hooks_alone else _removed(
         client.path(project=project),
-        lambda text: edits.without_entry(text, client),
-        lambda text, copy: edits.with_entry(copy, client, edits.entry_in(text, client) or {}),
+        lambda text: without_entry(text, client),
+        lambda text, copy: with_entry(copy, client, entry_in(text, client) or {}),
     )]  # fmt: skip
     if path := client.hooks_path(project=project):
-        found.append(_taken_away(path, hooks.without_hooks, lambda text, copy: _hooked(text, copy)))
+        found.append(
+            _removed(path, hooks.without_hooks, lambda text, copy: hooks.with_hooks(copy, hooks.hooks_in(text)))
+        )
     return [change for change in found if change]
 
 
 def is_connected(client: Client, *, project: Path | None) -> bool:
-    """Whether an entry of ours stands in the client's file."""
+    """Whether the client's file has our entry."""
     path = client.path(project=project)
     try:
-        return edits.entry_in(files.look(path).text, client) is not None
+        return entry_in(look(path).text, client) is not None
     except Unclear as error:
         raise Puzzled(path, str(error)) from None
 
 
-def _hooked(text: str, copy: str) -> str:
-    return hooks.with_hooks(copy, hooks.hooks_in(text))
-
-
 def _changed(path: Path, change: Callable[[str], str]) -> Change | None:
-    seen = files.look(path)
+    seen = look(path)
     try:
         after = change(seen.text)
     except Unclear as error:
@@ -86,25 +109,174 @@ def _changed(path: Path, change: Callable[[str], str]) -> Change | None:
     return Change(seen, after) if after != seen.text else None
 
 
-def _taken_away(path: Path, take: Callable[[str], str], again: Callable[[str, str], str]) -> Change | None:
+def _removed(path: Path, remove: Callable[[str], str], add: Callable[[str, str], str]) -> Change | None:
     """The file without ours: exactly as it was before, if nothing else has changed since."""
-    change = _changed(path, take)
+    change = _changed(path, remove)
     if change is None or change.after is None:
         return change
-    copy = _copy_of(change.seen)
+    text = change.seen.text
+    try:
+        saved = look(change.seen.copy)
+        copy = None if saved.data is None else saved.text
+    except (OSError, Refused, Unclear):
+        copy = None
     if copy is None:
         return Change(change.seen, None) if change.after.strip() in ("", "{}") else change
     try:
-        is_the_same = take(copy) == copy and again(change.seen.text, copy) == change.seen.text
+        is_as_before = remove(copy) == copy and add(text, copy) == text
     except Unclear:
         return change
-    return Change(change.seen, copy, is_as_before=True) if is_the_same else change
+    return Change(change.seen, copy, is_as_before=True) if is_as_before else change
 
 
-def _copy_of(seen: FileState) -> str | None:
-    """What the file was before tallystick came, as far as its copy tells."""
+# -- our entry in a text -----------------------------------------------------------------------------------------------
+
+
+def entry_in(text: str, client: Client) -> Entry | None:
+    """Our entry; None if there is none."""
+    found = _FORMS[client.form].read(text)
+    if not isinstance(found, dict):
+        raise Unclear("the whole is not an object")
+    for key in (*client.keys, NAME):
+        if not isinstance(found, dict):
+            raise Unclear(f'"{".".join(client.keys)}" is not an object')
+        found = found.get(key)
+        if found is None:
+            return None
+    if not isinstance(found, dict):
+        raise Unclear(f'"{NAME}" is there already and is not a server')
+    return found
+
+
+def with_entry(text: str, client: Client, entry: Entry) -> str:
+    """The text with our entry. What a person added to it (`env`, `disabled`, …) stays in it."""
+    current = entry_in(text, client) or {}
+    wanted = entry | {name: value for name, value in current.items() if name not in HOW}
+    if current == wanted:
+        return text
+    keys = (*client.keys, NAME)
+    return checked(text, client.form, lambda: _FORMS[client.form].put(text, keys, wanted), keys, wanted)
+
+
+def without_entry(text: str, client: Client) -> str:
+    """The text without our entry; one that has none stays as it is."""
+    if entry_in(text, client) is None:
+        return text
+    keys = (*client.keys, NAME)
+    return checked(text, client.form, lambda: _FORMS[client.form].drop(text, keys), keys, None)
+
+
+def checked(text: str, form: str, change: Callable[[], str], keys: Sequence[str], value: Any) -> str:
+    """The result of `change`, if it has `value` (None: nothing) under `keys` and everything else is the same.
+
+    An empty object counts as a missing one.
+    """
+    after = change()
+    before, found = (_FORMS[form].read(each) for each in (text, after))
+    now: Any = found
+    for key in keys:
+        now = now.get(key) if isinstance(now, dict) else None
+    if now != value or _without(before, keys) != _without(found, keys):
+        raise Unclear("it cannot be changed safely as it is written")
+    return after
+
+
+def _without(whole: Any, keys: Sequence[str]) -> Any:
+    """The same without the value under `keys`, and without objects that are empty then."""
+    if not keys or not isinstance(whole, dict) or keys[0] not in whole:
+        return whole
+    below = _without(whole[keys[0]], keys[1:]) if len(keys) > 1 else {}
+    rest = {key: value for key, value in whole.items() if key != keys[0]}
+    return rest if below == {} else rest | {keys[0]: below}
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was read. Without `data` it does not exist."""
+
+    path: Path  # as a person names it
+    target: Path  # where its bytes are
+    data: bytes | None
+    mode: int = 0o600
+    owner: tuple[int, int] | None = None
+
+    @property
+    def copy(self) -> Path:
+        return self.path.with_name(self.path.name + COPY)
+
+    @property
+    def text(self) -> str:
+        """Its text. Unclear if it is not UTF-8."""
+        try:
+            return (self.data or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise Unclear("it is not UTF-8") from None
+
+
+def look(path: Path) -> FileState:
+    """The file as it is now."""
+    target = Path(os.path.realpath(path))
     try:
-        found = files.look(seen.copy)
-        return None if found.data is None else found.text
-    except (OSError, Refused, Unclear):
-        return None
+        found = target.stat()
+    except FileNotFoundError:
+        return FileState(path, target, None)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {(error.strerror or '').lower()}; check the path", "place") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise Refused(f"{path} is not a regular file; move it away, then try again", "place")
+    if found.st_size > LIMIT:
+        raise Refused(
+            f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size"
+        )
+    return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+
+
+def write(seen: FileState, data: bytes) -> None:
+    """Write `data` to the file, and what it held to its copy. Moved if it is not what was read any more."""
+    seen.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if seen.data is not None:
+        _replace(seen.copy, seen.data, seen)
+    _check_same(seen)
+    _replace(seen.target, data, seen)
+
+
+def _check_writable(seen: FileState) -> None:
+    if seen.data is not None and (not seen.mode & 0o222 or not os.access(seen.target, os.W_OK)):
+        raise NotWritable(f"{seen.target} is read-only; change it where it is generated, or make it writable first")
+
+
+def _check_same(seen: FileState) -> None:
+    if look(seen.path).data != seen.data:
+        raise Moved(f"{seen.path} was changed by another program; try again")
+
+
+def _replace(path: Path, data: bytes, like: FileState) -> None:
+    new = path.with_name(f"{path.name}{_NEW}{os.getpid()}")  # another process may do the same
+    try:
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except PermissionError:
+        raise NotWritable(f"{path.parent} is not writable; ask its owner, or add it by hand: --print") from None
+    try:
+        with open(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            if like.owner is not None:
+                if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
+                    try:
+                        os.chown(fd, *like.owner)
+                    except PermissionError:
+                        raise NotWritable(f"{path} belongs to another user; run this as that user") from None
+                os.fchmod(fd, like.mode)
+            os.fsync(fd)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)  # it exists only if something went wrong
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

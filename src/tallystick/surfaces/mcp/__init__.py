@@ -1,5 +1,5 @@
-"""The MCP server: what a model may call, over a pipe or over HTTP.
+"""The MCP server: tools, resources and prompts for a model, over a pipe or over HTTP.
 
-A tool is a table row: its words, what it takes, what it gives, and one call of `Memory`. Only `server.py` and what
-stands beside it know the protocol; the tools know the memory alone.
+A tool is a table row: its description, its arguments, its answer, and one call of `Memory`. Only the modules of this
+folder know the protocol; `tools` and `profiles` know the memory alone.
 """

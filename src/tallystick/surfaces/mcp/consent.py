@@ -1,9 +1,9 @@
-"""A person's yes through the protocol: what they are asked, and what their reply comes to.
+"""A person's approval through the protocol: the question, and the result of the reply.
 
-The question shows the action whole, or is not put at all: nobody says yes to what they did not see. The yes is given
-through a door of its own (`elicit:…`), with a person's trust, to exactly the action that was shown; whether that door
-counts is for the policy to say. A no is put on record too. Anything else (cancelled, unreadable, no reply) changes
-nothing, and the question goes on waiting for `tallystick review`.
+The question shows the whole action, or is not asked at all: nobody approves what they did not see. The approval is
+given through a surface of its own (`elicit:…`), with a person's trust, for exactly the action that was shown; whether
+that surface counts is decided by the policy. A rejection is recorded too. Any other reply (cancelled, unreadable, none)
+changes nothing, and the review stays pending for `tallystick review`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tallystick.surfaces.server.worker import Person
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-KEY = "yes"  # by what the question and its reply are known
+KEY = "yes"  # names the question and its reply
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -33,25 +33,28 @@ SCHEMA: dict[str, Any] = {
 }
 LONGEST = 6000  # characters of a question that a person can be expected to read in a dialog
 
-_ASKS = {
-    "remember": "remember", "revise": "replace", "forget": "put out of sight", "invalidate": "hold to be wrong",
-    "erase": "destroy the words of", "trust": "rely on", "activate": "hold again", "reinforce": "count as helpful",
-    "promote": "hold for sure", "merge": "make one of", "page.compact": "fold the page with",
+_ACTIONS = {
+    "remember": "remember", "revise": "replace", "forget": "forget", "invalidate": "invalidate as wrong",
+    "erase": "erase the words of", "trust": "trust", "activate": "activate again", "reinforce": "count as helpful",
+    "promote": "promote to a belief", "merge": "merge", "page.compact": "compact the page with",
     "path.merge": "merge the path", "path.abandon": "abandon the path", "path.compact": "compact the path",
     "path.reopen": "reopen the path",
 }  # fmt: skip
+_REASON = "answered in a client's dialog"
+_VISIBLE = ("text", "user", "trust", "keep_secrets", "seen")  # fields that need no line of their own
+_DEFAULTS = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked. `review` and `digest` say to what exactly the yes is given."""
+    """A question for a person. `review` and `digest` name the exact action that is approved."""
 
     review: str
     digest: str
     message: str
 
     def state(self) -> str:
-        """What comes back with the reply. It is sealed on its way."""
+        """The state that comes back with the reply. It is sealed on its way."""
         return json.dumps([self.review, self.digest])
 
 
@@ -60,25 +63,29 @@ def read_state(state: str) -> tuple[str, str]:
     return str(review), str(digest)
 
 
-def question(memory: Memory, name: str, door: str) -> Question | None:
-    """The question that a review puts; None, if a yes through that door would not count, or it is too long to show."""
-    if not memory.policy.answers("human", door):
-        return None
-    review = memory.reviews.get(name)
-    message = "\n".join(_message(memory, review))
+def question(person: Person, name: str) -> Question | None:
+    """The question about a review, as the person may read it.
+
+    None, if the policy would not count the reply, or if it is too long to show.
+    """
+    with person.opens() as memory:
+        if not memory.policy.answers("human", person.door):
+            return None
+        review = memory.reviews.get(name)
+        message = "\n".join(_message(memory, review))
     return Question(review.id, review.digest, message) if len(message) <= LONGEST else None
 
 
 def _message(memory: Memory, review: Review) -> list[str]:
     action = review.action
-    found = [f"An agent ({label(by=action.by, trust=action.trust)}) asks to {_ASKS[action.cell]}:"]
+    found = [f"An agent ({label(by=action.by, trust=action.trust)}) asks to {_ACTIONS[action.cell]}:"]
     if action.noun == "path":
-        found += [*fenced(action.path), "on which was said:" if action.target else ""]
+        found += [*fenced(action.path), "which has these beliefs:" if action.target else ""]
     for version in action.target:
         belief = memory.get(version, path=action.path)
         found += fenced(belief.text if belief else "(gone)")
     if action.changes.get("text"):
-        found += ["so that it says:" if action.target else "", *fenced(str(action.changes["text"]))]
+        found += ["with the new text:" if action.target else "", *fenced(str(action.changes["text"]))]
     if rest := {name: value for name, value in action.changes.items() if not _is_usual(name, value)}:
         found += ["with:", *fenced(json.dumps(rest, ensure_ascii=False, default=str))]
     if action.reason:
@@ -86,37 +93,30 @@ def _message(memory: Memory, review: Review) -> list[str]:
     return [line for line in found if line] + [f"You are asked because {review.why}. Lines behind a bar are data."]
 
 
-_SHOWN = ("text", "user", "trust", "keep_secrets", "seen")
-_USUAL = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
-
-
 def _is_usual(name: str, value: object) -> bool:
-    """Whether it need not be said: it is shown already, or a belief has it so if nobody says otherwise."""
-    return name in _SHOWN or value in ("", [], (), {}, None) or value == _USUAL.get(name, MISSING)
+    """A field that need not be shown: it is visible already, or has its default."""
+    return name in _VISIBLE or value in ("", [], (), {}, None) or value == _DEFAULTS.get(name, MISSING)
 
 
 def is_approval(action: str, content: Mapping[str, Any] | None) -> bool | None:
-    """What a reply says: yes, no, or neither."""
+    """The answer in a reply: True, False, or None if there is none."""
     if action == "decline":
         return False
-    said = (content or {}).get("answer") if action == "accept" else None
-    return {"yes": True, "no": False}.get(said) if isinstance(said, str) else None
+    answer = (content or {}).get("answer") if action == "accept" else None
+    return {"yes": True, "no": False}.get(answer) if isinstance(answer, str) else None
 
 
-def said_yes(memory: Memory, person: Person, review: str, digest: str) -> Applied:
-    """Record the yes of the person, and do what was asked: one group of events, or none."""
-    asked = memory.reviews.get(review)
+def approve(memory: Memory, person: Person, name: str, digest: str) -> Applied:
+    """Record the person's approval, and carry the action out: one group of events, or none."""
+    review = memory.reviews.get(name)
     before = memory.ledger.size
     with person.opens() as theirs:
-        theirs.reviews.approve(asked.id, digest=digest, reason=_BY_DIALOG)
+        theirs.reviews.approve(review.id, digest=digest, reason=_REASON)
     done = [event for event in memory.log(before) if event.by == person.door]
-    return Applied(asked.action, tuple(done), asked.id)
+    return Applied(review.action, tuple(done), review.id)
 
 
-def said_no(person: Person, review: str) -> None:
-    """Record the no of the person. One that does not count, or comes too late, changes nothing."""
+def reject(person: Person, name: str) -> None:
+    """Record the person's rejection. One that does not count, or comes too late, changes nothing."""
     with person.opens() as theirs, suppress(Refused):
-        theirs.reviews.reject(review, reason=_BY_DIALOG)
-
-
-_BY_DIALOG = "said in a client's dialog"
+        theirs.reviews.reject(name, reason=_REASON)

@@ -1,23 +1,16 @@
-"""The server over HTTP: one memory, one worker, shared by all clients that have the token.
-
-How it listens and ends is told in `listening`; it answers nobody whom `guard` does not let in. Told to end, it lets go
-of the memory when what was begun is finished.
-"""
+"""MCP over HTTP as an application: one memory, shared by all clients. `serve/app` serves it behind access control."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from tallystick.memory.core.token import Token, new_token, token_of
-from tallystick.surfaces.mcp.offers import Offers
-from tallystick.surfaces.mcp.server import made
-from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.server.guard import LIMIT, Guard, Names, Refusal
-from tallystick.surfaces.server.listen import ENDING, Begun, Hurried, Server, Where, address, bound, warned
+from tallystick.surfaces.mcp.server import Offers, made
+from tallystick.surfaces.server.guard import LIMIT, Refusal
+from tallystick.surfaces.server.listen import Begun, Hurried
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -27,59 +20,27 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 
-_SESSIONS = 256  # clients that began with a handshake and have not left
-_IDLE = 30 * 60.0  # seconds after which one that is silent has left
-_ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
-
-
-async def serve(
-    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
-) -> None:
-    """Answer clients until the program is told to end. `anew` makes another token first; `note` is told the address."""
-    Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
-    listening = bound(where)
-    try:
-        at = listening.getsockname()[1]
-        folder, ledger, user = await hold.run(
-            lambda context: (context.memory.folder, context.memory.status().ledger, context.memory.user)
-        )
-        token = new_token(ledger, user) if renew else token_of(ledger, user)
-        app = App.of(hold, tools)
-
-        def tell() -> None:
-            for line in _announced(str(folder), where.host, at, token):
-                note(shown(line))
-
-        guard = Guard(app, Names.at(where.host, at, where.also), token)
-        await Server(guard, app.finish, tell).serve([listening])
-    finally:
-        listening.close()
-        await hold.close()
+_SESSIONS = 256  # clients with a handshake that are connected
+_IDLE = 30 * 60.0  # seconds after which a silent client is disconnected
+_ELSEWHERE = Refusal(404, f"no such address; the memory is at {PATH}")
 
 
 class App:
-    """What the guard lets through to: one address, and the life of the sessions behind it."""
+    """One address, and the life of its sessions."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, offers: Offers) -> None:
-        self._manager, self._offers = manager, offers
-        self._begun, self._over = Begun(), asyncio.Event()
-
-    @classmethod
-    def of(cls, hold: MemoryWorker, tools: Sequence[Tool]) -> App:
-        """The application that serves these tools, over the memory that is held."""
-        offers = Offers(hold)
-        return cls(StreamableHTTPSessionManager(
-            made(hold, tools, **offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
+    def __init__(self, hold: MemoryWorker, tools: Sequence[Tool]) -> None:
+        self._offers = Offers(hold)
+        self._manager = StreamableHTTPSessionManager(
+            made(hold, tools, **self._offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
             session_idle_timeout=_IDLE,
-        ), offers)  # fmt: skip
+        )  # fmt: skip
+        self._begun, self._over = Begun(), asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["path"] != PATH:
             await _ELSEWHERE.answer(send)
-        elif self._begun.is_ending:
-            await ENDING.answer(send)
         elif scope["method"] != "POST":  # a stream that only waits
             await self._manager.handle_request(scope, receive, send)
         else:
@@ -87,7 +48,7 @@ class App:
                 await self._manager.handle_request(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """From the start to the end, which `finish` may bring about before it is asked for."""
+        """Run from the start to the end, which `finish` may bring about first."""
         await receive()
         async with self._manager.run():
             await send({"type": "lifespan.startup.complete"})
@@ -96,14 +57,7 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def finish(self, is_hurried: Hurried) -> None:
-        """Take nothing new, let what was begun come to its end, then end what only waits."""
+        """Let open requests finish, then end the streams that only wait. Access control lets no new ones in."""
         self._offers.close()
         await self._begun.finish(is_hurried)
         self._over.set()
-
-
-def _announced(folder: str, host: str, port: int, token: Token) -> Iterable[str]:
-    """What the person who started it needs to know. The token itself is never shown."""
-    yield f"tallystick: serving {folder} at {address(host, port)}{PATH} until Ctrl-C"
-    yield f"tallystick: clients say `Authorization: Bearer TOKEN`; the token is in {token.path}"
-    yield from warned(host)

@@ -1,31 +1,36 @@
-"""What a tool is, whichever profile it belongs to. Nothing here knows the protocol.
+"""Tools, whichever profile they belong to, and the types of their arguments. Nothing here knows the protocol.
 
-A tool's words are fixed when the program is built: no stored text ever stands in a name, a description or a schema.
+The words of a tool are fixed when the program is built: no stored text is ever part of a name, a description or a
+schema.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
+from tallystick.surfaces.present.time import read_moment
+from tallystick.surfaces.server.fields import Described
 
 if TYPE_CHECKING:
     from tallystick.records.review import Applied
     from tallystick.surfaces.server.worker import CallContext
 
 
-class Args(BaseModel):
-    """What a tool takes. A name that it does not know is refused, and the refusal names those that it does."""
+class Args(Described):
+    """Arguments of a tool. An unknown one is refused, and the refusal lists the known ones."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
 
 class Answer(BaseModel):
-    """What a tool gives, as its output schema says. `text` is the same for a reader who takes no structure."""
+    """Answer of a tool, as its output schema says. `text` is the same for a client that takes no structure."""
 
     def text(self) -> str:
         return self.model_dump_json(exclude_none=True)
@@ -35,8 +40,8 @@ class Answer(BaseModel):
 class Tool:
     """One tool. `run` is called by one thread at a time.
 
-    What needs a person's yes raises `NeedsApproval`. Once the yes is there and was carried out, `after` makes the
-    answer of what came of it; a tool without it is run again, and must find done what it asked for.
+    What needs a person's approval raises `NeedsApproval`. Once it is approved and carried out, `after` makes the answer
+    from the result; a tool without it is run again, and must find its work done.
     """
 
     name: str
@@ -46,19 +51,75 @@ class Tool:
     gives: type[Answer]
     run: Callable[[CallContext, Any], Answer]
     reads_only: bool = False
-    destroys: bool = False  # whether something may leave sight by it
-    is_idempotent: bool = False  # whether the same call again changes nothing more
-    also: Mapping[str, str] = field(default_factory=dict)  # what models write instead, and what they mean by it
+    destroys: bool = False  # may hide something
+    is_idempotent: bool = False  # the same call again changes nothing more
+    also: Mapping[str, str] = field(default_factory=dict)  # other names that models write, see `aliases`
     after: Callable[[CallContext, Any, Applied], Answer] | None = None
 
-    def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments under the names that the tool takes. What is null was not given.
+    def argument_names(self) -> list[str]:
+        """The names of the arguments, required ones first."""
+        fields = self.takes.model_fields
+        return sorted(fields, key=lambda name: not fields[name].is_required())
 
-        Two names for one thing must say the same, or nobody knows which was meant, and one would be lost.
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments under the tool's own names. A null counts as not given.
+
+        Two names for one argument must have the same value, or one of the values would be lost.
         """
         known, found = self.takes.model_fields, dict[str, Any]()
         for name, value in given.items():
             own = name if name in known else self.also.get(name, name)
             if value is not None and found.setdefault(own, value) != value:
-                raise Refused(f"{self.name} is told {own} in two ways that differ; say it once, as {own}", "conflict")
+                raise Refused(f"{self.name} has two different values for {own}; give one, as {own}", "conflict")
         return found
+
+
+def aliases(**names: str) -> dict[str, str]:
+    """Other names of arguments, for `Tool.also`: `aliases(question="q query")`."""
+    return {other: name for name, others in names.items() for other in others.split()}
+
+
+# -- arguments, as their schema says or as models often write them instead ---------------------------------------------
+
+
+def _list(value: Any) -> Any:
+    """A text instead of a list is a list of one; a list written as JSON text is read."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+    return [value] if value.strip() else []
+
+
+def _names(value: Any) -> Any:
+    """The same, and commas separate names."""
+    found = _list(value)
+    if isinstance(value, str) and found == [value]:
+        return [name.strip() for name in value.split(",") if name.strip()]
+    return found
+
+
+def _number(value: Any) -> Any:
+    """The number of an event may come as text."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value
+
+
+def maybe(description: str, **limits: Any) -> Any:
+    """An optional field."""
+    return Field(default=None, description=description, **limits)
+
+
+def moment(given: int | str | None) -> int | datetime | None:
+    """A place in the ledger, as the command line reads it: a time without a zone is this machine's."""
+    return read_moment(given) if isinstance(given, str) else given
+
+
+Texts = Annotated[list[str], BeforeValidator(_list)]
+Names = Annotated[list[str], BeforeValidator(_names)]
+Count = int  # pydantic takes "5" and 5.0 for it too
+When = Annotated[int | str, BeforeValidator(_number)]
+
+Name = Annotated[str, Field(description="A belief's id, its last six characters, or its key.")]

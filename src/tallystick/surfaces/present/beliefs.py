@@ -1,16 +1,15 @@
-"""A belief as a person reads it."""
+"""Beliefs as a person reads them: one on a line, all of one, its history, and the answer to `remember`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from tallystick.records.belief import OWNER, Belief
-from tallystick.records.fact_view import steps_in
+from tallystick.records.belief import OWNER, Belief, RememberResult
+from tallystick.records.fact import steps_in
 from tallystick.records.history import Version
-from tallystick.surfaces.present.names import handle, short_id
+from tallystick.surfaces.present.names import handle, short_id, short_path
 from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
@@ -18,40 +17,43 @@ from tallystick.surfaces.present.time import ago, count, when
 if TYPE_CHECKING:
     from tallystick.records.relation import Neighbour
 
-STANDING = {"active": "held", "tombstone": "forgotten", "invalidated": "no longer held"}
-EPISODES = 5  # of a fact that are shown
+STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}
+DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}
+EPISODES = 5  # the last ones of a fact
 STEPS = {
     "belief.put/1": "remembered", "belief.supersede/1": "revised", "belief.tombstone/1": "forgotten",
     "belief.invalidate/1": "invalidated",
 }  # fmt: skip
 
 
-def line(belief: Belief, name_room: int = 0, indent: str = "") -> str:
-    """A belief on one line: its name, how sure it is, its first words."""
-    name = short(handle(belief.key), 24)
-    pad = " " * max(name_room - cells(name), 0)
-    sure = f"{belief.confidence:<4.2g}"
-    used = len(indent) + max(name_room, cells(name)) + 2 + len(sure) + 2
-    words = short(belief.text, width() - used) or dim("(no text)")
-    return f"{indent}{dim(name)}{pad}  {dim(sure)}  {words if belief.is_held else dim(words)}"
-
-
 def table(beliefs: list[Belief], indent: str = "") -> Iterator[str]:
-    room = max((cells(short(handle(belief.key), 24)) for belief in beliefs), default=0)
-    yield from (line(belief, room, indent) for belief in beliefs)
+    """A line for each belief: its name, its confidence, its first words."""
+    names = [short(handle(belief.key), 24) for belief in beliefs]
+    name_width = max(map(cells, names), default=0)
+    for name, belief in zip(names, beliefs, strict=True):
+        pad = " " * (name_width - cells(name))
+        confidence = f"{belief.confidence:<4.2g}"
+        room = width() - len(indent) - name_width - 2 - len(confidence) - 2
+        words = short(belief.text, room) or dim("(no text)")
+        yield f"{indent}{dim(name)}{pad}  {dim(confidence)}  {words if belief.is_held else dim(words)}"
 
 
-def page(belief: Belief, names: dict[str, str], told: dict[str, str] | None = None) -> Iterator[str]:
-    """All that a belief says. `names` gives the names of what it rests on, `told` the words of its episodes."""
+def page(belief: Belief, names: dict[str, str], episodes: dict[str, str]) -> Iterator[str]:
+    """Everything about a belief. `names` are those of what it depends on, `episodes` the words of its episodes."""
     yield from (bold(text) for text in lines(belief.text or "(no text)"))
     yield ""
     for name, value in _rows(belief, names):
         yield from row(name, value)
-    yield from row("told in", _lineage(belief, told or {}))
+    steps = {name: step for step in steps_in(belief.views) for name in step.get("source_episode_ids", ())}
+    found = [f"and {count(len(steps) - EPISODES, 'episode')} before"] if len(steps) > EPISODES else []
+    for name, step in list(steps.items())[-EPISODES:]:
+        rule = dim(f"(rule {short(str(step.get('rule_id', '')), 24)})")
+        found.append(" ".join(filter(None, (short(name, 26), short(episodes.get(name, ""), 60), rule))))
+    yield from row("episodes", found)
 
 
 def neighbours(near: list[Neighbour]) -> list[str]:
-    """What a memory is related to, a line each: how, to which, and what that says."""
+    """The memories that one is related to, a line each: how, to which, and its words."""
     found = []
     for each in near:
         memory, how = each.memory, short(each.relation, 60)
@@ -63,21 +65,10 @@ def neighbours(near: list[Neighbour]) -> list[str]:
     return found
 
 
-def _lineage(belief: Belief, told: dict[str, str]) -> list[str]:
-    """The episodes that a fact comes from, the newest last, each with its words and the rule that made it a fact."""
-    episodes = {name: step for step in steps_in(belief.views) for name in step.get("source_episode_ids", ())}
-    shown_here = list(episodes.items())[-EPISODES:]
-    lines = [f"and {count(len(episodes) - EPISODES, 'episode')} before"] if len(episodes) > EPISODES else []
-    for name, step in shown_here:
-        rule = dim(f"(rule {short(str(step.get('rule_id', '')), 24)})")
-        lines.append(" ".join(filter(None, (short(name, 26), short(told.get(name, ""), 60), rule))))
-    return lines
-
-
 def _rows(belief: Belief, names: dict[str, str]) -> Iterator[tuple[str, str | list[str]]]:
-    held = STANDING.get(belief.status, belief.status)
+    status = STANDING.get(belief.status, belief.status)
     yield "name", [shown(handle(belief.key)), dim(f"this version: {shown(belief.id)}")]
-    yield "status", (held if belief.is_held else warn(held)) + (", a hypothesis" if belief.is_hypothesis else "")
+    yield "status", (status if belief.is_held else warn(status)) + (", a hypothesis" if belief.is_hypothesis else "")
     yield "kind", shown(belief.kind)
     yield "confidence", f"{belief.confidence:g} ({shown(belief.source_type)})"
     yield "about", shown(belief.about)
@@ -85,28 +76,19 @@ def _rows(belief: Belief, names: dict[str, str]) -> Iterator[tuple[str, str | li
     yield "tags", shown(", ".join(belief.tags))
     yield "evidence", [short(piece, 400) for piece in belief.evidence]
     yield "rests on", [shown(names.get(ref, handle(ref))) for ref in belief.rests_on]
-    yield "valid", _span(belief.valid_from, belief.valid_to)
+    span = (("from", belief.valid_from), ("to", belief.valid_to))
+    yield "valid", shown(" ".join(f"{word} {day}" for word, day in span if day))
     yield "expires", shown(belief.expires)
-    yield "served", "always, in every frame that it may be in" if belief.always else ""
+    yield "served", "always, in every frame whose filters it passes" if belief.always else ""
     yield "because", short(belief.reason, 400)
-    yield "from", shown(", ".join(_origin(belief)))
+    origin = {
+        "user": "" if belief.user == OWNER else belief.user, "session": belief.session, "agent": belief.agent,
+        "trust": "" if belief.trust == "human" else belief.trust,
+    }  # fmt: skip
+    yield "from", shown(", ".join(f"{name} {value}" for name, value in origin.items() if value))
     if belief.data:
         yield "data", f"{len(belief.data)} fields, shown by --json"
     yield "recorded", f"{ago(belief.at)}, event {belief.seq} {dim(f'({when(belief.at)})')}"
-
-
-def _span(start: str, end: str) -> str:
-    if not (start or end):
-        return ""
-    return " ".join(filter(None, (start and f"from {shown(start)}", end and f"to {shown(end)}")))
-
-
-def _origin(belief: Belief) -> list[str]:
-    parts = (
-        ("user", "" if belief.user == OWNER else belief.user), ("session", belief.session), ("agent", belief.agent),
-        ("trust", "" if belief.trust == "human" else belief.trust),
-    )  # fmt: skip
-    return [f"{name} {value}" for name, value in parts if value]
 
 
 def history(versions: list[Version]) -> Iterator[str]:
@@ -114,10 +96,24 @@ def history(versions: list[Version]) -> Iterator[str]:
     room = max((len(str(version.seq)) for version in versions), default=1)
     for version in versions:
         belief = version.belief
-        step = STEPS.get(version.op, version.op)
         left = f"{version.seq:>{room}}  {when(version.at)}  "
-        said = f"{step:<11}  {belief.confidence:<4.2g}  "
-        indent = len(left) + len(said)
-        yield dim(left) + click.style(said) + short(belief.text, width() - indent)
+        step = f"{STEPS.get(version.op, version.op):<11}  {belief.confidence:<4.2g}  "
+        indent = len(left) + len(step)
+        yield dim(left) + step + short(belief.text, width() - indent)
         if belief.reason:
             yield " " * indent + dim(short(f"because {belief.reason}", width() - indent))
+
+
+def remembered(verb: str, what: str, folder: Path, *, is_new: bool, page: str = "", more: Iterable[str] = ()) -> str:
+    """The answer to `remember` and `observe`: what was done, where it is kept, its page, and related beliefs."""
+    where = dim(f"in {short_path(folder)}") + (" (new)" if is_new else "")
+    rest = [*([dim(f"On page {shown(page)}")] if page else []), *more]
+    return f"{dim(verb)} {bold(shown(what))} {where}{dim('.')} {dim('. ').join(rest)}".rstrip()
+
+
+def related(answer: RememberResult, called: Callable[[str], str]) -> list[str]:
+    """The beliefs that it contradicts or nearly repeats, by the names that `called` gives."""
+    against = zip(answer.contradicts, answer.why, strict=True)
+    found = [warn(f"It contradicts {shown(called(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
+    near = ", ".join(shown(called(name)) for name in answer.near)
+    return [*found, dim(f"Near to {near}")] if near else found

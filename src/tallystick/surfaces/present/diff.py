@@ -1,7 +1,7 @@
-"""What differs between two texts, word by word: as pieces to be coloured, or as text that can be read without colours.
+"""The difference between two texts, word by word: as pieces to be coloured, or as text that reads without colours.
 
-Long texts cost no more than their length: what is alike at both ends is passed over, and only a short stretch between
-is compared word by word.
+Long texts cost no more than their length: the equal words at both ends are skipped, and only a short part between is
+compared word by word.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-MOST = 200  # words and signs between the ends, beyond which the stretch is told as a whole
-AROUND = 12  # of what is alike, beside what differs
+MOST = 200  # words and punctuation between the ends, beyond which the part is shown as a whole
+AROUND = 12  # equal words on each side of a difference
 
 SAME, GONE, COME = "same", "gone", "come"
 Piece = tuple[str, str]  # one of these, and its words
@@ -20,8 +20,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def word_diff(old: str, new: str) -> str:
-    """One text with what goes and what comes marked in it: [-gone-] {+new+}. Nothing, if the two have nothing in common
-    to compare."""
+    """One text with the difference marked in it: [-gone-] {+new+}. Empty if the two have nothing in common."""
     before, between, after = _compared(old, new)
     parts = list(_marked(between))
     if not any(word.strip() for word in (*before, *after)) and len(parts) < 2:
@@ -30,30 +29,27 @@ def word_diff(old: str, new: str) -> str:
 
 
 def pieces(old: str, new: str) -> list[Piece]:
-    """Both texts as one: what is the same, what goes and what comes, in order. Of what is the same and far from any
-    difference, only the part beside it."""
+    """Both texts as one: equal, removed and added parts in order. Of a long equal part, only the words near it."""
     before, between, after = _compared(old, new)
-    told = [(SAME, _head(before)), *between, (SAME, _tail(after))]
-    return [piece for piece in told if piece[1]]
+    return [piece for piece in [(SAME, _head(before)), *between, (SAME, _tail(after))] if piece[1]]
 
 
 def _compared(old: str, new: str) -> tuple[list[str], list[Piece], list[str]]:
-    """The words alike at the beginning, what lies between, and the words alike at the end."""
+    """The equal words at the beginning, the part between, and the equal words at the end."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
-    start = alike(before, after)
-    end = alike(before[start:][::-1], after[start:][::-1])
+    start, end = common_ends(before, after)
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
     return before[:start], list(_between(gone, come)), before[len(before) - end :]
 
 
-def alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many are the same from the beginning."""
-    number = 0
-    for first, second in zip(one, other, strict=False):
-        if first != second:
-            break
-        number += 1
-    return number
+def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """The numbers of equal items at the beginning and, behind those, at the end."""
+    start = _common_prefix(one, other)
+    return start, _common_prefix(one[start:][::-1], other[start:][::-1])
+
+
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _between(gone: list[str], come: list[str]) -> Iterator[Piece]:
@@ -68,7 +64,7 @@ def _between(gone: list[str], come: list[str]) -> Iterator[Piece]:
 
 
 def _marked(between: list[Piece]) -> Iterator[str]:
-    """The pieces in words. What goes and what comes in its stead are one part."""
+    """The pieces as marked text. A removed piece and the one that replaces it are one part."""
     gone = ""
     for kind, words in between:
         if kind == GONE:

@@ -1,7 +1,7 @@
-"""A review as a person reads it: what would be done, to what, who asks, and why it is asked.
+"""Reviews as a person reads them: what would be done, to what, who asks, and why approval is needed.
 
-What somebody wants to say is shown like all stored text: nothing in it is obeyed by the terminal, and every line of it
-stands behind a `+` or a `-`, so that none can pass for a line of tallystick's own.
+Proposed words are shown like all stored text: the terminal obeys nothing in them, and every line of them has a `+` or a
+`-` in front, so that none can pass for a line of tallystick's own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import click
 
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
-from tallystick.records.review import Approval, Review
+from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
@@ -21,39 +21,38 @@ from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, when
 
 ASKS = {
-    "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
-    "erase": "Destroy the words of", "trust": "Trust", "activate": "Hold again", "reinforce": "Count as helpful",
-    "promote": "Hold for sure", "merge": "Make one of", "page.compact": "Fold the page about",
+    "revise": "Revise", "forget": "Forget", "invalidate": "Invalidate",
+    "erase": "Destroy the words of", "trust": "Trust", "activate": "Activate again", "reinforce": "Count as helpful",
+    "promote": "Promote to a fact", "merge": "Merge", "page.compact": "Compact the page about",
     "path.merge": "Merge the path", "path.abandon": "Abandon the path", "path.compact": "Compact the path",
     "path.reopen": "Reopen the path",
 }  # fmt: skip
-GONE = "!"  # the mark of what is not there any more
-DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
+GONE = "!"  # the mark of what no longer exists
 
-_SHOWN_FIRST = ("text",)
-_NEVER_SHOWN = ("user", "path", "key")  # they say which belief is meant, and that stands above
+_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+_FIRST = ("text",)
+_HIDDEN = ("user", "path", "key")  # they name the belief, which stands above
 
 Found = Sequence[Belief | None]
 
 
 def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
-    """A line each: by what to call it, what is asked of which belief, who asks, the words."""
-    asked = [(review, _what(review, found)) for review, found in reviews]
+    """A line for each review: its short id, the action and its belief, who asks, the words."""
+    asked = []
+    for review, found in reviews:
+        several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+        more = f" and {len(found) - 1} more" if several else ""
+        what = f"{review.action.label.split()[0]} {_name(review, found)}{more}"
+        asked.append((review, short(review.action.label, 40) if review.action.noun == "path" else what))
     room = max((cells(what) for _, what in asked), default=0)
-    told = any(not review.is_open for review, _ in asked)
-    for review, what in asked:
-        who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if told else "")
+    has_status = any(not review.is_open for review, _ in asked)
+    for (review, what), (_, found) in zip(asked, reviews, strict=True):
+        who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
         pad = " " * (room - cells(what))
+        new = review.action.changes.get("text")
+        words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
         used = 6 + 2 + room + 2 + len(who) + 2
-        yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(_words(review, reviews), width() - used)}"
-
-
-def _what(review: Review, found: Found) -> str:
-    if review.action.noun == "path":
-        return short(review.action.label, 40)
-    several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
-    more = f" and {len(found) - 1} more" if several else ""
-    return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
+        yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(words, width() - used)}"
 
 
 def _name(review: Review, found: Found) -> str:
@@ -67,26 +66,29 @@ def _name(review: Review, found: Found) -> str:
     return shown(action.target[0][-6:]) if action.target else short(str(action.changes.get("key") or "something"), 24)
 
 
-def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
-    said = review.action.changes.get("text")
-    found = next(found for known, found in reviews if known is review)
-    return said if isinstance(said, str) else found[0].text if found and found[0] else ""
-
-
 def title(review: Review, found: Found) -> str:
     """The question in a line."""
     return f"{asks(review)} {_name(review, found)}?"
 
 
 def asks(review: Review) -> str:
-    """What is asked for, as an order."""
+    """The action as an order."""
     return "Remember" if review.action.verb == "remember" else ASKS[review.action.cell]
 
 
 def page(review: Review, found: Found) -> Iterator[str]:
-    """All of a review. `found` are the beliefs it would change, as they are now."""
+    """Everything about a review. `found` are the beliefs it would change, as they are now."""
     yield bold(title(review, found))
-    yield from difference(review, found)
+    for piece in pieces(review, found):
+        label = f"{piece.name}: " if piece.name else ""
+        if piece.mark == GONE:
+            yield warn(f"  {piece.text}")
+            continue
+        if piece.was is not None:
+            yield from _marked("-", label + piece.was)
+        yield from _marked(piece.mark, label + piece.text)
+        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
+            yield from _marked("~", where)
     yield ""
     for name, value in _rows(review):
         yield from row(name, value)
@@ -101,10 +103,10 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
     status = "approved, and not finished" if review.is_unfinished else review.status
     yield "review", [shown(review.id), warn(status) if review.is_open else status]
     if review.marker and review.status == "waiting":
-        yield "has a yes", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
+        yield "approved", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
     yield "asked by", shown(f"{action.trust} ({action.by})")
     yield "because", short(action.reason, 400)
-    yield "why a yes", shown(review.why)
+    yield "approval", shown(review.why)
     yield "user", "" if action.user == OWNER else shown(action.user)
     yield "asked", f"{ago(review.asked_at)}, event {review.seq} {dim(f'({when(review.asked_at)})')}"
     if review.answered_at:
@@ -113,9 +115,9 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
 
 
 class Piece(NamedTuple):
-    """One thing that an answer would change: what goes (-), comes (+), stays or turns into something else (~).
+    """One thing that approval would change: removed (-), added (+), kept or turned into something else (~).
 
-    `was` is what stood there before, where one thing takes another's place. `name` is the field; empty for the words.
+    `was` is the value that is replaced, if there is one. `name` is the field; empty for the words.
     """
 
     mark: str
@@ -124,30 +126,15 @@ class Piece(NamedTuple):
     was: str | None = None
 
 
-def difference(review: Review, found: Found) -> Iterator[str]:
-    """What would be gone, and what would be there instead."""
-    for piece in pieces(review, found):
-        label = f"{piece.name}: " if piece.name else ""
-        if piece.mark == GONE:
-            yield warn(f"  {piece.text}")
-            continue
-        if piece.was is not None:
-            yield from _marked("-", label + piece.was)
-        yield from _marked(piece.mark, label + piece.text)
-        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
-            yield from _marked("~", where)
-
-
 def pieces(review: Review, found: Found) -> Iterator[Piece]:
-    """The same for any surface, one thing after the other."""
+    """The change for any surface, piece by piece."""
     kind, first = review.action.kind, found[0] if found else None
     if review.action.noun == "path":
         yield from _of_path(review, found)
-        return
-    if not review.action.target:
+    elif not review.action.target:
         yield from _statement(review.action.changes)
     elif first is None:
-        yield Piece(GONE, "it is not there any more")
+        yield Piece(GONE, "it no longer exists")
     elif kind in ("remember", "revise"):
         yield from _revision(first, review.action.changes)
     elif kind in ("trust", "activate", "reinforce"):
@@ -155,8 +142,11 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
     elif kind == "promote":
         yield Piece("~", first.text)
         yield from _revision(first, {**review.action.changes, "is_hypothesis": False})
-    elif kind == "merge":
-        yield from _merging(first, found, review.action.changes)
+    elif kind == "merge":  # the first one gets what is new; the others lead to it
+        changes = dict(review.action.changes)
+        yield Piece("+", str(changes.pop("text", first.text)))
+        yield from _revision(first, changes)
+        yield from (Piece("-", _text(belief)) for belief in found[1:])
     elif kind == "compact":
         yield from (Piece("~", _text(belief)) for belief in found)
         if "rewrite" in review.action.changes:
@@ -165,7 +155,7 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
         yield from (Piece("-", _text(belief)) for belief in (found if kind == "erase" else found[:1]))
     if kind == "invalidate":
         for belief in found[1:]:
-            yield Piece("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
+            yield Piece("~", f"becomes a hypothesis: {belief.text}" if belief else "(gone)")
 
 
 def _text(belief: Belief | None) -> str:
@@ -173,7 +163,7 @@ def _text(belief: Belief | None) -> str:
 
 
 def _of_path(review: Review, found: Found) -> Iterator[Piece]:
-    """What was said on a path, and what would become of it."""
+    """The beliefs of a path, and what would become of them."""
     mark = {"merge": "+", "abandon": "-", "reopen": "+"}.get(review.action.kind, "~")
     for name in ("into", "conflicts", "summary"):
         if review.action.changes.get(name):
@@ -182,23 +172,16 @@ def _of_path(review: Review, found: Found) -> Iterator[Piece]:
 
 
 def _statement(changes: Mapping[str, Any]) -> Iterator[Piece]:
-    """Something new, which nothing stands in the place of."""
-    for name in dict.fromkeys((*_SHOWN_FIRST, *changes)):
+    """The fields of a new belief."""
+    for name in dict.fromkeys((*_FIRST, *changes)):
         value = _plain(changes.get(name))
-        if name not in _NEVER_SHOWN and value not in (None, "", [], {}, False):
+        if name not in _HIDDEN and value not in (None, "", [], {}, False):
             yield Piece("+", _written(value), "" if name == "text" else name)
-
-
-def _merging(first: Belief, found: Found, changes: Mapping[str, Any]) -> Iterator[Piece]:
-    """The first goes on, with what it takes over; the others lead to it."""
-    yield Piece("+", str(changes.get("text", first.text)))
-    yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
-    yield from (Piece("-", _text(belief)) for belief in found[1:])
 
 
 def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[Piece]:
     old = before.to_dict()
-    names = [name for name in (*_SHOWN_FIRST, *changes) if name in changes and name not in _NEVER_SHOWN]
+    names = [name for name in (*_FIRST, *changes) if name in changes and name not in _HIDDEN]
     for name in dict.fromkeys(names):
         was, will = old.get(name), _plain(changes[name])
         if was != will:
@@ -215,21 +198,6 @@ def _written(value: Any) -> str:
     return str(value) if value != "" else "(none)"
 
 
-_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
-
-
 def _marked(mark: str, text: str) -> Iterator[str]:
     for line in lines(text):
         yield click.style(f"  {mark} {line}", fg=_COLOURS[mark])
-
-
-def granted(approval: Approval, review: Review) -> str:
-    """The marker, and what it is good for."""
-    end = dim(f"{shown(review.action.label)}, once, until {when(approval.expires)}")
-    return f"{dim('Granted')} {bold(shown(review.id[-6:]))}{dim(':')} {approval.marker}  {end}"
-
-
-def answered(review: Review) -> str:
-    """One line: what became of it."""
-    done = DONE[review.status]
-    return f"{dim(done)} {bold(shown(review.id[-6:]))}{dim(':')} {shown(review.action.label)}"

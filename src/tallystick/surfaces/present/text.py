@@ -1,12 +1,12 @@
-r"""Stored text as a terminal may have it.
+r"""Stored text, made safe for a terminal.
 
-Text that others wrote can hold characters that are obeyed instead of shown: escape sequences that recolour or retitle a
-terminal, bidirectional marks that make one word read as another, marks that nobody can see. `shown` turns each of them
-into an escape that can be seen (`\x1b`, `\u202e`) and leaves all other text as it is. A newline is one of them: whoever
-wants lines splits first.
+Text that others wrote can hold characters that are obeyed instead of displayed: escape sequences that recolour or
+retitle a terminal, bidirectional marks that make one word read as another, invisible marks. `shown` turns each of them
+into a visible escape (`\x1b`, `\u202e`) and leaves all other text as it is. A newline is one of them: callers that want
+lines split first.
 
-A joiner or variation selector stays where it makes a letter or an emoji what it is; alone, or among ASCII letters, it
-is escaped like the rest.
+A joiner or variation selector stays where it is part of a character or an emoji; alone, or in ASCII text, it is escaped
+like the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 
 _OBEYED = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -22,21 +22,26 @@ _OBEYED = (
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _JOINERS = "\u200c\u200d"
-_STYLES = "\ufe0e\ufe0f"  # the same sign as text, as a picture
+_STYLES = "\ufe0e\ufe0f"  # a character as text, as a picture
 _JOINED = ("L", "M", "S")
 _BLANKS = re.compile(r"[ \t\r\n]+")
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def shown(text: str) -> str:
     """`text` with everything that a terminal would obey made visible."""
-    return text if text.isascii() and text.isprintable() else re.sub(_OBEYED, _escaped(_python), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_OBEYED, _escaped(lambda char: char.encode("unicode_escape").decode()), text)
 
 
 def shown_in_json(text: str) -> str:
-    """JSON that means the same, with such characters as JSON writes them in ASCII."""
-    lines = text.split("\n")  # they stand between values
-    return "\n".join(re.sub(_OBEYED, _escaped(_json), line) for line in lines)
+    """Equivalent JSON, with such characters as JSON writes them in ASCII."""
+
+    def escape(char: str) -> str:
+        return re.sub("....", r"\\u\g<0>", char.encode("utf-16-be", "surrogatepass").hex())
+
+    lines = text.split("\n")  # between values
+    return "\n".join(re.sub(_OBEYED, _escaped(escape), line) for line in lines)
 
 
 def short(text: str, room: int) -> str:
@@ -53,9 +58,9 @@ def one_line(text: str) -> str:
 
 
 def wrapped(text: str, room: int, limit: int) -> list[str]:
-    """The first `most` lines of a text that is broken between words, each of at most `room` cells; `…` if more follows.
+    """The first `limit` lines of a text wrapped at words, each of at most `room` cells; `…` if more follows.
 
-    There is always one, be it empty. A text that is long takes no longer than what is shown of it.
+    There is always one, perhaps empty. A long text takes no longer than the part that is shown.
     """
     room = max(room, 1)
     begun = text[: room * (limit + 1) * 8]
@@ -67,29 +72,20 @@ def wrapped(text: str, room: int, limit: int) -> list[str]:
 
 
 def _broken(line: str, room: int) -> Iterator[str]:
-    """A line between its words; a word that is longer than a line, within."""
-    held = ""
+    """A line wrapped at words; a word that is longer than a line, within."""
+    begun = ""
     for word in line.split(" "):
-        if held and cells(held) + 1 + cells(word) > room:
-            yield held
-            held = ""
-        held = f"{held} {word}" if held else word
-        while cells(held) > room:
-            fits = max(_fitting(held, room), 1)
-            yield held[:fits]
-            held = held[fits:]
-    if held:
-        yield held
-
-
-def _fitting(text: str, room: int) -> int:
-    """How many of its characters have room."""
-    used = 0
-    for at, sign in enumerate(text):
-        used += cells(sign)
-        if used > room:
-            return at
-    return len(text)
+        if begun and cells(begun) + 1 + cells(word) > room:
+            yield begun
+            begun = ""
+        begun = f"{begun} {word}" if begun else word
+        while cells(begun) > room:
+            widths = accumulate(map(cells, begun))
+            fits = max(sum(1 for _ in takewhile(lambda used: used <= room, widths)), 1)
+            yield begun[:fits]
+            begun = begun[fits:]
+    if begun:
+        yield begun
 
 
 def lines(text: str, indent: str = "") -> list[str]:
@@ -102,7 +98,7 @@ def _escaped(escape: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
 
 
 def _belongs(text: str, at: int) -> bool:
-    """Whether the invisible character at `at` is part of the sign before it."""
+    """Whether the invisible character at `at` is part of the one before it."""
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if text[at] in _STYLES:
         return before in tuple("0123456789#*") or _kind(before) == "S"
@@ -112,21 +108,9 @@ def _belongs(text: str, at: int) -> bool:
     return False
 
 
-def _kind(sign: str) -> str:
-    """Letter, mark or symbol; nothing for ASCII, where no sign is made of several."""
-    return "" if not sign or sign.isascii() else unicodedata.category(sign)[0]
-
-
-def _python(sign: str) -> str:
-    number = ord(sign)
-    if sign in _NAMED:
-        return _NAMED[sign]
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-def _json(sign: str) -> str:
-    units = sign.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+def _kind(char: str) -> str:
+    """The Unicode class: letter, mark or symbol; empty for ASCII, where nothing combines."""
+    return "" if not char or char.isascii() else unicodedata.category(char)[0]
 
 
 def _cut(text: str, room: int) -> str:
@@ -134,8 +118,8 @@ def _cut(text: str, room: int) -> str:
     if len(text) * 2 <= room:
         return text
     used, fits = 0, 0
-    for at, sign in enumerate(text):
-        used += cells(sign)
+    for at, char in enumerate(text):
+        used += cells(char)
         if used > room:
             return text[:fits].rstrip() + "…"
         if used < room:
@@ -144,13 +128,13 @@ def _cut(text: str, room: int) -> str:
 
 
 def cells(text: str) -> int:
-    """How wide a terminal draws `text`."""
+    """The width of `text` on a terminal."""
     if text.isascii():
         return len(text)
-    return sum(_width(sign) for sign in text)
+    return sum(_width(char) for char in text)
 
 
-def _width(sign: str) -> int:
-    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+def _width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
-    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

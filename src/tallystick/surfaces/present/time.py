@@ -1,9 +1,13 @@
-"""Times as people read and write them: in the zone of this machine. JSON keeps them as they are recorded, in UTC."""
+"""Times, days and numbers as people read and write them.
+
+Times are in the zone of this machine. JSON keeps them as they are recorded, in UTC.
+"""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
 
 from tallystick.records.clock import system_clock
 from tallystick.records.errors import Refused
@@ -13,7 +17,6 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 _STEPS = ((60, 1, "second"), (3600, 60, "minute"), (86400, 3600, "hour"), (30 * 86400, 86400, "day"))
 _SHORT_STEPS = ((3600, 60, "min"), (86400, 3600, "h"), (7 * 86400, 86400, "d"))
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def when(ts: str) -> str:
@@ -23,7 +26,7 @@ def when(ts: str) -> str:
 
 
 def ago(ts: str) -> str:
-    """How long ago that was, for what is recent; else the day."""
+    """The time since then, if it is recent; else the day."""
     moment = _parse(ts)
     if moment is None:
         return shown(ts)
@@ -37,7 +40,7 @@ def ago(ts: str) -> str:
 
 
 def lately(ts: str) -> str:
-    """The same, as short as it can be said: `just now`, `3 h ago`, `3 May`, `3 May 2024`."""
+    """The time since then, as short as possible: `just now`, `3 h ago`, `3 May`, `3 May 2024`."""
     moment = _parse(ts)
     if moment is None:
         return shown(ts)
@@ -48,24 +51,25 @@ def lately(ts: str) -> str:
         if 0 <= seconds < below:
             return f"{seconds // unit} {name} ago"
     year = "" if moment.year == system_clock().astimezone().year else f" {moment.year}"
-    return f"{moment.day} {_MONTHS[moment.month - 1]}{year}"
+    return f"{moment.day} {moment:%b}{year}"
 
 
 def read_moment(text: str) -> int | datetime:
     """An event's number, a date, or a time; in this machine's zone unless it names another."""
     if text.isascii() and text.isdigit():
         return int(text)
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise Refused(
-            f"not a moment: {text!r}; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
-        ) from None
+    return read_time(text, "a moment", "an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)")
 
 
 def count(number: int, noun: str) -> str:
     """`1 event`, `1,200 events`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def counts(numbers: Mapping[str, int]) -> str:
+    """`1 profile, 3 nodes and 2 edges` for plural nouns; those with no number are left out."""
+    parts = [count(number, noun.removesuffix("s")) for noun, number in numbers.items() if number]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else "nothing"
 
 
 def size(number: int) -> str:
@@ -92,15 +96,30 @@ def _parse(ts: str) -> datetime | None:
         return None
 
 
-def read_time(text: str) -> datetime:
+def read_time(text: str, what: str = "a date", form: str = "it like 2026-05-03 or 2026-05-03T14:00") -> datetime:
     """A date or a time; in this machine's zone unless it names another."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00", "time") from None
+        raise Refused(f"not {what}: {text!r}; write {form}", "time") from None
 
 
 def read_date(text: str) -> date | datetime:
-    """The same, but a date stays a date: what is true in the world is often known to the day."""
+    """A date or a time; a date stays a date: what is true in the world is often known to the day."""
     moment = read_time(text)
     return date.fromisoformat(text) if _DAY.match(text) else moment
+
+
+def day_of(ts: str) -> date:
+    """The day of a recorded time."""
+    return datetime.fromisoformat(ts).astimezone().date()
+
+
+def day_name(day: date) -> str:
+    """`Today`, `Yesterday`, `Sunday, 3 May 2026`."""
+    today = system_clock().astimezone().date()
+    if day == today:
+        return "Today"
+    if day == today - timedelta(days=1):
+        return "Yesterday"
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"

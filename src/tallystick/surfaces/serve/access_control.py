@@ -1,24 +1,26 @@
-"""What stands before everything that the server offers, and lets through only who may go there.
+"""Access control: every request passes it before anything else sees the request.
 
-In this order, and nothing of a request is looked at before what stands above it:
+The checks, in this order; nothing of a request is read before the checks above it have passed:
 
-    421   the name in `Host` is not one that we are known by, or there are none or several
-    403   an `Origin` is given, and is not ours; `null` is nobody's
-    403   a browser says that another site asks (`Sec-Fetch-Site`), and it is not a person who follows a link to here.
-          Other ports of this machine are another site
-    414   the address is longer than we take       431   the headers are
-    503   the server is ending, or too many streams are open
-    401   the key to that address is missing or wrong: see below. A person who comes by a link is sent to log in (303);
-          a form that comes too late is given back, so that what was typed is not lost
-    429   too much was asked in a short time; `Retry-After` says when to come again
-    413   the body is longer than we take; it is refused before it is read
-    408   it does not come in time: whoever is slow makes room for others
-    400   its JSON is nested deeper than a ledger holds
+    421   `Host` is not a name of this server, is missing, or is given twice
+    403   `Origin` is given and is not ours; `null` is nobody's
+    403   a browser says that another site asks (`Sec-Fetch-Site`), other than by a link that a person followed. Other
+          ports of this machine are other sites
+    414   the address is too long       431   the headers are
+    503   the server is shutting down, or too many streams are open
+    401   the key to that address is missing or wrong: see below. A person who follows a link is sent to log in (303); a
+          form that comes too late is given back, so that what was typed is not lost
+    429   too many requests in a short time; `Retry-After` says when to try again
+    413   the body is too long; it is refused before it is read
+    408   the body does not arrive in time
+    400   its JSON is nested more deeply than a ledger allows
 
-Each address has one key. What programs ask (`/v1`, `/mcp`, `/metrics`) opens with the token, and with no cookie: a
-browser sends cookies unasked. What a person looks at opens with a cookie, and with no token. `/healthz`, `/static` and
-`/login` open without a key, and tell nothing of the memory. Nothing but HTTP is let through: a WebSocket is closed
-before it is open.
+Each address has one key. Addresses for programs (`/v1`, `/mcp`, `/metrics`) need the token, and accept no cookie: a
+browser sends cookies by itself. Pages need a cookie, and accept no token. `/healthz`, `/static` and `/login` need no
+key, and tell nothing of the memory. A WebSocket is closed before it is open.
+
+Answers carry headers that let a browser do nothing but show them: a page may load what we serve and nothing else, and
+an answer to a program is not to be shown at all. Nothing is cached on the way unless the answer allows it.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from __future__ import annotations
 import logging
 import time
 from asyncio import timeout, to_thread
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
+from math import ceil
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -38,15 +42,13 @@ from starlette.responses import RedirectResponse
 
 from tallystick.records.errors import Refused
 from tallystick.records.json import DEPTH, is_deeper
-from tallystick.surfaces.serve.headers import Answer
-from tallystick.surfaces.serve.limits import Limits, too_often
 from tallystick.surfaces.server import guard
-from tallystick.surfaces.server.guard import LIMIT, NOT_OURS, TOO_LONG, Refusal, said
+from tallystick.surfaces.server.guard import NOT_OURS, TOO_LONG, Refusal, values
 from tallystick.surfaces.server.listen import ENDING, Begun
-from tallystick.surfaces.web.render import fields_of, kept, shown
+from tallystick.surfaces.web.render import read_fields, render, unsaved
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from tallystick.memory.core.token import Token
     from tallystick.surfaces.serve.login import Sessions
@@ -54,20 +56,95 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tallystick.http")
 
+RATE = 200.0  # requests a second, of one client
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+_BURST = 2  # seconds' worth of requests that may come at once
+_WRONG, _WRONG_AT_ONCE = 0.5, 20.0  # wrong keys: a second, and at once
+_CLIENTS = 4096  # that have a bucket
 _STREAMED = ("/live", "/v1/events/stream")
 _STREAMS = 128  # that may be open at once
 _NO_JSON = (b"text/", b"application/x-ndjson", b"application/x-www-form-urlencoded")
 _BODY = 30.0  # seconds that a body may take
-_SHORT = 1 << 16  # bytes; what is longer takes a while to look through, and others are answered meanwhile
-_LOG_IN = Refusal(401, "log in first: `tallystick serve --link` prints a link that does it")
-_LATE = Refusal(408, "the rest of the request did not come in time; send it again", ((b"connection", b"close"),))
-_TOO_DEEP = Refusal(400, f"this is nested deeper than {DEPTH}; say it in a flatter form")
-_BROKEN = Refusal(500, "this failed inside tallystick; what was acknowledged is kept. Try again")
-_FULL = Refusal(503, "too many streams are open; close one, and ask again", ((b"retry-after", b"10"),))
+_SHORT = 1 << 16  # bytes of a body that is checked at once; a longer one is checked in a thread
+_LOG_IN = Refusal(401, "log in first: `tallystick serve --link` prints a login link")
+_LATE = Refusal(408, "the request body did not arrive in time; send it again", ((b"connection", b"close"),))
+_TOO_DEEP = Refusal(400, f"the JSON is nested more than {DEPTH} levels deep; send a flatter form")
+_BROKEN = Refusal(500, "tallystick failed on this request; everything already acknowledged is saved. Try again")
+_FULL = Refusal(503, "too many streams are open; close one and try again", ((b"retry-after", b"10"),))
+
+
+def _headers(policy: str) -> list[tuple[bytes, bytes]]:
+    headers = {
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",  # without one, a browser sends our own forms with `Origin: null`
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+        "content-security-policy": policy,
+    }
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+_PAGE_HEADERS, _API_HEADERS = _headers(PAGE_POLICY), _headers("default-src 'none'; frame-ancestors 'none'")
+_OURS = frozenset(name for name, _ in _PAGE_HEADERS)
+
+
+class Answer:
+    """The way of a response to the client. `status` is 0 until the response has begun."""
+
+    def __init__(self, send: Send, *, is_page: bool) -> None:
+        self._send, self._is_page = send, is_page
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [(name, value) for name, value in message.get("headers", ()) if name not in _OURS]
+            names = {name for name, _ in headers}
+            if b"cache-control" not in names:
+                headers.append((b"cache-control", b"private, no-cache" if b"etag" in names else b"no-store"))
+            message = {**message, "headers": headers + (_PAGE_HEADERS if self._is_page else _API_HEADERS)}
+        await self._send(message)
+
+
+class Buckets:
+    """Rate limits: a token bucket for each client, by any name. A `rate` of 0 allows everything.
+
+    The number of buckets is limited: the client that was silent for longest is dropped, and starts with a full one.
+    """
+
+    def __init__(self, rate: float, burst: float | None = None, *, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._ticks = rate, ticks
+        self._size = burst if burst is not None else max(1.0, rate * _BURST)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # how much is in each, and since when
+
+    def wait(self, client: str) -> int:
+        """Take one from a client's bucket: 0, or the seconds until there is one."""
+        if not self._rate:
+            return 0
+        now = self._ticks()
+        left, then = self._left.pop(client, (self._size, now))
+        left = min(self._size, left + (now - then) * self._rate)
+        is_enough = left >= 1
+        self._left[client] = (left - is_enough, now)
+        if len(self._left) > _CLIENTS:
+            self._left.popitem(last=False)
+        return 0 if is_enough else max(1, ceil((1 - left) / self._rate))
+
+
+class Limits:
+    """The rate limits of one server. Wrong keys have buckets of their own, which are small."""
+
+    def __init__(self, rate: float = RATE) -> None:
+        self.usual = Buckets(rate)
+        self.wrong = Buckets(_WRONG, _WRONG_AT_ONCE)
 
 
 class Key(Enum):
-    """What opens an address."""
+    """The key to an address."""
 
     NONE = 0
     TOKEN = 1
@@ -76,20 +153,20 @@ class Key(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An address with all below it: who answers there, whom, and whether it is a person who reads the answer."""
+    """An address with everything below it: its application, its key, and whether a person reads the answer."""
 
     prefix: str
     app: ASGIApp
     key: Key
     is_page: bool = False
-    depth: int = DEPTH  # of the JSON that is taken in
+    depth: int = DEPTH  # of the JSON that is accepted
 
     def holds(self, path: str) -> bool:
         return path == self.prefix or path.startswith(f"{self.prefix}/")
 
 
 class AccessControl:
-    """The application that the server runs. An address that none of the `places` holds is the `site`'s."""
+    """The application that the server runs. An address in none of the `places` is the `site`'s."""
 
     def __init__(
         self, places: Sequence[Place], site: Place, names: guard.Names, token: Token, sessions: Sessions, *,
@@ -102,26 +179,24 @@ class AccessControl:
         self.begun = Begun()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, whatever happens, and count it."""
         if scope["type"] == "lifespan":
             await self._life(scope, receive, send)
-        elif scope["type"] != "http":
+            return
+        if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        else:
-            await self._watched(scope, receive, send)
-
-    async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, whatever happens, and count it."""
+            return
         place = next((each for each in self._places if each.holds(scope["path"])), self._site)
-        answer, begun = Answer(send, is_page=place.is_page), time.perf_counter()
+        answer, start = Answer(send, is_page=place.is_page), time.perf_counter()
         is_stream = scope["path"] in _STREAMED
         try:
             await self._answer(place, scope, receive, answer, is_stream)
-        except Exception as error:  # the outer edge: whoever asked is told, in words that tell nothing of the inside
+        except Exception as error:  # the outer edge: the client gets an answer that reveals nothing of the inside
             logger.error("a request failed: %s", type(error).__name__)
             if not answer.status:
                 await _refuse(_BROKEN, place, scope, answer)
         finally:
-            self._metrics.answered(scope, answer.status, time.perf_counter() - begun, is_stream=is_stream)
+            self._metrics.answered(scope, answer.status, time.perf_counter() - start, is_stream=is_stream)
 
     async def _answer(self, place: Place, scope: Scope, receive: Receive, answer: Answer, is_stream: bool) -> None:
         refusal = self._refusal(place, scope, is_stream)
@@ -131,7 +206,7 @@ class AccessControl:
             await RedirectResponse(where, 303)(scope, receive, answer.send)
         elif refusal:
             is_form = refusal is _LOG_IN and place.is_page and scope["method"] == "POST"
-            is_late = is_form and not await _keep(scope, receive)
+            is_late = is_form and not await _keep_form(scope, receive)
             await _refuse(_LATE if is_late else refusal, place, scope, answer)
         else:
             with self.begun.one(), self._stream() if is_stream else nullcontext():
@@ -143,7 +218,7 @@ class AccessControl:
 
     @contextmanager
     def _stream(self) -> Iterator[None]:
-        """A stream is open for as long as the block lasts."""
+        """Count a stream as open for as long as the block lasts."""
         self._streams += 1
         self._metrics.streams.set(self._streams)
         try:
@@ -151,8 +226,6 @@ class AccessControl:
         finally:
             self._streams -= 1
             self._metrics.streams.set(self._streams)
-
-    # -- who may ------------------------------------------------------------------------------------------------------
 
     def _refusal(self, place: Place, scope: Scope, is_stream: bool) -> Refusal | None:
         return (
@@ -162,105 +235,108 @@ class AccessControl:
             or (ENDING if self.begun.is_ending else None)
             or (_FULL if is_stream and self._streams >= _STREAMS else None)
             or self._locked(place, scope)
-            or guard.too_long(scope["headers"], LIMIT)
+            or guard.too_long(scope["headers"])
         )
 
     def _locked(self, place: Place, scope: Scope) -> Refusal | None:
-        """Why whoever asks does not have the key to that address, or has used it too often."""
+        """The refusal of a client that does not have the key to an address, or has used it too often."""
         client = address_of(scope)
         refusal = guard.not_trusted(scope["headers"], self._token) if place.key is not Key.COOKIE else None
         if place.key is Key.TOKEN and refusal:
-            seconds = self._limits.wrong.wait(client)
-            return too_often(seconds) if seconds else refusal
-        if place.key is not Key.COOKIE and not refusal:  # also where none is needed: no stranger uses up its share
+            return _too_often(self._limits.wrong.wait(client)) or refusal
+        if place.key is not Key.COOKIE and not refusal:  # also where no key is needed: strangers use up no share of it
             client = "token"
-        elif session := self._sessions.of(said(scope["headers"], b"cookie")):
+        elif session := self._sessions.of(values(scope["headers"], b"cookie")):
             scope.setdefault("state", {}).update(csrf=session.csrf, session=session)
             client = session.id
         elif place.key is Key.COOKIE:
             return _LOG_IN
-        seconds = self._limits.usual.wait(client)
-        return too_often(seconds) if seconds else None
+        return _too_often(self._limits.usual.wait(client))
 
     async def _body(self, place: Place, scope: Scope, receive: Receive) -> Receive | Refusal:
-        """The way to a body that is neither too long nor too deep."""
+        """The way to a body that is neither too long nor nested too deeply."""
         headers = scope["headers"]
-        is_told = any(length.strip(b"0") for length in said(headers, b"content-length"))
-        if not is_told and not said(headers, b"transfer-encoding"):
+        has_length = any(length.strip(b"0") for length in values(headers, b"content-length"))
+        if not has_length and not values(headers, b"transfer-encoding"):
             return receive
-        taken = await _taken(receive)
-        if isinstance(taken, Refusal):
-            return taken
-        text, again = taken
-        kind = b"".join(said(headers, b"content-type")[:1]).lower()
+        body = await _read(receive)
+        if isinstance(body, Refusal):
+            return body
+        text, again = body
+        kind = b"".join(values(headers, b"content-type")[:1]).lower()
         if place.key is not Key.TOKEN or kind.startswith(_NO_JSON):
             return again
         is_deep = is_deeper(text, place.depth) if len(text) <= _SHORT else await to_thread(is_deeper, text, place.depth)
         return _TOO_DEEP if is_deep else again
 
 
-async def _taken(receive: Receive) -> tuple[bytes, Receive] | Refusal:
-    """The body, which has its time and its length, and the way to it for who reads it next."""
+def _too_often(seconds: int) -> Refusal | None:
+    if not seconds:
+        return None
+    return Refusal(429, "too many requests; try again later", ((b"retry-after", b"%d" % seconds),))
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive] | Refusal:
+    """The body, within its time and length, and the way to it for who reads it next."""
     try:
         async with timeout(_BODY):
-            return await guard.body_of(receive, LIMIT) or TOO_LONG
+            return await guard.body_of(receive) or TOO_LONG
     except TimeoutError:
         return _LATE
 
 
 async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) -> None:
-    """Say no, in the way that whoever asks can read."""
+    """Answer with a page for a person, and with JSON for a program."""
     if not place.is_page:
         await refusal.answer(answer.send)
         return
-    title = "You are not logged in" if refusal is _LOG_IN else refusal.title
-    page = shown(
-        Request(scope), "refused.html", status=refusal.status, title=title, detail=refusal.detail,
-        **kept(Request(scope)),
+    request, title = Request(scope), "You are not logged in" if refusal is _LOG_IN else refusal.title
+    page = render(
+        request, "refused.html", status=refusal.status, title=title, detail=refusal.detail, **unsaved(request)
     )  # fmt: skip
     page.raw_headers.extend(refusal.headers)
-    await page(scope, _nothing, answer.send)
+
+    async def disconnected() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    await page(scope, disconnected, answer.send)
 
 
-async def _keep(scope: Scope, receive: Receive) -> bool:
-    """Read a form that came after its session was over, so that the page that says so can give its words back.
+async def _keep_form(scope: Scope, receive: Receive) -> bool:
+    """Read a form of a session that has ended, so that the page that says so can give its text back.
 
-    False, if it does not come.
+    False if it does not arrive in time.
     """
-    if guard.too_long(scope["headers"], LIMIT):
+    if guard.too_long(scope["headers"]):
         return True
-    taken = await _taken(receive)
-    if not isinstance(taken, Refusal):
+    body = await _read(receive)
+    if not isinstance(body, Refusal):
         with suppress(Refused, ClientDisconnect):
-            await fields_of(Request(scope, taken[1]))
-    return taken is not _LATE
-
-
-async def _nothing() -> dict[str, str]:
-    return {"type": "http.disconnect"}
+            await read_fields(Request(scope, body[1]))
+    return body is not _LATE
 
 
 def address_of(scope: Scope) -> str:
-    """Where a request comes from, as far as the connection tells."""
+    """The address of a client, as far as the connection tells."""
     return f"at {scope['client'][0]}" if scope.get("client") else "at nowhere"
 
 
 def _is_from_elsewhere(scope: Scope) -> bool:
-    """Whether a browser says that another site asks, other than by a link that a person followed."""
+    """True if a browser says that another site asks, other than by a link that a person followed."""
     headers = scope["headers"]
-    sites = said(headers, b"sec-fetch-site")
+    sites = values(headers, b"sec-fetch-site")
     if not sites or sites in ([b"same-origin"], [b"none"]):
         return False
-    is_link = said(headers, b"sec-fetch-mode") == [b"navigate"] and said(headers, b"sec-fetch-dest") == [b"document"]
-    return not (is_link and scope["method"] == "GET")
+    mode, target = values(headers, b"sec-fetch-mode"), values(headers, b"sec-fetch-dest")
+    return not (mode == [b"navigate"] and target == [b"document"] and scope["method"] == "GET")
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """Whether a person goes to a page, rather than a script that asks for a piece of it."""
+    """True if a person opens a page, not a script that fetches a piece of one."""
     headers = scope["headers"]
     return (
         scope["method"] in ("GET", "HEAD")
-        and said(headers, b"sec-fetch-mode") in ([], [b"navigate"])
-        and not said(headers, b"x-piece")
+        and values(headers, b"sec-fetch-mode") in ([], [b"navigate"])
+        and not values(headers, b"x-piece")
         and scope["path"] not in _STREAMED
     )

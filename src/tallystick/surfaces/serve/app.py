@@ -1,47 +1,56 @@
-"""`tallystick serve`: the page, the API, MCP and the scheduler of rules, in one process, for one user's memory.
+"""`tallystick serve`: the web page, the API, MCP and the rule scheduler, in one process, for one user's memory; and
+`tallystick mcp --http`: MCP alone.
 
-Each part holds the folder by itself and speaks with a trust of its own: the page as the person whose memory it is, the
-API and MCP as whoever was named when the server started, the rules as `tallystick consolidate --due` does. How it
-listens and ends is told in `listening`, whom it lets in, in `serve/access_control`.
+Each part opens the folder by itself, with a trust of its own: the page as the owner of the memory, the API and MCP as
+whoever was named when the server started, the rules like `tallystick consolidate --due`. `server/listen` has how the
+server listens and ends, `serve/access_control` whom it answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING
 
 from tallystick.memory.core.token import Token, new_token, token_of
+from tallystick.memory.scheduler import EVERY, Schedule
+from tallystick.records.clock import stamp, system_clock
+from tallystick.records.errors import Closed, TallystickError
 from tallystick.records.json import DEPTH
 from tallystick.surfaces.api import router as api
 from tallystick.surfaces.mcp.http import PATH, App
 from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.serve.access_control import AccessControl, Key, Place
-from tallystick.surfaces.serve.limits import RATE, Limits
+from tallystick.surfaces.serve.access_control import RATE, AccessControl, Key, Limits, Place
 from tallystick.surfaces.serve.login import Sessions
 from tallystick.surfaces.serve.metrics import Metrics
-from tallystick.surfaces.serve.notices import ServerNotices
 from tallystick.surfaces.serve.routes import Front
-from tallystick.surfaces.serve.rule_scheduler import Rules
 from tallystick.surfaces.server.changes import Feed
 from tallystick.surfaces.server.guard import Names, is_loopback
 from tallystick.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
-from tallystick.surfaces.web import app as site
+from tallystick.surfaces.web.app import create_app
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
+    from tallystick.records.event import Event
+    from tallystick.records.rule import Consolidated
     from tallystick.records.status import Status
     from tallystick.surfaces.mcp.tool import Tool
-    from tallystick.surfaces.server.worker import MemoryWorker
+    from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
-_ENVELOPE = 4  # levels that a protocol puts around what is said in it
+_MCP_DEPTH = DEPTH + 4  # levels of JSON, with those that the protocol adds around its content
+_NOTICES = 20  # that are kept
+_OPENING = 16  # events that are searched for what opening the memory did
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The memory, held once for each part."""
+    """The memory, opened once for each part."""
 
     page: MemoryWorker
     api: MemoryWorker
@@ -49,75 +58,111 @@ class Holds:
     rules: MemoryWorker
 
     async def close(self) -> None:
-        for hold in (self.api, self.mcp, self.rules, self.page):
-            await hold.close()
+        for worker in (self.api, self.mcp, self.rules, self.page):
+            await worker.close()
 
 
 async def serve(
-    holds: Holds, tools: Sequence[Tool], where: Where, *, told: ServerNotices, note: Callable[[str], None],
+    holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
     options: str = "", rate: float = RATE, renew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Answer until the program is told to end. `note` is told how to reach it; `ready` is given a link that logs in.
+    """Serve everything until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
 
-    `told` collects what the memory does by itself; `options` are what a command needs to mean the same memory; `anew`
-    makes another token first.
+    `notices` collects what the memory does by itself; `options` are those of a command that selects the same memory;
+    `renew` makes a new token first.
     """
-    Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
-    listening = bound(where)
-    try:
-        where = where._replace(port=listening.getsockname()[1])
-        status, token = await holds.page.run(lambda context: _opened(context.memory, told, renew=renew))
-        for hold in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
-            hold.only(Path(status.folder), status.ledger)
-        makes_link = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
-        served = _Served(holds, tools, where, token, told, rate, makes_link)
+    async with _listening(holds.page, where, holds.close, renew=renew) as (listening, where, status, token):
+        await holds.page.run(lambda context: notices.opened(context.memory))
+        for worker in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
+            worker.only(Path(status.folder), status.ledger)
+        link_command = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
+        served = _Served(holds, tools, where, token, notices, rate, link_command)
 
-        def tell() -> None:
+        def announce() -> None:
             base, folder = address(where.host, where.port), f"{status.folder}{' (new)' * (status.events == 1)}"
             link = f"{base}/login?code={served.sessions.code()}"
-            for line in (*_announced(folder, base, link, makes_link, token), *warned(where.host)):
-                note(shown(line))
+            _print(
+                note, where,
+                f"serving {folder} at {base} until Ctrl-C",
+                f"open {link} (works once, for ten minutes; `{link_command}` makes another)",
+                f"programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; it is in {token.path}",
+            )  # fmt: skip
             if ready is not None:
                 ready(link)
 
         await served.begin()
-        await Server(served.door, served.finish, tell).serve([listening])
+        await Server(served.access, served.finish, announce).serve([listening])
+
+
+async def serve_mcp(
+    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
+) -> None:  # fmt: skip
+    """Serve MCP alone, as often as clients that have the token ask, until the program is told to end."""
+    async with _listening(hold, where, hold.close, renew=renew) as (listening, where, status, token):
+        mcp = App(hold, tools)
+        access = AccessControl(
+            (), Place("", mcp, Key.TOKEN, depth=_MCP_DEPTH), Names.at(*where), token, Sessions(token, where.port),
+            life=mcp, limits=Limits(0), metrics=Metrics(),
+        )  # fmt: skip
+        lines = (
+            f"serving {status.folder} at {address(where.host, where.port)}{PATH} until Ctrl-C",
+            f"clients send `Authorization: Bearer TOKEN`; the token is in {token.path}",
+        )
+        finish, announce = partial(_finish, access, mcp), partial(_print, note, where, *lines)
+        await Server(access, finish, announce).serve([listening])
+
+
+@asynccontextmanager
+async def _listening(
+    worker: MemoryWorker, where: Where, close: Callable[[], Awaitable[None]], *, renew: bool
+) -> AsyncIterator[tuple[socket, Where, Status, Token]]:  # fmt: skip
+    """A socket, its address, the status of the memory and its token. An invalid name is refused before all that."""
+    try:
+        Names.at(*where)
+        with bound(where) as listening:
+            where = where._replace(port=listening.getsockname()[1])
+            status, user = await worker.run(lambda context: (context.memory.status(), context.memory.user))
+            yield listening, where, status, (new_token if renew else token_of)(status.ledger, user)
     finally:
-        listening.close()
-        await holds.close()
+        await close()
 
 
-def _opened(memory: Memory, told: ServerNotices, *, renew: bool) -> tuple[Status, Token]:
-    """Open the memory, and hear what opening it did."""
-    status = memory.status()
-    told.opened(memory)
-    return status, (new_token if renew else token_of)(status.ledger, memory.user)
+def _print(note: Callable[[str], None], where: Where, *lines: str) -> None:
+    """Print how to reach the server, for the person who started it. The token itself is never printed."""
+    for line in (*lines, *warned(where.host)):
+        note(shown(f"tallystick: {line}"))
+
+
+async def _finish(access: AccessControl, mcp: App, is_hurried: Hurried) -> None:
+    """Accept nothing new, and let running requests finish."""
+    access.begun.is_ending = True
+    await asyncio.gather(access.begun.finish(is_hurried), mcp.finish(is_hurried))
 
 
 class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: ServerNotices, rate: float,
-        makes_link: str,
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices, rate: float,
+        link_command: str,
     ) -> None:  # fmt: skip
-        metrics, limits, names = Metrics(), Limits(rate), Names.at(*where)
+        metrics, limits = Metrics(), Limits(rate)
         self.sessions = Sessions(token, where.port)
-        self._feed = Feed(holds.page, hear=told.hear)
-        self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=told)
-        self._mcp = App.of(holds.mcp, tools)
-        ways = (makes_link, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
-        front = Front(holds.page, self._feed, self.sessions, limits, metrics, *ways)
-        people = site.made(holds.page, more=front.for_people(), told=told.lines)
+        self._feed = Feed(holds.page, hear=notices.hear)
+        self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=notices)
+        self._mcp = App(holds.mcp, tools)
+        help_to_log_in = (link_command, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
+        front = Front(holds.page, self._feed, self.sessions, limits, metrics, *help_to_log_in)
+        site = create_app(holds.page, routes=front.for_people(), notices=notices.lines)
         programs, answers = front.for_programs(), api.made(holds.api, self._feed)
-        self.door = AccessControl(
+        self.access = AccessControl(
             (
                 Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
-                Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE),
+                Place(PATH, self._mcp, Key.TOKEN, depth=_MCP_DEPTH),
                 Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
-                Place("/static", programs, Key.NONE), Place("/login", people, Key.NONE, is_page=True),
+                Place("/static", programs, Key.NONE), Place("/login", site, Key.NONE, is_page=True),
             ),
-            Place("", people, Key.COOKIE, is_page=True), names, token, self.sessions,
+            Place("", site, Key.COOKIE, is_page=True), Names.at(*where), token, self.sessions,
             life=self._mcp, limits=limits, metrics=metrics,
         )  # fmt: skip
 
@@ -126,18 +171,84 @@ class _Served:
         self._rules.start()
 
     async def finish(self, is_hurried: Hurried) -> None:
-        """Take nothing new, end what only waits, and let what was begun come to its end."""
-        self.door.begun.is_ending = True
+        """End what only waits, too."""
+        self.access.begun.is_ending = True
         self._rules.stop()
         await self._feed.close()
-        await asyncio.gather(self.door.begun.finish(is_hurried), self._mcp.finish(is_hurried))
+        await _finish(self.access, self._mcp, is_hurried)
 
 
-def _announced(folder: str, base: str, link: str, makes_link: str, token: Token) -> Iterator[str]:
-    """What the person who started it needs to know. The token itself is never shown."""
-    yield f"tallystick: serving {folder} at {base} until Ctrl-C"
-    yield f"tallystick: open {link} (it works once, for ten minutes; `{makes_link}` makes another)"
-    yield (
-        f"tallystick: programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; "
-        f"it is in {token.path}"
-    )
+class ServerNotices:
+    """Lines for the owner about what the memory did by itself since the server started; only the newest are kept.
+
+    Each is printed on standard error too. `lines` is the same list for as long as the server runs.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.lines: list[str] = []
+        self._note, self._since = note, stamp(system_clock())
+
+    def __call__(self, line: str) -> None:
+        """Add a line, unless it is there already."""
+        if line not in self.lines:
+            self.lines.append(line)
+            del self.lines[:-_NOTICES]
+            with suppress(OSError):  # nobody reads standard error any more; the memory's own work goes on
+                self._note(f"tallystick: {shown(line)}")
+
+    def opened(self, memory: Memory) -> None:
+        """Add what opening the memory did, by its last events."""
+        newest = memory.status().events
+        self.hear(event for event in memory.log(max(0, newest - _OPENING)) if event.ts >= self._since)
+
+    def hear(self, events: Iterable[Event]) -> None:
+        """Add what the ledger recorded about its own recovery."""
+        for event in events:
+            if event.op.startswith("ledger.torn/"):
+                size = (event.body or {}).get("bytes", 0)
+                self(
+                    f"a crash interrupted a write: its {size:,} bytes were set aside (event {event.seq}); it had not "
+                    "been acknowledged, and nothing else is lost"
+                )
+
+
+class Rules:
+    """The rule scheduler of one server: rules run in `worker`; `other` has the same memory open already.
+
+    `done` is called for each rule that ran; `failed` gets what went wrong, which is tried again at the next look. A run
+    that has started is finished. `worker` opens the memory when there is a first rule, and not before.
+    """
+
+    def __init__(
+        self, worker: MemoryWorker, other: MemoryWorker, *, done: Callable[[Consolidated], None],
+        failed: Callable[[str], None], every: float = EVERY,
+    ) -> None:  # fmt: skip
+        self._worker, self._other, self._done, self._failed, self._every = worker, other, done, failed, every
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Look for due rules now, and then from time to time."""
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        has_rules = False
+        while True:
+            try:
+                has_rules = has_rules or await self._other.run(
+                    lambda context: bool(context.memory.rules.all(everyone=True))
+                )
+                if has_rules:
+                    await self._worker.run(self._look)
+            except Closed:
+                return
+            except (TallystickError, OSError, sqlite3.Error) as error:
+                self._failed(f"rules could not be run: {error}")
+            await asyncio.sleep(self._every)
+
+    def _look(self, context: CallContext) -> None:
+        Schedule(context.memory, done=self._done, failed=self._failed).look()
+
+    def stop(self) -> None:
+        """Look no more. Closing the memory waits for a run that has started."""
+        if self._task is not None:
+            self._task.cancel()

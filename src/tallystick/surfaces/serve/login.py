@@ -1,17 +1,16 @@
-"""Logging in to the page: a link that works once, and a cookie that stands for it from then on.
+"""Login to the page: a link that works once, and the cookie of the session that it begins.
 
-Both are made of the token and of nothing that is kept: whoever has the token can make a link, so that
-`tallystick serve --link` makes one without a word to the server; a session outlives a restart, and all of them end when
-another token is made.
+Both are derived from the token, and nothing is stored: whoever has the token can make a link, so `tallystick serve
+--link` makes one without asking the server; a session survives a restart; and all sessions end with a new token.
 
-    code     when it was made, a word of its own, and a seal over both and the port. Good once, for ten minutes, and
-             only for a server that was running when it was made: one that starts anew knows no code that was used
-    cookie   a name of its own, until when it lasts, and a seal over both. For scripts it is not to be seen, other sites
-             cannot send it, and its name holds the port, because a browser gives cookies to every port of a machine
-    csrf     a seal over the session's name: the word that its forms carry
+    code     when it was made, a nonce, and a MAC over both and the port. Valid once, for ten minutes, and only for a
+             server that was running when it was made: a restarted one does not know which codes were used
+    cookie   when it ends, the session's id, and a MAC over both. Scripts cannot read it, other sites cannot send it,
+             and its name contains the port, because a browser sends cookies to every port of a machine
+    csrf     a MAC over the session's id, which its forms carry
 
-A session that is ended by logging out is refused until the server ends; its cookie is gone from the browser that held
-it. To end every session for good: `tallystick serve --new-token`.
+Logging out removes the cookie from the browser, and this server refuses the session from then on. To end all sessions
+for good: `tallystick serve --new-token`.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ if TYPE_CHECKING:
 LASTS = 30 * 24 * 3600  # seconds, of a session
 CODE_LASTS = 600  # seconds, of a link
 
-_AHEAD = 5.0  # seconds that a clock may have been set back between making a link and using it
+_AHEAD = 5.0  # seconds that the clock may have been set back between making a link and using it
 _ENDED = 4096  # sessions that are remembered as ended
-_LONG = 200  # letters; whatever is longer is none of ours
+_LONG = 200  # characters; anything longer is not ours
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who has logged in."""
+    """A person who has logged in."""
 
     id: str
     until: int
@@ -48,13 +47,13 @@ class Session:
 
 
 class Sessions:
-    """Who may see the page of one server. `since` is when that started."""
+    """The sessions of one server."""
 
     def __init__(self, token: Token, port: int, *, clock: Clock = time.time) -> None:
         self._token, self._port, self._clock = token, port, clock
         self._since = clock()
-        self._used: dict[str, float] = {}  # words of codes, until when each would be good
-        self._ended: dict[str, int] = {}  # sessions, until when each would have lasted
+        self._used: dict[str, float] = {}  # nonces of codes, until each expires
+        self._ended: dict[str, int] = {}  # sessions, until each expires
         self.cookie_name = f"tallystick-{port}"
 
     # -- codes -------------------------------------------------------------------------------------------------------
@@ -64,42 +63,41 @@ class Sessions:
         return made_code(self._token, self._port, self._clock())
 
     def takes(self, code: str) -> bool:
-        """Whether that code logs somebody in. It does so once."""
+        """True if that code is valid, which it is once."""
         now = self._clock()
-        when, word, seal = _parts(code)
-        if not _is_sealed(self._token, "code", f"{when}.{word}.{self._port}", seal):
+        when, nonce, mac = _parts(code)
+        if not _is_valid(self._token, "code", f"{when}.{nonce}.{self._port}", mac):
             return False
         made = int(when) / 1000
-        if not (max(self._since, now - CODE_LASTS) <= made + 0.001 and made <= now + _AHEAD) or word in self._used:
+        if not (max(self._since, now - CODE_LASTS) <= made + 0.001 and made <= now + _AHEAD) or nonce in self._used:
             return False
         self._used = {each: until for each, until in self._used.items() if until > now}
-        self._used[word] = made + CODE_LASTS + _AHEAD
+        self._used[nonce] = made + CODE_LASTS + _AHEAD
         return True
 
-    def is_token(self, said: str) -> bool:
-        """Whether that is the token itself, as somebody pastes it."""
-        words = said.strip().removeprefix("Bearer ").strip()
+    def is_token(self, text: str) -> bool:
+        """True if that is the token, as somebody pastes it."""
+        words = text.strip().removeprefix("Bearer ").strip()
         return self._token.is_said(words.encode("utf-8", "replace"))
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     def begin(self) -> tuple[Session, str]:
-        """A session, and what its cookie holds."""
+        """A new session, and the value of its cookie."""
         id, until = secrets.token_urlsafe(16), int(self._clock()) + LASTS
-        return self._session(id, until), f"{until}.{id}.{_seal(self._token, 'session', f'{until}.{id}')}"
+        return self._session(id, until), f"{until}.{id}.{_mac(self._token, 'session', f'{until}.{id}')}"
 
     def of(self, cookies: list[bytes]) -> Session | None:
-        """Whose session that is, by the cookies that a browser sent; None, if nobody's."""
+        """The session of the cookies that a browser sent; None if there is none."""
         for value in self._values(cookies):
-            until, id, seal = _parts(value)
-            if _is_sealed(self._token, "session", f"{until}.{id}", seal):
-                lasts = int(until)
-                if self._clock() < lasts and id not in self._ended:
-                    return self._session(id, lasts)
+            until, id, mac = _parts(value)
+            is_valid = _is_valid(self._token, "session", f"{until}.{id}", mac)
+            if is_valid and self._clock() < int(until) and id not in self._ended:
+                return self._session(id, int(until))
         return None
 
     def end(self, session: Session) -> None:
-        """It opens nothing any more."""
+        """Refuse it from now on."""
         now = self._clock()
         self._ended = {id: until for id, until in self._ended.items() if until > now}
         while len(self._ended) >= _ENDED:
@@ -107,36 +105,31 @@ class Sessions:
         self._ended[session.id] = session.until
 
     def _session(self, id: str, until: int) -> Session:
-        return Session(id, until, _seal(self._token, "csrf", id))
+        return Session(id, until, _mac(self._token, "csrf", id))
 
     def _values(self, cookies: list[bytes]) -> list[str]:
-        """What was sent under our name. A browser may hold several of it, for other paths."""
-        found = []
-        for line in cookies:
-            for part in line.decode("latin-1").split(";"):
-                name, _, value = part.strip().partition("=")
-                if name == self.cookie_name:
-                    found.append(value)
-        return found[:4]
+        """The values of our cookie. A browser may have several, for other paths."""
+        pairs = [part.strip().partition("=") for line in cookies for part in line.decode("latin-1").split(";")]
+        return [value for name, _, value in pairs if name == self.cookie_name][:4]
 
 
 def made_code(token: Token, port: int, at: float) -> str:
-    """A code for the page of the server at that port, made at that time."""
-    said = f"{int(at * 1000)}.{secrets.token_urlsafe(16)}"
-    return f"{said}.{_seal(token, 'code', f'{said}.{port}')}"
+    """A code for the server at that port, made at that time."""
+    code = f"{int(at * 1000)}.{secrets.token_urlsafe(16)}"
+    return f"{code}.{_mac(token, 'code', f'{code}.{port}')}"
 
 
-def _seal(token: Token, what_for: str, said: str) -> str:
-    """What only the holder of the token can say about these words. One key for each use."""
-    key = digest(token.secret.encode(), f"tallystick page: {what_for}".encode(), sha256)
-    return urlsafe_b64encode(digest(key, said.encode(), sha256)).rstrip(b"=").decode()
+def _mac(token: Token, purpose: str, text: str) -> str:
+    """A message authentication code that only the holder of the token can make. One key for each purpose."""
+    key = digest(token.secret.encode(), f"tallystick page: {purpose}".encode(), sha256)
+    return urlsafe_b64encode(digest(key, text.encode(), sha256)).rstrip(b"=").decode()
 
 
-def _is_sealed(token: Token, what_for: str, said: str, seal: str) -> bool:
-    return compare_digest(_seal(token, what_for, said).encode(), seal.encode("utf-8", "replace"))
+def _is_valid(token: Token, purpose: str, text: str, mac: str) -> bool:
+    return compare_digest(_mac(token, purpose, text).encode(), mac.encode("utf-8", "replace"))
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """A number and two words; of what is none of ours, words that no seal fits."""
+    """A number and two words; of a text that is not ours, words that no MAC fits."""
     parts = text.split(".") if len(text) <= _LONG and text.isascii() else []
     return (parts[0], parts[1], parts[2]) if len(parts) == 3 and parts[0].isdigit() else ("0", "", "")

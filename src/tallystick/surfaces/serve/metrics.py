@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus. Labels are addresses as they are written in the program: no stored text."""
+"""Metrics for Prometheus. Labels are routes as the program writes them, never stored text."""
 
 from __future__ import annotations
 
@@ -19,46 +19,41 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """The numbers of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "tallystick_requests", "Requests that were answered.", ("route", "method", "status"), registry=registry
+            "tallystick_requests", "Requests answered.", ("route", "method", "status"), registry=registry
         )
         self._seconds = Histogram(
-            "tallystick_request_seconds", "How long answers took. Streams are not among them.", ("route",),
+            "tallystick_request_seconds", "Duration of requests, without streams.", ("route",),
             buckets=_SECONDS, registry=registry,
         )  # fmt: skip
-        self.streams = Gauge("tallystick_streams", "Streams of changes that are open.", registry=registry)
-        self.rules = Counter("tallystick_rules_run", "Consolidation rules that were run.", registry=registry)
+        self.streams = Gauge("tallystick_streams", "Open streams of changes.", registry=registry)
+        self.rules = Counter("tallystick_rules_run", "Consolidation rules that ran.", registry=registry)
         self._events = Gauge("tallystick_events", "Events in the ledger.", registry=registry)
-        self._beliefs = Gauge("tallystick_beliefs", "Beliefs that are held.", registry=registry)
-        self._waiting = Gauge("tallystick_reviews_waiting", "Questions that wait for a yes.", registry=registry)
+        self._beliefs = Gauge("tallystick_beliefs", "Active beliefs.", registry=registry)
+        self._waiting = Gauge("tallystick_reviews_waiting", "Pending reviews.", registry=registry)
         self._writable = Gauge("tallystick_writable", "1 if the memory can be written, else 0.", registry=registry)
         ProcessCollector(registry=registry)
 
     def answered(self, scope: Scope, status: int, seconds: float, *, is_stream: bool = False) -> None:
-        """A request has come to its end."""
-        route = route_of(scope)
+        """Count a request that has ended."""
+        route = str(getattr(scope.get("route"), "path", "") or scope.get("state", {}).get("route", "") or "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
         if not is_stream:
             self._seconds.labels(route).observe(seconds)
 
     def look(self, memory: Memory) -> None:
-        """How the memory stands now."""
-        found = memory.status()
-        self._events.set(found.events)
-        self._beliefs.set(found.beliefs)
-        self._waiting.set(found.waiting)
-        self._writable.set(1 if found.writable and not found.trouble else 0)
+        """Read the memory's current state."""
+        status = memory.status()
+        self._events.set(status.events)
+        self._beliefs.set(status.beliefs)
+        self._waiting.set(status.waiting)
+        self._writable.set(1 if status.writable and not status.trouble else 0)
 
     def text(self) -> bytes:
-        """All numbers, as Prometheus reads them."""
+        """All metrics, as Prometheus reads them."""
         return generate_latest(self._registry)
-
-
-def route_of(scope: Scope) -> str:
-    """The address that answered, as the program writes it; whatever is none is one and the same."""
-    return str(getattr(scope.get("route"), "path", "") or scope.get("state", {}).get("route", "") or "none")

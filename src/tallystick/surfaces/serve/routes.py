@@ -1,7 +1,7 @@
-"""The few addresses that belong to the server itself: logging in and out, what changed, how it is, and its files.
+"""The server's own addresses: login and logout, the stream of changes, health, metrics and static files.
 
-Logging in answers with a page that leads on, and not with a redirect: a browser that was sent here by another program
-would follow that without the cookie, which it gives only to what our own pages ask for.
+Login answers with a page that leads on, not with a redirect: a browser that another program sent here would follow a
+redirect without the new cookie, which it sends only with requests of our own pages.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.serve.access_control import address_of
-from tallystick.surfaces.serve.limits import Limits
+from tallystick.surfaces.serve.access_control import Limits, address_of
 from tallystick.surfaces.serve.login import LASTS, Sessions
 from tallystick.surfaces.serve.metrics import TYPE, Metrics
-from tallystick.surfaces.web.render import fields_of, form_of, shown, then
+from tallystick.surfaces.web.render import read_fields, read_form, redirect, render
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -37,100 +36,97 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parents[1] / "web" / "static"
 
 _HEARTBEAT = 15  # seconds between two signs of life on a stream
-_PATIENCE = 2.0  # seconds after which a memory that is at work counts as one that can be read
+_TIMEOUT = 2.0  # seconds after which a busy memory counts as readable
 _OURS = re.compile(r"/(?:[A-Za-z0-9_.~%?&=+,:@-][A-Za-z0-9/_.~%?&=+,:@-]*)?", re.ASCII)
-_LONG = 2000  # letters of an address
-_WRONG_CODE = "That link was used already, or is older than ten minutes, or was made before this server started."
-_WRONG_TOKEN = "That is not the token of this memory."
+_LONG = 2000  # characters of an address
+_WRONG_CODE = "This link was used already, is older than ten minutes, or was made before this server started."
+_WRONG_TOKEN = "This is not the token of this memory."
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What those addresses need."""
+    """The handlers of those addresses, and the objects they need."""
 
-    hold: MemoryWorker
+    worker: MemoryWorker
     feed: Feed
     sessions: Sessions
     limits: Limits
     metrics: Metrics
-    makes_link: str  # the command
-    token_path: str  # empty, where whoever is to log in may be anybody
+    link_command: str
+    token_path: str  # empty where anybody may see the login page
 
     def for_people(self) -> list[BaseRoute]:
-        """What belongs to the site."""
+        """Routes of the site."""
         return [
-            Route("/login", self._login, methods=["GET"]), Route("/login", self._say_token, methods=["POST"]),
+            Route("/login", self._login, methods=["GET"]), Route("/login", self._paste_token, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]), Route("/live", self._live, methods=["GET"]),
         ]  # fmt: skip
 
     def for_programs(self) -> Starlette:
-        """What stands by itself."""
+        """An application of its own."""
         routes = [
             Route("/healthz", self._health, methods=["GET"]), Route("/metrics", self._metrics, methods=["GET"]),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]  # fmt: skip
-        return Starlette(routes=routes, exception_handlers={HTTPException: _nothing_here})
+        return Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
 
-    # -- logging in --------------------------------------------------------------------------------------------------
+    # -- login -------------------------------------------------------------------------------------------------------
 
     async def _login(self, request: Request) -> Response:
         code, to = request.query_params.get("code", ""), _ours(request.query_params.get("to", ""))
         if code and request.method == "GET":
-            return self._in(request, to) if self.sessions.takes(code) else self._wrong(request, to, _WRONG_CODE)
-        return then(to) if "session" in request.scope.get("state", {}) else self._form(request, to)
+            return self._log_in(request, to, "" if self.sessions.takes(code) else _WRONG_CODE)
+        return redirect(to) if "session" in request.scope.get("state", {}) else self._form(request, to)
 
-    async def _say_token(self, request: Request) -> Response:
-        fields = await fields_of(request)
-        to = _ours(fields.get("to", ""))
-        if self.sessions.is_token(fields.get("token", "")):
-            return self._in(request, to)
-        return self._wrong(request, to, _WRONG_TOKEN)
+    async def _paste_token(self, request: Request) -> Response:
+        fields = await read_fields(request)
+        is_token = self.sessions.is_token(fields.get("token", ""))
+        return self._log_in(request, _ours(fields.get("to", "")), "" if is_token else _WRONG_TOKEN)
 
-    def _in(self, request: Request, to: str) -> Response:
-        _, value = self.sessions.begin()
-        answer = shown(request, "login.html", to=to, is_in=True)
-        self._set_cookie(request, answer, value, LASTS)
-        return answer
-
-    def _wrong(self, request: Request, to: str, why: str) -> Response:
-        if seconds := self.limits.wrong.wait(address_of(request.scope)):
+    def _log_in(self, request: Request, to: str, error: str) -> Response:
+        """A new session; or the form again, with the error."""
+        if not error:
+            answer: Response = render(request, "login.html", to=to, is_in=True)
+            self._set_cookie(request, answer, self.sessions.begin()[1], LASTS)
+        elif seconds := self.limits.wrong.wait(address_of(request.scope)):
             answer = self._form(request, to, "Too many tries. Wait a moment.", 429)
             answer.headers["retry-after"] = str(seconds)
-            return answer
-        return self._form(request, to, why, 401)
+        else:
+            answer = self._form(request, to, error, 401)
+        return answer
 
-    def _form(self, request: Request, to: str, wrong: str = "", status: int = 200) -> Response:
-        ways = {"makes_link": self.makes_link, "token_path": self.token_path}
-        return shown(request, "login.html", status=status, to=to, is_in=False, wrong=wrong, **ways)
+    def _form(self, request: Request, to: str, error: str = "", status: int = 200) -> Response:
+        context = {"link_command": self.link_command, "token_path": self.token_path, "error": error}
+        return render(request, "login.html", status=status, to=to, is_in=False, **context)
 
     async def _logout(self, request: Request) -> Response:
-        await form_of(request)
+        await read_form(request)
         self.sessions.end(request.scope["state"]["session"])
-        answer = then("/login")
+        answer = redirect("/login")
         self._set_cookie(request, answer, "", 0)
         return answer
 
     def _set_cookie(self, request: Request, answer: Response, value: str, lasts: int) -> None:
-        """A proxy that says it was reached safely is believed: the cookie then travels in no other way."""
-        said = (request.headers.get("x-forwarded-proto", ""), request.headers.get("origin", "").partition(":")[0])
+        """Set the cookie; for HTTPS only, if a proxy says that it was reached that way."""
+        schemes = (request.headers.get("x-forwarded-proto", ""), request.headers.get("origin", "").partition(":")[0])
         answer.set_cookie(
             self.sessions.cookie_name, value, max_age=lasts, path="/", httponly=True, samesite="strict",
-            secure="https" in said,
+            secure="https" in schemes,
         )  # fmt: skip
 
-    # -- what changed, and how it is -----------------------------------------------------------------------------------
+    # -- changes, health, metrics --------------------------------------------------------------------------------------
 
     async def _live(self, request: Request) -> Response:  # noqa: ARG002
-        return EventSourceResponse(self._told(), ping=_HEARTBEAT)
+        async def changes() -> AsyncIterator[dict[str, str]]:
+            async for newest in self.feed.changes():
+                yield {"event": "change", "data": str(newest)}
 
-    async def _told(self) -> AsyncIterator[dict[str, str]]:
-        async for newest in self.feed.changes():
-            yield {"event": "change", "data": str(newest)}
+        return EventSourceResponse(changes(), ping=_HEARTBEAT)
 
     async def _health(self, request: Request) -> Response:  # noqa: ARG002
-        """That it runs, and whether the ledger can be read. One that is at work can."""
+        """Report that the server runs, and whether the ledger can be read. A busy one can."""
         try:
-            is_good = not await asyncio.wait_for(self.hold.run(lambda context: _trouble(context.memory)), _PATIENCE)
+            is_good = not await asyncio.wait_for(self.worker.run(lambda context: _trouble(context.memory)), _TIMEOUT)
         except TimeoutError:
             is_good = True
         except (TallystickError, OSError, sqlite3.Error):
@@ -138,25 +134,23 @@ class Front:
         return JSONResponse({"status": "ok" if is_good else "damaged"}, 200 if is_good else 503)
 
     async def _metrics(self, request: Request) -> Response:  # noqa: ARG002
-        await self.hold.run(lambda context: self.metrics.look(context.memory))
+        await self.worker.run(lambda context: self.metrics.look(context.memory))
         return Response(self.metrics.text(), media_type=TYPE)
 
 
 def _trouble(memory: Memory) -> str:
-    """What is wrong with the ledger as it is on disk now."""
-    _ = memory.ledger.size  # which looks, and raises if the ledger is gone or another
+    """The problem of the ledger as it is on disk now, if there is one."""
+    _ = memory.ledger.size  # reads the disk, and raises if the ledger is gone or replaced
     return memory.trouble
 
 
-_NOT_HERE = "there is nothing at this address that takes this; the page begins at /, the API at /v1"
-
-
-async def _nothing_here(_: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": _NOT_HERE}
-    return JSONResponse(told, error.status_code, error.headers, media_type="application/problem+json")
+    detail = "nothing here accepts this request; the page is at /, the API at /v1"
+    problem = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": detail}
+    return JSONResponse(problem, error.status_code, error.headers, media_type="application/problem+json")
 
 
 def _ours(to: str) -> str:
-    """An address of this site; home, if it is any other."""
+    """An address of this site; `/` if it is any other."""
     return to if len(to) <= _LONG and _OURS.fullmatch(to) else "/"

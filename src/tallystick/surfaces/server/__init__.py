@@ -1,1 +1,1 @@
-"""What every server shares: listening, HTTP framing, access, and one worker that owns the memory."""
+"""Shared by all servers: listening, HTTP framing, access, and one worker that owns the memory."""

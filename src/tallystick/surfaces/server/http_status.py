@@ -1,4 +1,4 @@
-"""Which status of HTTP tells what went wrong, and what goes with it. One table, for the API and the page alike."""
+"""The HTTP status of each error: one table, for the API and the page."""
 
 from __future__ import annotations
 
@@ -6,49 +6,31 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tallystick.records.errors import (
-    Busy,
-    Closed,
-    Damaged,
-    KeyReused,
-    Moved,
-    NeedsApproval,
-    NotApproved,
-    NotFound,
-    NotWritable,
-    Refused,
-    TallystickError,
-    Unfinished,
-    UnknownVersion,
-)
+from tallystick.records import errors
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-_STATUS: tuple[tuple[type[TallystickError], HTTPStatus], ...] = (  # the first that fits
-    (NotFound, HTTPStatus.NOT_FOUND),
-    (KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (NeedsApproval, HTTPStatus.ACCEPTED),  # nothing was changed yet, and the question waits
-    (NotApproved, HTTPStatus.FORBIDDEN),
-    (NotWritable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (UnknownVersion, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Closed, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Refused, HTTPStatus.BAD_REQUEST),
-    (Moved, HTTPStatus.CONFLICT),
-    (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Unfinished, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Damaged, HTTPStatus.SERVICE_UNAVAILABLE),
+_STATUS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], HTTPStatus], ...] = (  # the first that matches
+    (errors.NotFound, HTTPStatus.NOT_FOUND),
+    (errors.KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.NeedsApproval, HTTPStatus.ACCEPTED),  # nothing was changed yet; a review is pending
+    (errors.NotApproved, HTTPStatus.FORBIDDEN),
+    ((errors.NotWritable, errors.UnknownVersion, errors.Closed), HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Refused, HTTPStatus.BAD_REQUEST),
+    (errors.Moved, HTTPStatus.CONFLICT),
+    ((errors.Busy, errors.Unfinished, errors.Damaged), HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
 
-def status_of(error: TallystickError) -> HTTPStatus:
-    """The status that an answer about this error has."""
+def status_of(error: errors.TallystickError) -> HTTPStatus:
+    """The status of an answer about this error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def allowed(routes: Iterable[BaseRoute], request: Request) -> str:
-    """The methods that an address takes, as `Allow` says them: those of all routes that lead there."""
+    """The value of `Allow` for an address: the methods of all routes that lead there."""
     from starlette.routing import Match
 
     found: set[str] = set()

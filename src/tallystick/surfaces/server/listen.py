@@ -1,15 +1,21 @@
-"""How a server of ours listens, whatever it serves: a socket, its connections, and an end that loses nothing.
+"""Listening: a socket, its connections, strict HTTP framing, and a shutdown that loses nothing.
 
-It listens on this machine alone unless told otherwise. Whoever connects and then says nothing, or says it too slowly,
-makes room for others: a new connection is never refused for those that wait for their client, the oldest of these is
-closed instead. A request that can be read in two ways is refused (see `framing`). Told to end, it takes nothing new,
-finishes what was begun and ends what only waits. Told again, it waits for no client any more; what was acknowledged is
-on disk in any case.
+A server listens on this machine alone unless told otherwise. Clients that are silent or slow make room for others: a
+new connection is never refused because of them; the oldest connection that waits for its client is closed instead.
+
+A request that two programs could cut into pieces differently is refused with 400. h11 is lenient where older clients
+were sloppy; what a proxy before us might read in another way is refused here, on the raw bytes: lines that end with a
+bare LF, folded headers, a length that is given twice or together with `Transfer-Encoding`, and chunk sizes that are not
+plain hexadecimal. The rest (white space before a colon, NUL, lengths that are not numbers) h11 refuses by itself.
+
+Told to end, a server accepts nothing new, finishes running requests and ends what only waits. Told again, it waits for
+no client; what was acknowledged is on disk in any case.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import resource
 import signal
 import socket
@@ -20,34 +26,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import h11
 import uvicorn
+from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from tallystick.records.errors import Refused
-from tallystick.surfaces.server.framing import StrictBuffer
 from tallystick.surfaces.server.guard import Refusal, bracketed, is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 HOST, PORT = "127.0.0.1", 8722
-ENDING = Refusal(503, "this server is ending; start it again, and ask again")
+ENDING = Refusal(503, "this server is shutting down; restart it and try again")
 
-_CONNECTIONS = 512  # at a time, or half of the files that this process may have open if that is less
+_CONNECTIONS = 512  # at a time, or half of the files that this process may open if that is less
 _AT_ONCE, _QUEUE = 128, 2048  # connections that are accepted at once, and that may wait for it
 _SILENCE = 120  # seconds that a connection may be silent between two requests
 _HEAD = 5.0  # seconds that the head of a request may take
-_REST = 2.0  # seconds to read on after the last answer, so that a client that is still sending gets to see it
-_NO_REQUEST = "not a valid request: end lines with CRLF, do not fold headers, give the body's length once\n"
-_PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
-_MOMENT = 2.0  # seconds of these that a client may take to say the rest, or to read on
-_GLANCE = 0.5  # seconds to see whether anybody listens
+_REST = 2.0  # seconds to read on after the last answer, so that a client that is still sending receives it
+_NO_REQUEST = "invalid request: end lines with CRLF, do not fold headers, give the length of the body once\n"
+_TIMEOUT, _STEP = 20.0, 0.05  # seconds that running requests may take at shutdown, and between two looks
+_MOMENT = 2.0  # seconds of these that a client may be silent, or read nothing
+_CONNECT = 0.5  # seconds to find out whether anybody listens
 _ENDS = (signal.SIGINT, signal.SIGTERM)
+_LENGTHS = (b"content-length", b"transfer-encoding")
+_CHUNK = re.compile(rb"[0-9A-Fa-f]{1,16}(?:;[\t -~]*)?\r\n")
+_BARE = re.compile(rb"(?<!\r)\n")
 
 Hurried = Callable[[], bool]
 
 
 class Where(NamedTuple):
-    """Where to listen, and which further names clients may use for it."""
+    """The address to listen on, and further names that clients may use for it."""
 
     host: str = HOST
     port: int = PORT
@@ -55,14 +64,14 @@ class Where(NamedTuple):
 
 
 class Begun:
-    """What was begun and has not come to its end."""
+    """The requests that are running."""
 
     def __init__(self) -> None:
         self._count, self.is_ending = 0, False
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Something is begun, and ended with the block."""
+        """Count a request as running for as long as the block lasts."""
         self._count += 1
         try:
             yield
@@ -70,23 +79,53 @@ class Begun:
             self._count -= 1
 
     async def finish(self, is_hurried: Hurried) -> None:
-        """Let it come to its end, in a time that has one. Whoever asks for something new is to be sent away."""
+        """Let them finish, for a limited time. New requests are to be refused."""
         self.is_ending = True
-        for _ in range(int(_PATIENCE / _STEP)):
+        for _ in range(int(_TIMEOUT / _STEP)):
             if not self._count or is_hurried():
                 break
             await asyncio.sleep(_STEP)
 
 
+class StrictBuffer(ReceiveBuffer):
+    """The lines of heads, trailers and chunks, if they are written as RFC 9112 requires."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """The lines of a head or a trailer, once it is complete."""
+        end = 0 if self._data.startswith(b"\r\n") else self._data.find(b"\r\n\r\n")
+        if _BARE.search(self._data[: len(self._data) if end < 0 else end]):
+            raise h11.LocalProtocolError("a line ends without CR")
+        lines = super().maybe_extract_lines()
+        if lines:
+            _check(lines)
+        return lines
+
+    def maybe_extract_next_line(self) -> bytearray | None:
+        """The line before a chunk."""
+        line = super().maybe_extract_next_line()
+        if line is not None and not _CHUNK.fullmatch(line):
+            raise h11.LocalProtocolError("not a chunk size")
+        return line
+
+
+def _check(lines: list[bytearray]) -> None:
+    if any(line.startswith((b" ", b"\t")) for line in lines):
+        raise h11.LocalProtocolError("a folded header")
+    lengths = [name for line in lines if (name := bytes(line.partition(b":")[0]).lower()) in _LENGTHS]
+    if len(lengths) > 1:
+        raise h11.LocalProtocolError("the length is given twice")
+    if b"transfer-encoding" in lengths and not lines[0].endswith(b" HTTP/1.1"):
+        raise h11.LocalProtocolError("chunks need HTTP/1.1")
+
+
 class _Transport:
     """A connection's transport, which is closed in two steps while its client is still sending.
 
-    Closed at once, the system would answer the bytes that nobody read with a reset, and the last answer would be lost
-    with them.
+    Closed at once, the system would answer unread bytes with a reset, and the last answer would be lost.
     """
 
-    def __init__(self, inner: asyncio.Transport, line: _Line) -> None:
-        self._inner, self._line, self.is_ending = inner, line, False
+    def __init__(self, inner: asyncio.Transport, connection: _Connection) -> None:
+        self._inner, self._connection, self.is_ending = inner, connection, False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -95,19 +134,19 @@ class _Transport:
         return self.is_ending or self._inner.is_closing()
 
     def close(self) -> None:
-        if self.is_closing() or not self._line.is_sending:
+        if self.is_closing() or not self._connection.is_sending:
             self._inner.close()
             return
         self.is_ending = True
         self._inner.write_eof()
         self._inner.resume_reading()
-        self._line.loop.call_later(_REST, self._inner.abort)
+        self._connection.loop.call_later(_REST, self._inner.abort)
 
 
-class _Line(H11Protocol):
-    """A connection. What a request begins with has its time: whoever is silent, or slow, makes room for others."""
+class _Connection(H11Protocol):
+    """A connection. The head of a request has a time limit, so that silent and slow clients make room for others."""
 
-    _late: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -120,7 +159,7 @@ class _Line(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():  # what comes after the last answer is read for nothing
+        if self.transport.is_closing():  # what comes after the last answer is dropped
             return
         self.heard = self.loop.time()
         super().data_received(data)
@@ -133,50 +172,50 @@ class _Line(H11Protocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(_NO_REQUEST)
-        else:  # it was answered before the bad part came
+        else:  # it was answered before the invalid part came
             self.transport.close()
 
     @property
     def is_sending(self) -> bool:
-        """Whether more of a request is to be expected than was read."""
+        """True if more of a request is to come than was read."""
         return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether nothing can be done here until the client goes on."""
-        asked: RequestResponseCycle | None = self.cycle
-        return asked is None or asked.response_complete or asked.more_body
+        """True if nothing can be done here until the client goes on."""
+        request: RequestResponseCycle | None = self.cycle
+        return request is None or request.response_complete or request.more_body
 
     @property
     def owes(self) -> tuple[bool, int]:
-        """Whether it is the client who is waited for, and how much it has still to read; nothing, if it is us."""
-        asked: RequestResponseCycle | None = self.cycle
-        if asked is None or asked.response_complete:
+        """The client's part: True if it has to send more, and the number of bytes that it has still to read."""
+        request: RequestResponseCycle | None = self.cycle
+        if request is None or request.response_complete:
             return False, 0
-        return asked.more_body, self.transport.get_write_buffer_size() if self.flow.write_paused else 0
+        return request.more_body, self.transport.get_write_buffer_size() if self.flow.write_paused else 0
 
     def _watch(self) -> None:
-        """Time runs from the first byte, or from the beginning of the connection, until a request is there."""
-        asked: RequestResponseCycle | None = self.cycle
-        if asked is not None and not asked.response_complete:
+        """Start the time limit of a request's head, or stop it when the request is there."""
+        request: RequestResponseCycle | None = self.cycle
+        if request is not None and not request.response_complete:
             self._unwatch()
-        elif self._late is None and not self.transport.is_closing():
-            self._late = self.loop.call_later(_HEAD, self.transport.close)
+        elif self._timer is None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(_HEAD, self.transport.close)
 
     def _unwatch(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def _make_room(connections: set[Any], limit: int) -> None:
-    """Close a connection that waits for its client, if there are too many for one more.
+    """Close a connection that waits for its client, if there is no room for one more.
 
-    One that never asked for anything goes first, then the one that was silent for longest.
+    One that never sent a request goes first, then the one that was silent for longest.
     """
     if len(connections) + 1 < limit:
         return
-    waiting = [line for line in connections if isinstance(line, _Line) and line.waits_for_client]
+    waiting = [line for line in connections if isinstance(line, _Connection) and line.waits_for_client]
     if waiting:
         oldest = min(waiting, key=lambda line: (line.cycle is not None, line.heard))
         connections.discard(oldest)
@@ -184,17 +223,23 @@ def _make_room(connections: set[Any], limit: int) -> None:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, ending as we do. Being told to end is no error: the program ends with 0."""
+    """Uvicorn with our shutdown. Being told to end is not an error: the program ends with 0."""
 
     def __init__(self, app: ASGIApp, finish: Callable[[Hurried], Awaitable[None]], ready: Callable[[], None]) -> None:
-        """`finish` is waited for when the end has come and nobody new is heard; `ready` is called when all are."""
-        super().__init__(_config(app))
+        """`ready` is called when it listens; `finish` is awaited at shutdown, when it no longer does."""
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        super().__init__(uvicorn.Config(
+            app, http=_Connection, ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
+            server_header=False, proxy_headers=False, backlog=_AT_ONCE, timeout_keep_alive=_SILENCE,
+            timeout_graceful_shutdown=5,
+            limit_concurrency=_CONNECTIONS if files < 0 else max(16, min(_CONNECTIONS, files // 2)),
+        ))  # fmt: skip
         self._finish, self._ready = finish, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for each in sockets or ():
-            each.listen(_QUEUE)  # no longer as many as are accepted at once, so that none has to knock twice
+            each.listen(_QUEUE)  # more than are accepted at once, so that no client has to try twice
         self._ready()
 
     @contextmanager
@@ -221,80 +266,65 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _hurry(self) -> None:
-        """Let go of whoever does not say the rest of a request, or does not read on."""
-        before = {each: each.owes[1] for each in self._lines()}
+        """Drop clients that do not send the rest of a request, or do not read on."""
+        before = {each: each.owes[1] for each in self._open()}
         while True:
             await asyncio.sleep(_MOMENT)
-            lines = self._lines()
+            lines = self._open()
             for line in lines:
                 is_silent, left = line.owes
                 if is_silent or (left and before.get(line) == left):
                     line.transport.abort()
             before = {line: line.owes[1] for line in lines}
 
-    def _lines(self) -> list[_Line]:
-        return [each for each in self.server_state.connections if isinstance(each, _Line)]
-
-
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app, http=_Line, ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
-        server_header=False, proxy_headers=False, limit_concurrency=_limit(), backlog=_AT_ONCE,
-        timeout_keep_alive=_SILENCE, timeout_graceful_shutdown=5,
-    )  # fmt: skip
-
-
-def _limit() -> int:
-    """How many connections there may be at a time."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _CONNECTIONS if files < 0 else max(16, min(_CONNECTIONS, files // 2))
+    def _open(self) -> list[_Connection]:
+        return [each for each in self.server_state.connections if isinstance(each, _Connection)]
 
 
 def bound(where: Where) -> socket.socket:
-    """A socket that is ours. Nothing was begun yet if there is none to be had."""
+    """A listening socket; refused before anything else is started, if there is none to be had."""
     try:
         found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
-        made = socket.socket(family, kind, protocol)
+        listening = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError):
         raise Refused(
-            f"{where.host[:60]!r} is no address of this machine; leave --host out for {HOST}", "name"
+            f"{where.host[:60]!r} is not an address of this machine; leave out --host for {HOST}", "name"
         ) from None
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(_QUEUE)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_QUEUE)
     except OSError as error:
-        made.close()
+        listening.close()
         raise Refused(
-            f"cannot listen on {bracketed(where.host)}:{where.port}: {error.strerror}; choose another with --port, "
-            "or --port 0 for any that is free; if it is `tallystick serve` that listens there, --link opens its page",
+            f"cannot listen on {bracketed(where.host)}:{where.port}: {error.strerror}; choose another port with "
+            "--port, or any free one with --port 0; if `tallystick serve` runs there, --link prints its login link",
             "unavailable",
         ) from None
-    return made
+    return listening
 
 
 def is_listening(where: Where) -> bool:
-    """Whether anybody listens there; who it is, is not asked."""
+    """True if anybody listens there."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(where.host, where.host)
     try:
-        with socket.create_connection((host, where.port), timeout=_GLANCE):
+        with socket.create_connection((host, where.port), timeout=_CONNECT):
             return True
     except OSError:
         return False
 
 
 def address(host: str, port: int) -> str:
-    """How a client on this machine reaches a server that listens there."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, bracketed(host))
-    return f"http://{shown}:{port}"
+    """The URL of a server that listens there, for a client on this machine."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, bracketed(host))
+    return f"http://{name}:{port}"
 
 
 def warned(host: str) -> Iterator[str]:
-    """What the person who started it should know of that address, if anything."""
+    """A warning for the person who started it, if other machines can reach that address."""
     if not is_loopback(host):
         yield (
-            f"tallystick: other machines can reach {host}: whoever has the token reads and writes this memory, and "
-            "what "
-            "is sent can be read on the way; a tunnel or a proxy with TLS is safer"
+            f"other machines can reach {host}: whoever has the token can read and write this memory, and "
+            "the traffic is not encrypted; use a tunnel or a proxy with TLS"
         )

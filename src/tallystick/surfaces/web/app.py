@@ -1,4 +1,4 @@
-"""The pages as one application. Who may see it is decided before: see `serve/access_control`."""
+"""The web pages as one application. `serve/access_control` decides who may see them."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.server.http_status import allowed, status_of
-from tallystick.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
-from tallystick.surfaces.web.render import Forged, is_piece, kept, shown
+from tallystick.surfaces.server.http_status import allowed
+from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
+from tallystick.surfaces.web.render import page_status, render, unsaved
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from tallystick.surfaces.server.worker import MemoryWorker
 
-_PAGES = (home, search, pages, timeline, graph, reviews, integrity)
+_PAGES = (home, search, pages, belief, timeline, graph, reviews, integrity)
 
 
-def made(hold: MemoryWorker, *, more: Sequence[BaseRoute] = (), told: list[str] | None = None) -> Starlette:
-    """The site of the memory that is held: a person's, so it is held with a person's trust.
+def create_app(
+    worker: MemoryWorker, *, routes: Sequence[BaseRoute] = (), notices: list[str] | None = None
+) -> Starlette:  # fmt: skip
+    """The pages of a memory, which `worker` opens with a person's trust.
 
-    `more` are addresses of whoever serves it; `told` is what the memory did by itself, as it grows.
+    `routes` are the server's own; `notices` grows with what the memory does by itself.
     """
-    site = Starlette(
-        routes=[*more, *(route for page in _PAGES for route in page.routes)],
-        exception_handlers={TallystickError: _refused, HTTPException: _nothing_here, Exception: _broken},
+    app = Starlette(
+        routes=[*routes, *(route for page in _PAGES for route in page.routes)],
+        exception_handlers={TallystickError: _refused, HTTPException: _http_error, Exception: _internal_error},
     )
-    site.state.hold, site.state.told = hold, [] if told is None else told
-    return site
+    app.state.worker, app.state.jobs = worker, integrity.Jobs()
+    app.state.notices = [] if notices is None else notices
+    return app
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
-    status = HTTPStatus.FORBIDDEN if isinstance(error, Forged) else status_of(error)
-    if status == HTTPStatus.ACCEPTED:
-        status = HTTPStatus.CONFLICT  # on a page, a question that waits is not what was asked for
-    return _told(request, status, str(error))
+    return _error_page(request, page_status(error), str(error))
 
 
-async def _nothing_here(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
-    answer = _told(request, status, _DETAILS.get(status, ""))
-    answer.headers.update(error.headers or {})
+    response = _error_page(request, status, _DETAILS.get(status, ""))
+    response.headers.update(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        answer.headers["allow"] = allowed(request.app.routes, request)
-    return answer
+        response.headers["allow"] = allowed(request.app.routes, request)
+    return response
 
 
-async def _broken(request: Request, _: Exception) -> Response:
-    """The door tells of what went wrong where nobody but the person who started the server reads it."""
-    return _told(request, HTTPStatus.INTERNAL_SERVER_ERROR, _DETAILS[HTTPStatus.INTERNAL_SERVER_ERROR])
+async def _internal_error(request: Request, _: Exception) -> Response:
+    """The error itself is logged by access control, where only the person who started the server reads it."""
+    return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, _DETAILS[HTTPStatus.INTERNAL_SERVER_ERROR])
 
 
-def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
-    if is_piece(request):
-        return shown(request, "error_piece.html", status=status, detail=detail)
+def _error_page(request: Request, status: HTTPStatus, detail: str) -> Response:
     title = _TITLES.get(status, status.phrase)
-    return shown(request, "error.html", status=status, title=title, detail=detail, back="", **kept(request))
+    return render(
+        request, "error.html", piece="error_piece.html", status=status, title=title, detail=detail, **unsaved(request)
+    )
 
 
 _TITLES = {
-    HTTPStatus.BAD_REQUEST: "That cannot be done as it stands", HTTPStatus.NOT_FOUND: "Nothing is here",
-    HTTPStatus.FORBIDDEN: "That is not allowed", HTTPStatus.CONFLICT: "It has changed meanwhile",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now", HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong",
+    HTTPStatus.BAD_REQUEST: "Invalid request", HTTPStatus.NOT_FOUND: "Not found", HTTPStatus.FORBIDDEN: "Not allowed",
+    HTTPStatus.CONFLICT: "This has changed", HTTPStatus.SERVICE_UNAVAILABLE: "Not available now",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong",
 }  # fmt: skip
 _DETAILS = {
-    HTTPStatus.NOT_FOUND: "There is no page at this address. The ones there are stand above.",
-    HTTPStatus.INTERNAL_SERVER_ERROR: "This failed inside tallystick. What was acknowledged is kept; try again.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take that. Use the form on its page.",
+    HTTPStatus.NOT_FOUND: "There is no page at this address.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "tallystick failed on this request. Everything already saved is safe; try again.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not accept that method. Use the form on its page.",
 }

@@ -1,7 +1,7 @@
-"""What templates say of times, numbers and names: filters, each a function of one value.
+"""Template filters: times, numbers and names, each a function of one value.
 
-`moment` and `age` are markup of our own making around a time; everything else is plain text, which a template escapes.
-Characters that cannot be seen, or that turn the direction of a line, are made visible where a text is shown as a name.
+`moment` and `age` return our own markup around a time; all others return plain text, which the template escapes.
+Invisible characters and those that change the direction of a line are made visible.
 """
 
 from __future__ import annotations
@@ -14,35 +14,29 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from tallystick.records.ids import BELIEF_ID
+from tallystick.surfaces.present.diff import Piece, pieces
 from tallystick.surfaces.present.names import DOORS, short_id
 from tallystick.surfaces.present.text import lines, one_line, shown
 from tallystick.surfaces.present.time import ago, count, size, when
 
-_TRUST = {
-    "human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import",
-}  # fmt: skip
+_TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 
 
 def moment(at: datetime | str | None) -> Markup:
-    """A time, to the second, in the zone of this machine."""
-    return _marked(at, when)
+    """A time, to the second, in this machine's time zone."""
+    return _time(at, when)
 
 
 def age(at: datetime | str | None) -> Markup:
-    """How long ago that was, with the time itself on hovering."""
-    return _marked(at, ago)
+    """The age of a time, which itself shows on hovering."""
+    return _time(at, ago)
 
 
-def _marked(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
+def _time(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
     text = at.isoformat() if isinstance(at, datetime) else at or ""
     if not text:
         return Markup("")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(text, when(text), say(text))
-
-
-def by_whom(trust: str) -> str:
-    """Who said it, as a person puts it."""
-    return _TRUST.get(trust, trust)
 
 
 def short(text: str, limit: int = 160) -> str:
@@ -51,43 +45,42 @@ def short(text: str, limit: int = 160) -> str:
     return line if len(line) <= limit and len(text) <= limit * 4 else f"{line[: limit - 1].rstrip()}…"
 
 
-def said(text: str, limit: int = 1200) -> str:
-    """A text with its lines, as far as there is room for it."""
-    begun = "\n".join(lines(text[:limit]))
-    return begun if len(text) <= limit else f"{begun.rstrip()}…"
+def excerpt(text: str, limit: int = 1200) -> str:
+    """The beginning of a text, with its line breaks."""
+    start = "\n".join(lines(text[:limit]))
+    return start if len(text) <= limit else f"{start.rstrip()}…"
 
 
-def nought(shares: dict[str, float]) -> list[str]:
-    """The names of those that are nothing, to two places."""
-    return [name for name, share in shares.items() if share < 0.005]
+def visible_lines(text: str) -> str:
+    """The whole text, with its line breaks and tabs; other control characters are made visible."""
+    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 
-def folder_of(name: str) -> str:
-    """Under which address a memory of that id is shown: a belief's, or an episode's."""
-    return "beliefs" if BELIEF_ID.match(name) else "episodes"
+def diff(old: str, new: str) -> tuple[Piece, ...]:
+    """Both texts as one: pieces that are the `same`, `gone` or `come`."""
+    return tuple((kind, visible_lines(words)) for kind, words in pieces(old, new))
 
 
-def door(by: str) -> str:
-    """Through which door something came, as a person puts it."""
+def client(by: str) -> str:
+    """The client that wrote something, in words."""
     return DOORS.get(by.partition(":")[0]) or shown(by)
 
 
-def several(text: str) -> list[str]:
-    """The words of a field that takes several, with commas between."""
+def words(text: str) -> list[str]:
+    """The values of a comma-separated field, each once."""
     return list(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
 
 
-def percent(share: float) -> str:
-    return f"{round(100 * share)} %"
-
-
 def segment(text: str) -> str:
-    """A text as one segment of an address."""
+    """A text as one segment of a URL."""
     return quote(text, safe="")
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "moment": moment, "age": age, "by_whom": by_whom, "count": count, "size": size, "short": short,
-    "short_id": short_id, "percent": percent, "door": door,
-    "said": said, "folder_of": folder_of, "nought": nought, "segment": segment, "visible": shown,
+    "moment": moment, "age": age, "count": count, "size": size, "short": short, "short_id": short_id,
+    "client": client, "excerpt": excerpt, "segment": segment, "visible": shown,
+    "speaker": lambda trust: _TRUST.get(trust, trust),
+    "percent": lambda share: f"{round(100 * share)} %",
+    "folder_of": lambda name: "beliefs" if BELIEF_ID.match(name) else "episodes",
+    "zeros": lambda signals: [name for name, share in signals.items() if share < 0.005],
 }  # fmt: skip

@@ -1,7 +1,7 @@
-"""Where the nodes of a small graph stand, so that no two overlap and every picture of the same graph is the same.
+"""Layout of a small graph: no two nodes overlap, and the same graph always gives the same picture.
 
-The one in the middle stands in the middle, its neighbours on a ring around it, theirs further out and on their parents'
-side. What still overlaps is pushed apart; if that is not enough, everything is drawn further apart, which always is.
+The first node is in the middle, its neighbours on a ring around it, theirs further out on the side of their parents.
+Overlapping nodes are pushed apart; if that is not enough, the whole picture is made wider, which always is.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from tallystick.surfaces.present.text import cells
 
 HIGH = 34.0  # a node
 NARROWEST = 54.0
-CELL = 8.2  # of a letter
-PAD = 26.0  # beside a name, both sides together
-LINE_CELL, LINE_HIGH = 6.9, 17.0  # a name on a line
+CELL = 8.2  # width of a character
+PAD = 26.0  # around a name, both sides together
+LINE_CELL, LINE_HIGH = 6.9, 17.0  # of a name on a line
 APART = 14.0
 RING = (205.0, 130.0)  # from one ring to the next, across and up
 
 _CROWD = 16  # neighbours, beyond which a ring is too small for them
 _PUSHES = 120
 _WIDER = 1.12
-_ALONG = (0.5, 0.58, 0.66, 0.42, 0.74, 0.34, 0.82, 0.26)  # where on a line its name may stand
+_ALONG = (0.5, 0.58, 0.66, 0.42, 0.74, 0.34, 0.82, 0.26)  # positions of a name on its line
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A place on the picture, by its middle."""
+    """A rectangle on the picture, by its centre."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ class Box:
         )
 
     def edge_towards(self, x: float, y: float) -> tuple[float, float]:
-        """Where a line from its middle to that point leaves it."""
+        """The point where a line from the centre to that point leaves the box."""
         dx, dy = x - self.x, y - self.y
         if not dx and not dy:
             return self.x, self.y
@@ -54,12 +54,12 @@ class Box:
 
 
 def width_of(name: str) -> float:
-    """How wide a node of that name is."""
+    """The width of a node with that name."""
     return max(NARROWEST, cells(name) * CELL + PAD)
 
 
 def placed(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Box]:
-    """A box for each node, by id. `names` are what is written in them, the middle first; `parents` who led to whom."""
+    """A box for each node, by id. `names` are their texts, the middle first; `parents` the node that led to each."""
     boxes = _rings(names, parents)
     while True:
         boxes = _pushed(boxes)
@@ -80,7 +80,7 @@ def _rings(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Bo
         if node != middle:
             children[parents.get(node, middle)].append(node)
     wider = max(1.0, len(children[middle]) / _CROWD)
-    across, up = RING[0] * wider, RING[1] * wider**1.15  # a crowd has more room above and below
+    across, up = RING[0] * wider, RING[1] * wider**1.15  # a crowd needs more height
     boxes: dict[str, Box] = {}
     for node, depth, angle in _fanned(children, middle, 0, -pi / 2, 2 * pi):
         boxes[node] = Box(across * depth * cos(angle), up * depth * sin(angle), width_of(names[node]))
@@ -90,7 +90,7 @@ def _rings(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Bo
 def _fanned(
     children: Mapping[str, Sequence[str]], node: str, depth: int, start: float, angle: float
 ) -> Iterator[tuple[str, int, float]]:  # fmt: skip
-    """Each node, how far out it stands and in which direction: a share of the circle, by how many hang on it."""
+    """Each node with its ring and its angle. A subtree gets a share of the circle by the number of its leaves."""
     yield node, depth, start + angle / 2
     weights = [_leaves(children, child) for child in children[node]]
     at = start
@@ -105,7 +105,7 @@ def _leaves(children: Mapping[str, Sequence[str]], node: str) -> int:
 
 
 def _pushed(boxes: Mapping[str, Box]) -> dict[str, Box]:
-    """The same boxes, those that overlap moved away from each other. The middle stays."""
+    """The same boxes, with overlapping ones moved apart. The middle stays."""
     now, middle = dict(boxes), next(iter(boxes), "")
     for _ in range(_PUSHES):
         moved = False
@@ -133,14 +133,14 @@ def _parted(one: Box, other: Box, *, is_fixed: bool) -> tuple[Box, Box]:
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
-    """A relation as it is drawn: from one edge to the other, bent a little where one comes back the other way."""
+    """A relation as it is drawn: from box to box, bent a little if there is one in the other direction too."""
 
     start: tuple[float, float]
     bend: tuple[float, float]
     end: tuple[float, float]
 
     def at(self, share: float) -> tuple[float, float]:
-        """The point so far along it."""
+        """The point at that share of its length."""
         a, b, c = (1 - share) ** 2, 2 * share * (1 - share), share**2
         return (
             a * self.start[0] + b * self.bend[0] + c * self.end[0],
@@ -149,7 +149,7 @@ class DrawnEdge:
 
     @property
     def head(self) -> tuple[tuple[float, float], ...]:
-        """The three corners of its arrow."""
+        """The three corners of its arrowhead."""
         dx, dy = self.end[0] - self.bend[0], self.end[1] - self.bend[1]
         far = hypot(dx, dy) or 1.0
         ux, uy = dx / far, dy / far
@@ -159,7 +159,7 @@ class DrawnEdge:
 
 
 def line(one: Box, other: Box, *, is_bent: bool = False) -> DrawnEdge:
-    """The line that leads from one box to another."""
+    """The line from one box to another."""
     x, y = (one.x + other.x) / 2, (one.y + other.y) / 2
     if is_bent:
         far = hypot(other.x - one.x, other.y - one.y) or 1.0
@@ -168,13 +168,10 @@ def line(one: Box, other: Box, *, is_bent: bool = False) -> DrawnEdge:
 
 
 def named(lines: Sequence[tuple[DrawnEdge, str]], boxes: Sequence[Box]) -> list[Box | None]:
-    """Where the name of each line stands, without covering a node or another name; None if there is no room."""
-    taken, found = list(boxes), list[Box | None]()
+    """The place of each line's name, clear of nodes and other names; None if there is no room."""
+    places = list[Box | None]()
     for each, name in lines:
-        wide = cells(name) * LINE_CELL + 8
-        tried = (Box(*each.at(share), wide, LINE_HIGH) for share in _ALONG)
-        free = next((box for box in tried if not any(box.overlaps(other) for other in taken)), None)
-        found.append(free)
-        if free is not None:
-            taken.append(free)
-    return found
+        taken = [*boxes, *filter(None, places)]
+        tried = (Box(*each.at(share), cells(name) * LINE_CELL + 8, LINE_HIGH) for share in _ALONG)
+        places.append(next((box for box in tried if not any(box.overlaps(other) for other in taken)), None))
+    return places

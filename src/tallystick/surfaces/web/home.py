@@ -1,148 +1,230 @@
-"""Home: what was learned lately, what waits for a yes, whether the chain is whole; and a place to say something.
+"""Home: what was learned recently, pending reviews, the state of the ledger; and a form to remember something.
 
-What is said here is said by the person whose memory it is. A text that is refused stays in its field.
+The form speaks as the owner of the memory. Text that is refused stays in its field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.routing import BaseRoute, Route
 
-from tallystick.records.belief import Belief
-from tallystick.records.errors import Refused
-from tallystick.surfaces.present.remembered import DONE
-from tallystick.surfaces.present.reviews import ASKS
-from tallystick.surfaces.server.http_status import status_of
-from tallystick.surfaces.web.filters import several
-from tallystick.surfaces.web.page_view import page_of
-from tallystick.surfaces.web.recent import RecentDay, lately
-from tallystick.surfaces.web.render import ask, command_of, form_of, is_piece, shown, then
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Damaged, Refused, TallystickError
+from tallystick.records.policy import DEFAULT
+from tallystick.surfaces.present.beliefs import DONE
+from tallystick.surfaces.present.reviews import asks
+from tallystick.surfaces.present.time import day_name, day_of
+from tallystick.surfaces.web.filters import words
+from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from tallystick.memory.memory import Memory
-    from tallystick.records.status import PendingReview, Status
+    from tallystick.records.belief import Belief
+    from tallystick.records.event import Event
 
-_NAMED = 5  # beliefs that an answer names
+_NAMED = 5  # beliefs that the answer to a form names
+_LINES = 12  # of what was learned recently
+_CHUNK = 128  # events that are read at once
+_REACH = 2048  # events that are read at most
 _FIRST = ('remember "Ana prefers tea"', "connect", "import FILE")
-_NOTHING_TYPED: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
+_EMPTY: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
+
+Query = list[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of what was said here."""
-
-    done: str
-    belief: Belief
-    page: str
-    against: tuple[Belief, ...]
-    near: tuple[Belief, ...]
-    masked: bool
-    before: str  # the words whose place it took
+async def _show(request: Request) -> Response:
+    query = request.query_params.multi_items()
+    return _page(request, await with_memory(request, lambda memory: _view(memory, query)))
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A question that waits for a person's yes, in short."""
-
-    id: str
-    asks: str
-    text: str
-    trust: str
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    status: Status
-    days: list[RecentDay]
-    waiting: list[Waiting]
-    first: tuple[str, ...]  # commands to begin with
-    answer: Answer | None = None
-
-    @property
-    def is_fresh(self) -> bool:
-        """Nothing was ever said here."""
-        return not self.days and not (self.status.beliefs or self.status.episodes or self.status.trouble)
-
-
-async def home(request: Request) -> Response:
-    asked = request.query_params
-    found = await ask(request, lambda memory: _home(memory, asked.multi_items()))
-    if is_piece(request):
-        return shown(request, "home_piece.html", home=found)
-    return _page(request, found)
-
-
-async def remember(request: Request) -> Response:
-    """Hold true what the form says, and tell what became of it."""
-    fields = await form_of(request)
-    said = {name: fields.get(name, "").strip() for name in _NOTHING_TYPED}
+async def _remember(request: Request) -> Response:
+    """Remember what the form says and show the result."""
+    fields = await read_form(request)
+    typed = {name: fields.get(name, "").strip() for name in _EMPTY}
     try:
-        answer = await ask(request, lambda memory: _remembered(memory, said))
+        query = await with_memory(request, lambda memory: _save(memory, typed))
     except Refused as error:
-        found = await ask(request, lambda memory: _home(memory, []))
-        return _page(request, found, status=status_of(error), typed=said, wrong=str(error))
-    return then(f"/?{urlencode(answer)}")
+        found = await with_memory(request, lambda memory: _view(memory, []))
+        return _page(request, found, status=page_status(error), typed=typed, error=str(error))
+    return redirect(f"/?{urlencode(query)}")
 
 
 def _page(
-    request: Request, found: Home, *, status: int = 200, typed: Mapping[str, str] = _NOTHING_TYPED, wrong: str = ""
+    request: Request, found: dict[str, Any], *, status: int = 200, typed: Mapping[str, str] = _EMPTY, error: str = ""
 ) -> Response:
-    told = list(getattr(request.app.state, "told", ()))
-    return shown(request, "home.html", status=status, home=found, typed=typed, wrong=wrong, told=told)
-
-
-def _home(memory: Memory, asked: list[tuple[str, str]]) -> Home:
-    status = memory.status()
-    first = tuple(command_of(memory, each, takes_user=each != "connect") for each in _FIRST)
-    waiting = [_waiting(memory, each) for each in status.reviews]
-    return Home(status, lately(memory), waiting, first, _answer(memory, asked))
-
-
-def _waiting(memory: Memory, asked: PendingReview) -> Waiting:
-    """With the words that it is about: those that would be said, or those that are held."""
-    action = memory.reviews.get(asked.id).action
-    said, held = action.changes.get("text"), memory.get(action.target[0]) if action.target else None
-    text = said if isinstance(said, str) else held.text if held else ""
-    asks = "Remember" if action.verb == "remember" else ASKS[action.cell]
-    return Waiting(asked.id, asks, text or asked.asks, asked.trust)
-
-
-def _remembered(memory: Memory, said: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Say it. What is answered goes into the address of the page that shows it: names, and no words."""
-    belief = memory.remember(said["text"], about=said["about"], tags=several(said["tags"]))
-    answer = belief.answer
-    assert answer is not None  # whoever states something is always answered
-    told = [("said", belief.id), ("how", answer.what), *(("against", name) for name in answer.contradicts[:_NAMED])]
-    return [*told, *(("near", name) for name in answer.near[:_NAMED]), *([("masked", "1")] if memory.masked else [])]
-
-
-def _answer(memory: Memory, asked: list[tuple[str, str]]) -> Answer | None:
-    """What the address says became of what was said; None, if it says nothing, or nothing that is known."""
-    given = dict(asked)
-    belief = memory.get(given["said"]) if given.get("said") else None
-    if belief is None or given.get("how") not in DONE:
-        return None
-    named = {
-        which: tuple(filter(None, (memory.get(name) for key, name in asked if key == which and name)))[:_NAMED]
-        for which in ("against", "near")
-    }
-    return Answer(
-        DONE[given["how"]], belief, page_of(memory, belief.about), named["against"], named["near"],
-        "masked" in given, _before(memory, belief) if given["how"] in ("corrected", "revised") else "",
+    return render(
+        request, "home.html", piece="home_piece.html", status=status, home=found, typed=typed, error=error,
+        notices=list(request.app.state.notices),
     )  # fmt: skip
 
 
-def _before(memory: Memory, belief: Belief) -> str:
-    """The words of the version before this one."""
-    texts = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
-    return texts[-1] if texts and texts[-1] != belief.text else ""
+def _view(memory: Memory, query: Query) -> dict[str, Any]:
+    status, days = memory.status(), _recent(memory)
+    return {
+        "status": status,
+        "days": days,
+        "reviews": [_review(memory, each.id) for each in status.reviews],
+        "first": [command_for(memory, each, takes_user=each != "connect") for each in _FIRST],
+        "is_new": not (days or status.beliefs or status.episodes or status.trouble),
+        "answer": _answer(memory, query),
+    }
 
 
-routes: list[BaseRoute] = [Route("/", home, methods=["GET"]), Route("/", remember, methods=["POST"])]
+def _review(memory: Memory, name: str) -> dict[str, str]:
+    """A pending review in short, with the new text, or the current text of what it is about."""
+    review = memory.reviews.get(name)
+    action, text = review.action, review.action.changes.get("text")
+    if not isinstance(text, str):
+        belief = memory.get(action.target[0]) if action.target else None
+        text = belief.text if belief else ""
+    return {"id": name, "asks": asks(review), "text": text or action.label, "trust": action.trust}
+
+
+# -- the answer to the form --------------------------------------------------------------------------------------------
+
+
+def _save(memory: Memory, typed: Mapping[str, str]) -> Query:
+    """Remember it. Returns the query of the page that shows the result: only names, no text."""
+    belief = memory.remember(typed["text"], about=typed["about"], tags=words(typed["tags"]))
+    answer = belief.answer
+    assert answer is not None  # remembering always has an answer
+    return [
+        ("said", belief.id), ("how", answer.what),
+        *(("against", name) for name in answer.contradicts[:_NAMED]),
+        *(("near", name) for name in answer.near[:_NAMED]),
+        *([("masked", "1")] if memory.masked else []),
+    ]  # fmt: skip
+
+
+def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
+    """The result of remembering, by the query of the page; None if that names nothing."""
+    given = dict(query)
+    belief = memory.get(given["said"]) if given.get("said") else None
+    if belief is None or given.get("how") not in DONE:
+        return None
+
+    def named(field: str) -> list[Belief]:
+        return [found for key, name in query if key == field and name and (found := memory.get(name))][:_NAMED]
+
+    older = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
+    is_replaced = given["how"] in ("corrected", "revised") and older and older[-1] != belief.text
+    return {
+        "done": DONE[given["how"]],
+        "belief": belief,
+        "page": page_of(memory, belief.about),
+        "against": named("against"),
+        "near": named("near"),
+        "masked": "masked" in given,
+        "before": older[-1] if is_replaced else "",
+    }
+
+
+# -- learned recently --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A belief or an episode, as one line of a list."""
+
+    what: str  # belief or episode
+    id: str  # the version, or the event: as an address names it
+    text: str
+    at: str  # when it was recorded
+    trust: str
+    agent: str
+    session: str
+    page: str = ""
+    tags: tuple[str, ...] = ()
+    reason: str = ""
+    is_pending: bool = False  # needs approval before it is recalled
+    turns: int = 1
+
+
+def _recent(memory: Memory) -> list[tuple[str, list[Learned]]]:
+    """Recently learned beliefs and episodes by day, newest first. Consecutive turns of a conversation are one line.
+
+    The ledger is read backwards from its end, so a long one costs no more. What was forgotten, retracted or erased
+    since is left out; of a damaged ledger, what can be read is shown.
+    """
+    found = list[Learned]()
+    for each in _newest(memory):
+        if found and _continues(found[-1], each):
+            found[-1] = replace(found[-1], turns=found[-1].turns + 1)
+        elif len(found) == _LINES:
+            break
+        else:
+            found.append(each)
+    return [(day_name(day), list(group)) for day, group in groupby(found, key=lambda each: day_of(each.at))]
+
+
+def _continues(last: Learned, each: Learned) -> bool:
+    """True for turns of one conversation on one day."""
+    is_turn = last.what == each.what == "episode" and bool(each.session)
+    return is_turn and last.session == each.session and day_of(last.at) == day_of(each.at)
+
+
+def _newest(memory: Memory) -> Iterator[Learned]:
+    keys, gone = set[str](), set[str]()
+    for event in _backwards(memory):
+        if event.body is None:
+            continue
+        if event.op in ("episode.retract/1", "episode.fade/1"):
+            gone.update(event.body["ids"])
+        elif event.op == "episode.put/1":
+            if event.id not in gone and not event.body["episode"].get("path"):
+                turn = Episode.of(event)
+                yield Learned(
+                    "episode", turn.source, turn.content, turn.recorded, turn.trust, turn.agent, turn.session
+                )  # fmt: skip
+        elif event.op in ("belief.put/1", "belief.supersede/1"):
+            yield from _belief(memory, event.body["belief"]["id"], keys)
+
+
+def _backwards(memory: Memory) -> Iterator[Event]:
+    """Events, newest first, down to where the ledger is damaged."""
+    end = memory.ledger.size
+    for stop in range(end, max(end - _REACH, 0), -_CHUNK):
+        start = max(stop - _CHUNK, 0)
+        events = _events(memory, start, stop)
+        if events is None:
+            good = bisect_left(range(start, stop), True, key=lambda at: _events(memory, at, stop) is not None)
+            yield from reversed(_events(memory, start + good, stop) or [])
+            return
+        yield from reversed(events)
+
+
+def _events(memory: Memory, start: int, stop: int) -> list[Event] | None:
+    """The events from `start` to before `stop`; None if one of them cannot be read."""
+    try:
+        return list(takewhile(lambda event: event.seq < stop, memory.log(start)))
+    except Damaged:
+        return None
+
+
+def _belief(memory: Memory, name: str, keys: set[str]) -> Iterator[Learned]:
+    """The belief's current version, if there is one and it is not in the list already."""
+    try:
+        belief = memory.get(name)
+    except TallystickError:
+        return
+    if belief is None or not belief.is_held or not belief.text or belief.key in keys:
+        return
+    keys.add(belief.key)
+    is_pending = belief.trust in DEFAULT.quarantined and not memory.is_shown(belief.id)
+    page = "" if is_pending or belief.path else page_of(memory, belief.about)  # what is pending is on no page yet
+    yield Learned(
+        "belief", belief.id, belief.text, belief.at, belief.trust, belief.agent, belief.session, page, belief.tags,
+        belief.reason, is_pending,
+    )  # fmt: skip
+
+
+routes: list[BaseRoute] = [Route("/", _show, methods=["GET"]), Route("/", _remember, methods=["POST"])]

@@ -1,22 +1,27 @@
-"""Reviews: what waits for a person's yes, what would come of it, and the answer.
+"""Reviews: what needs a person's approval, what it would change, and the answer.
 
-A yes given here is the person's, through the door of the page, to exactly the action that was shown: the form carries
-its digest, and what asks for anything else by now is refused. Looking answers nothing.
+An approval given here is the person's, through the page, of exactly the action that was shown: the form carries its
+digest, and an action that has changed since is refused. Reading answers nothing. The wording is that of the command
+line; here each change is taken apart, so that the difference can be marked in the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute, Route
 
-from tallystick.records.errors import Moved, NotFound, Refused
+from tallystick.records.errors import Missing, Moved, NotFound, Refused
+from tallystick.records.ids import BELIEF_ID
+from tallystick.records.policy import BELIEF
 from tallystick.records.review import STATUSES
-from tallystick.surfaces.web.event import is_number
-from tallystick.surfaces.web.render import ask, form_of, is_piece, shown, then
-from tallystick.surfaces.web.review_view import ShownReview, asked, came_of_it
+from tallystick.surfaces.present.diff import Piece, pieces as diff_pieces
+from tallystick.surfaces.present.reviews import asks, pieces, title
+from tallystick.surfaces.present.text import short
+from tallystick.surfaces.web.filters import client, excerpt
+from tallystick.surfaces.web.render import command_for, is_number, read_form, redirect, render, with_memory
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -26,102 +31,91 @@ if TYPE_CHECKING:
     from tallystick.records.belief import Belief
     from tallystick.records.review import Review
 
-_AT_ONCE = 20  # that wait, with all that they would change
+_QUARANTINED = "trust"  # the kind of a review about something that is not recalled until it is approved
+_PENDING = 20  # on one page, with everything they would change
 _ANSWERED = 30
-_SHOWN = ("", *STATUSES[1:])
+_CHANGE = 20_000  # characters of one change
+_DONE = {
+    "remember": "It is remembered.", "revise": "It was revised. The previous version stays in its history.",
+    "forget": "It was forgotten. Its history stays.", "invalidate": "It is marked as wrong. Its history stays.",
+    "erase": "The erasure was interrupted and is not finished.", "trust": "It can be recalled now.",
+    "activate": "It is active again.", "reinforce": "It counts as helpful.", "promote": "It is no longer a hypothesis.",
+    "merge": "They are one belief now. Each one's text stays in its history.",
+    "page.compact": "The page was compacted.", "path.merge": "The path was merged.",
+    "path.abandon": "The path was abandoned. It can be reopened.",
+    "path.compact": "The path was compacted. It can be reopened.", "path.reopen": "The path is open again.",
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """What waits, the oldest first, and what was answered, the newest first."""
-
-    waiting: int
-    kept_out: int
-    shown: list[ShownReview]
-    answered: list[Review]
-    more_waiting: int | None  # the number of the page that follows
-    more_answered: int | None
-    show: str
-    page: int
-    size: int
-    may_answer: bool
-    may_write: bool
-    trouble: str
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """One review, whole."""
-
-    asked: ShownReview
-    outcome: str
-    now: Belief | None
-    may_answer: bool
-    may_write: bool
-
-
-async def reviews(request: Request) -> Response:
+async def _list(request: Request) -> Response:
     show, number = request.query_params.get("show", ""), request.query_params.get("page", "1")
-    if show not in _SHOWN or not is_number(number) or not 0 < int(number) < 1 << 40:
-        raise Refused("no such list of reviews; begin again at /reviews")
-    found = await ask(request, lambda memory: _queue(memory, show, int(number)))
-    done = request.query_params.get("done", "")
-    template = "reviews_piece.html" if is_piece(request) else "reviews.html"
-    return shown(request, template, queue=found, erased=done == "erase")
+    if show not in ("", *STATUSES[1:]) or not is_number(number) or not 0 < int(number) < 1 << 40:
+        raise Refused("no such list of reviews; start again at /reviews")
+    found = await with_memory(request, lambda memory: _queue(memory, show, int(number)))
+    is_erased = request.query_params.get("done", "") == "erase"
+    return render(request, "reviews.html", piece="reviews_piece.html", queue=found, is_erased=is_erased)
 
 
-def _queue(memory: Memory, show: str, page: int) -> Queue:
-    waiting = memory.reviews.waiting()
-    still = {review.id for review in waiting}
-    answered = [each for each in memory.reviews.all() if each.id not in still and show in ("", each.status)]
+def _queue(memory: Memory, show: str, page: int) -> dict[str, Any]:
+    """Pending reviews, oldest first, and answered ones, newest first."""
+    pending = memory.reviews.waiting()
+    ids = {review.id for review in pending}
+    answered = [each for each in memory.reviews.all() if each.id not in ids and show in ("", each.status)]
     answered.sort(key=lambda each: each.answered_at or each.granted_at, reverse=True)
-    some, more = _page(waiting, page, _AT_ONCE)
-    older, more_older = _page(answered, page, _ANSWERED)
-    return Queue(
-        len(waiting), sum(each.action.kind == "trust" for each in waiting), [asked(memory, each) for each in some],
-        older, more, more_older, show, page, memory.ledger.size, memory.reviews.may_answer(), memory.writable,
-        memory.trouble,
-    )  # fmt: skip
+    some, next_pending = _page(pending, page, _PENDING)
+    older, next_answered = _page(answered, page, _ANSWERED)
+    return {
+        "pending": len(pending),
+        "quarantined": sum(each.action.kind == _QUARANTINED for each in pending),
+        "shown": [_view(memory, each) for each in some],
+        "answered": older,
+        "next_pending": next_pending,
+        "next_answered": next_answered,
+        "show": show,
+        "page": page,
+        "size": memory.ledger.size,
+        "may_answer": memory.reviews.may_answer(),
+        "may_write": memory.writable,
+        "trouble": memory.trouble,
+    }
 
 
-def _page(found: Sequence[Review], number: int, much: int) -> tuple[list[Review], int | None]:
-    start = (number - 1) * much
-    return list(found[start : start + much]), number + 1 if len(found) > start + much else None
+def _page(found: Sequence[Review], number: int, size: int) -> tuple[Sequence[Review], int | None]:
+    """One page of a list, and the number of the next one."""
+    stop = number * size
+    return found[stop - size : stop], number + 1 if len(found) > stop else None
 
 
-async def review(request: Request) -> Response:
+async def _show(request: Request) -> Response:
     name = request.path_params["name"]
-    found = await ask(request, lambda memory: _one(memory, name))
-    return shown(request, "review.html", one=found)
+    return render(request, "review.html", one=await with_memory(request, lambda memory: _one(memory, name)))
 
 
-def _one(memory: Memory, name: str) -> One:
+def _one(memory: Memory, name: str) -> dict[str, Any]:
     found = memory.reviews.get(name)
-    outcome, now = ("", None) if found.is_open else came_of_it(memory, found)
-    told = asked(memory, found, as_asked=not found.is_open)
-    return One(told, outcome, now, memory.reviews.may_answer(), memory.writable)
+    outcome, now = ("", None) if found.is_open else _outcome(memory, found)
+    return {
+        "view": _view(memory, found, as_asked=not found.is_open),
+        "outcome": outcome,
+        "now": now,
+        "may_answer": memory.reviews.may_answer(),
+        "may_write": memory.writable,
+    }
 
 
-async def approve(request: Request) -> Response:
-    return await _answer(request, is_approval=True)
+async def _answer(request: Request) -> Response:
+    name, fields = request.path_params["name"], await read_form(request)
+    is_approval = request.url.path.endswith("/approve")
+    return redirect(await with_memory(request, lambda memory: _save(memory, name, fields, is_approval=is_approval)))
 
 
-async def reject(request: Request) -> Response:
-    return await _answer(request, is_approval=False)
-
-
-async def _answer(request: Request, *, is_approval: bool) -> Response:
-    name, fields = request.path_params["name"], await form_of(request)
-    return then(await ask(request, lambda memory: _answered(memory, name, fields, is_approval=is_approval)))
-
-
-def _answered(memory: Memory, name: str, fields: Mapping[str, str], *, is_approval: bool) -> str:
-    """Answer, and return the address that tells what came of it. One that has an answer keeps it."""
+def _save(memory: Memory, name: str, fields: Mapping[str, str], *, is_approval: bool) -> str:
+    """Record the answer. Returns the address that shows the outcome. An answered review keeps its answer."""
     found, reason = memory.reviews.get(name), fields.get("reason", "").strip()
     if not found.is_open:
         return f"/reviews/{found.id}"
     if fields.get("digest", "") != found.digest:
-        raise Moved(f"{found.id} is not what was shown; look at it again, then answer")
+        raise Moved(f"{found.id} has changed since it was shown; read it again, then answer")
     try:
         if is_approval:
             memory.reviews.approve(found.id, reason=reason, digest=found.digest)
@@ -130,20 +124,96 @@ def _answered(memory: Memory, name: str, fields: Mapping[str, str], *, is_approv
     except Moved:
         if memory.reviews.get(found.id).status != "stale":
             raise
-    return f"/reviews/{found.id}" if _is_there(memory, found.id) else "/reviews?done=erase"
-
-
-def _is_there(memory: Memory, name: str) -> bool:
-    """Whether it can still be shown: what was erased took its review along."""
     try:
-        return bool(memory.reviews.get(name))
-    except NotFound:
-        return False
+        return f"/reviews/{memory.reviews.get(found.id).id}"
+    except NotFound:  # erased with what it was about
+        return "/reviews?done=erase"
+
+
+# -- a review in words -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that an approval would change. `words` mark the difference; without them, `text` is everything."""
+
+    mark: str
+    text: str
+    name: str = ""
+    was: str | None = None
+    words: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewView:
+    """A review, and what it is about."""
+
+    review: Review
+    title: str
+    changes: tuple[Change, ...]
+    client: str
+    command: str
+    is_granted: bool
+
+    @property
+    def is_quarantined(self) -> bool:
+        return self.review.action.kind == _QUARANTINED
+
+
+def question(memory: Memory, review: Review) -> str:
+    """The request of a review, in a line, with the current text."""
+    return _title(review, [memory.get(version, path=review.action.path) for version in review.action.target])
+
+
+def _view(memory: Memory, review: Review, *, as_asked: bool = False) -> ReviewView:
+    """A review with what it would change: as that is now, or as it was when it was requested."""
+    action, moment = review.action, review.seq if as_asked else None
+    found = [_belief(memory, version, action.path, moment) for version in action.target]
+    changes = []
+    for mark, text, name, was in pieces(review, found):
+        after, before = excerpt(text, _CHANGE), excerpt(was, _CHANGE) if was is not None else None
+        words = tuple(diff_pieces(before, after)) if before is not None and not name else ()
+        changes.append(Change(mark, after, name, before, words))
+    return ReviewView(
+        review, _title(review, found), tuple(changes), client(action.by),
+        command_for(memory, f"review approve {review.id[-6:]}"), bool(review.marker) and review.status == "waiting",
+    )  # fmt: skip
+
+
+def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:
+    """A version as it is now, or as it was at that moment; as it is now, if the past cannot be read any more."""
+    now = memory.get(version, path=path)
+    if moment is None or (now is not None and now.id == version):
+        return now
+    try:
+        return memory.get(version, believed_at=moment, path=path)
+    except Missing:
+        return now
+
+
+def _title(review: Review, found: list[Belief | None]) -> str:
+    """The question in a line. A belief without a key of its own is quoted."""
+    first = found[0] if found else None
+    if first is None or review.action.noun != BELIEF or not BELIEF_ID.match(first.key) or not first.text:
+        return title(review, found)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{asks(review)} “{short(first.text, 60)}”{more}?"
+
+
+def _outcome(memory: Memory, review: Review) -> tuple[str, Belief | None]:
+    """The outcome of an answer in words, and the belief as it is now."""
+    action = review.action
+    now = memory.get(action.target[0], path=action.path) if action.target and action.noun == BELIEF else None
+    if review.status == "approved":
+        return _DONE.get(action.cell, "Done."), now
+    if review.status == "rejected":
+        return ("It was forgotten." if action.kind == _QUARANTINED else "Nothing was changed."), now
+    return "Its subject changed before it was answered. Nothing was changed; the request can be made again.", now
 
 
 routes: list[BaseRoute] = [
-    Route("/reviews", reviews, methods=["GET"]),
-    Route("/reviews/{name}", review, methods=["GET"]),
-    Route("/reviews/{name}/approve", approve, methods=["POST"]),
-    Route("/reviews/{name}/reject", reject, methods=["POST"]),
+    Route("/reviews", _list, methods=["GET"]),
+    Route("/reviews/{name}", _show, methods=["GET"]),
+    Route("/reviews/{name}/approve", _answer, methods=["POST"]),
+    Route("/reviews/{name}/reject", _answer, methods=["POST"]),
 ]

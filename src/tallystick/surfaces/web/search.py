@@ -1,157 +1,195 @@
-"""Search: what the memory answers, and why; what an agent would be given; both of now, or of any moment before.
+"""Search: what the memory answers and why, and what an agent would be given; now, or at any earlier moment.
 
-Looking leaves no receipt, and counts as no use.
+    GET  /search            `q` is the question
+        at, when            an event's number, or an exact date or time, which goes first: what was known then
+        end                 the last event when the page was made: `at` that one means now
+        frame, budget       what an agent would be given, in so many tokens
+        session, agent, kind, tag   filters; kinds and tags may be comma-separated lists
+    POST /search/outcome    `name` is a hit, `how` is helped or misled
+
+Other parameters are ignored. Searching leaves no receipt and counts as no use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.background import BackgroundTask
 from starlette.routing import BaseRoute, Route
 
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused, TallystickError
+from tallystick.surfaces.present.time import read_moment
 from tallystick.surfaces.server.http_status import status_of
-from tallystick.surfaces.web.page_view import page_of
-from tallystick.surfaces.web.render import ask, form_of, is_piece, shown, then
-from tallystick.surfaces.web.search_query import SearchForm, plainly, read
+from tallystick.surfaces.web.filters import words
+from tallystick.surfaces.web.render import page_of, read_form, redirect, render, with_memory
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from tallystick.memory.memory import Memory
-    from tallystick.records.filled_frame import FilledFrame
-    from tallystick.records.hit import Hit
-    from tallystick.records.recall import RecallResult
 
+_FILTERS = ("session", "agent", "kind", "tag")
+_FIELDS = ("q", "frame", "budget", "at", "when", *_FILTERS)
+_FIELD = 20_000  # characters of a field
+_DIGITS = 9  # of a budget
 _HITS = 10
-_SIGNALS = {"helped": 1.0, "misled": 0.0}
+_OUTCOMES = {"helped": 1.0, "misled": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The moment that is asked about, as an event's number and a time; and the last event there is."""
+class SearchForm:
+    """The fields as they were typed, so that a page can show them again, and what they mean."""
+
+    typed: Mapping[str, str]
+    moment: int | datetime | None = None  # None: now
+    budget: int | None = None
+
+    @property
+    def question(self) -> str:
+        return self.typed["q"]
+
+    @property
+    def frame(self) -> str:
+        return self.typed["frame"]
+
+    @property
+    def is_filtered(self) -> bool:
+        return any(self.typed[name] for name in _FILTERS)
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `recall` and `frame` other than the question."""
+        filters = {"kinds": words(self.typed["kind"]), "tags": words(self.typed["tag"])}
+        return {
+            "session": self.typed["session"] or None, "agent": self.typed["agent"] or None,
+            "filters": {name: values for name, values in filters.items() if values}, "believed_at": self.moment,
+            "receipt": False,
+        }  # fmt: skip
+
+    def address(self, *without: str, **more: str) -> str:
+        """The address of the same search, without some of its fields and with more."""
+        query = {name: value for name, value in self.typed.items() if value and name not in without} | more
+        return "/search" + (f"?{urlencode(query)}" if query else "")
+
+
+class Place(NamedTuple):
+    """The position of the time slider: the last event, the event asked about (-1: before the first), and its time."""
 
     end: int
-    seq: int  # -1: before the first event
+    seq: int
     at: str = ""  # empty: now
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
-    """All that the page shows."""
-
-    asked: SearchForm
-    place: Place
-    frames: list[tuple[str, int]]  # names, and their budgets
-    recalled: RecallResult | None = None
-    framed: FilledFrame | None = None
-    pages: dict[str, str] = field(default_factory=dict)  # what a hit is about → its page
-    wrong: str = ""
-
-    @property
-    def hits(self) -> list[Hit]:
-        return [*(self.recalled or ()), *(self.framed.hits if self.framed else ())]
-
-
-async def search(request: Request) -> Response:
-    given = dict(request.query_params)
+async def _search(request: Request) -> Response:
+    typed = _typed(request.query_params)
     try:
-        asked = read(given)
-        page = _page(request, await ask(request, lambda memory: _found(memory, asked)))
-        page.background = None if asked.is_any else BackgroundTask(_get_ready, request)
-        return page
+        form = _parse(typed)
+        found = await with_memory(request, lambda memory: _results(memory, form))
+        is_asked = form.question or form.frame
+        return _page(request, found, task=None if is_asked else BackgroundTask(_warm_up, request))
     except TallystickError as error:
-        wrong, asked = str(error), plainly(given)
-        found = await ask(
-            request, lambda memory: SearchResults(asked, _place(memory, None), _frames(memory), wrong=wrong)
-        )
-        return _page(request, found, status_of(error))
+        message = str(error)
+        found = await with_memory(request, lambda memory: _results(memory, SearchForm(typed), error=message))
+        return _page(request, found, status=status_of(error))
 
 
-async def _get_ready(request: Request) -> None:
-    """While the question is being typed, load what answers it. What goes wrong, the question will meet."""
+async def _warm_up(request: Request) -> None:
+    """Load what answers a question while it is being typed. If that fails, so will the question."""
     with suppress(TallystickError):
-        await ask(request, lambda memory: memory.recall("anything", k=1, receipt=False))
+        await with_memory(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
-def _page(request: Request, found: SearchResults, status: int = 200) -> Response:
-    template = "search_piece.html" if is_piece(request) else "search.html"
-    noted = request.query_params.get("noted", "")
-    return shown(request, template, status=status, found=found, noted=noted if noted in _SIGNALS else "")
+def _page(
+    request: Request, found: dict[str, Any], *, status: int = 200, task: BackgroundTask | None = None
+) -> Response:  # fmt: skip
+    outcome = request.query_params.get("noted", "")
+    page = render(
+        request, "search.html", piece="search_piece.html", status=status, found=found,
+        outcome=outcome if outcome in _OUTCOMES else "",
+    )  # fmt: skip
+    page.background = task
+    return page
 
 
-async def outcome(request: Request) -> Response:
-    """Say that a memory helped, or misled; and look at the same answer again."""
-    fields = await form_of(request)
+async def _outcome(request: Request) -> Response:
+    """Record that a memory helped or misled, and show the same results again."""
+    fields = await read_form(request)
     name, how = fields.get("name", ""), fields.get("how", "")
-    if not name or how not in _SIGNALS:
-        raise Refused("say which memory it was, and whether it helped; the buttons on the search page do", "required")
-    await ask(request, lambda memory: memory.outcome([name], _SIGNALS[how]))
-    return then(plainly(dict(parse_qsl(fields.get("back", "")))).address(noted=how))
+    if not name or how not in _OUTCOMES:
+        raise Refused("name a memory, and whether it helped or misled; use the buttons on the search page", "required")
+    await with_memory(request, lambda memory: memory.outcome([name], _OUTCOMES[how]))
+    return redirect(SearchForm(_typed(dict(parse_qsl(fields.get("back", ""))))).address(noted=how))
 
 
-def _found(memory: Memory, asked: SearchForm) -> SearchResults:
-    place = _place(memory, asked.moment)
+# -- the question ------------------------------------------------------------------------------------------------------
+
+
+def _typed(query: Mapping[str, str]) -> dict[str, str]:
+    """The fields as they were typed, whatever they mean."""
+    typed = {name: query.get(name, "").strip()[:_FIELD] for name in _FIELDS}
+    if typed["at"] == query.get("end", ""):
+        typed["at"] = ""
+    return typed
+
+
+def _parse(typed: Mapping[str, str]) -> SearchForm:
+    """The form with its moment and budget read; refused if they are invalid."""
+    moment, budget = typed["when"] or typed["at"], typed["budget"] if typed["frame"] else ""
+    if len(moment) > 40:
+        raise Refused(
+            "not a moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
+        )
+    if budget and (not (budget.isascii() and budget.isdigit()) or len(budget) > _DIGITS):
+        raise Refused("a budget is a number of tokens, like 500")
+    return SearchForm(typed, read_moment(moment) if moment else None, int(budget) if budget else None)
+
+
+# -- the answer --------------------------------------------------------------------------------------------------------
+
+
+def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, Any]:
     recalled = framed = None
-    if asked.frame:
-        framed = memory.frame(asked.frame, asked.question, budget=asked.budget, receipt=False, **asked.narrowed())
-    elif asked.question:
-        recalled = memory.recall(asked.question, k=_HITS, explain=True, receipt=False, **asked.narrowed())
-    found = SearchResults(asked, place, _frames(memory), recalled, framed)
-    found.pages.update(_pages(memory, found.hits))
-    return found
-
-
-def _pages(memory: Memory, hits: Iterable[Hit]) -> dict[str, str]:
-    return {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}}
-
-
-def _frames(memory: Memory) -> list[tuple[str, int]]:
-    return [(frame.name, frame.token_budget) for frame in memory.frames]
+    if not error and form.frame:
+        framed = memory.frame(form.frame, form.question, budget=form.budget, **form.options())
+    elif not error and form.question:
+        recalled = memory.recall(form.question, k=_HITS, explain=True, **form.options())
+    hits = [*(recalled or ()), *(framed.hits if framed else ())]
+    return {
+        "form": form,
+        "place": _place(memory, form.moment),
+        "frames": [(frame.name, frame.token_budget) for frame in memory.frames],
+        "recalled": recalled,
+        "framed": framed,
+        "pages": {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}},
+        "error": error,
+    }
 
 
 def _place(memory: Memory, moment: int | datetime | None) -> Place:
-    """Where the slider stands. A moment after the last event is now."""
+    """The position of the slider. A moment after the last event is now."""
     end = memory.ledger.size - 1
     if isinstance(moment, datetime):
-        seq, at = _last_by(memory, stamp(moment), end), stamp(moment)
-        return Place(end, seq, at)
+        at = stamp(moment)
+        return Place(end, bisect_right(range(end + 1), at, key=lambda seq: _time(memory, seq) or "~") - 1, at)
     if moment is None or moment >= end:
         return Place(end, end)
-    return Place(end, moment, _time_of(memory, moment) or "")
+    return Place(end, moment, _time(memory, moment))
 
 
-def _time_of(memory: Memory, seq: int) -> str | None:
-    """When that event was recorded; of another's, or one that is not here, the next one."""
+def _time(memory: Memory, seq: int) -> str:
+    """The time of that event, or of the next one if it is another user's or not in this folder; empty if none is."""
     event = next(iter(memory.log(seq)), None)
-    return event.ts if event else None
-
-
-def _last_by(memory: Memory, then: str, end: int) -> int:
-    """The last event that had been recorded by then, -1 if there was none; by halving."""
-    return _halving(-1, end, lambda seq: (_time_of(memory, seq) or "~") <= then)
-
-
-def _halving(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The last for which it holds, where it holds up to there; the first, if for none."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return event.ts if event else ""
 
 
 routes: list[BaseRoute] = [
-    Route("/search", search, methods=["GET"]),
-    Route("/search/outcome", outcome, methods=["POST"]),
+    Route("/search", _search, methods=["GET"]),
+    Route("/search/outcome", _outcome, methods=["POST"]),
 ]

@@ -1,15 +1,15 @@
-"""Stretches of time: days, weeks, months and years, and how well a moment fits one.
+"""Spans of time: days, weeks, months and years, and how well a moment fits one.
 
-A stretch holds its start and not its end. Weeks begin on Monday, a weekend is Saturday and Sunday, and the seasons are
-those of the north, by whole months. In here times are those on the wall, without a zone: who reads a text adds it.
+A span holds its start and not its end. Weeks begin on Monday, a weekend is Saturday and Sunday, and the seasons are
+those of the north, by whole months. Times in here are local, without a zone: the caller adds it.
 
-A day that is not there (30 February) is a ValueError. So is one before the year 1 or after 9999, or an OverflowError.
+A day that does not exist (30 February) is a ValueError. So is one before the year 1 or after 9999, or an OverflowError.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -21,8 +21,8 @@ _DAYS = {"day": 1, "night": 1, "weekend": 7, "week": 7, "fortnight": 14}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 
-# The longest stretch, in days, and what a moment tells: in it, up to 10 days after it, up to 31, up to 7 days before.
-_TELLS = (
+# The longest span, in days, and what a moment counts: in it, up to 10 days after it, up to 31, up to 7 days before.
+_FIT = (
     (3, 1.0, 0.8, 0.3, 0.5),
     (15, 1.0, 0.7, 0.2, 0.4),
     (32, 1.0, 0.4, 0.0, 0.0),
@@ -33,27 +33,27 @@ _TELLS = (
 
 
 class Span(NamedTuple):
-    """A stretch of time that was named."""
+    """A span of time that was named."""
 
     start: datetime
     end: datetime  # exclusive
-    grain: str  # what it was called: day, night, week, weekend, month, season, year, since, before …
-    any_year: bool = False  # "in May": no year was said, so the same days of another year fit as well
+    grain: str  # its name: day, night, week, weekend, month, season, year, since, before …
+    any_year: bool = False  # "in May": no year was named, so the same days of another year fit as well
 
 
 Yearly = Callable[[int], Span]  # what comes once a year, in the year asked for
 
 
 def fit(spans: Sequence[Span], moment: datetime) -> float:
-    """How well a moment fits, 0 to 1: in the best of the spans, a little after it (things are told afterwards), or just
-    before. The longer a span, the less a hit in it tells. A moment without a zone is taken as UTC."""
+    """How well a moment fits, 0 to 1: in the best of the spans, a little after it (people report afterwards), or just
+    before. The longer a span, the less a hit in it counts. A moment without a zone is taken as UTC."""
     aware = in_a_zone(moment)
     return max((_fits(_nearest(span, aware) if span.any_year else span, aware) for span in spans), default=0.0)
 
 
 def _fits(span: Span, moment: datetime) -> float:
     days = (span.end - span.start).days
-    inside, soon, later, before = next(tells for longest, *tells in _TELLS if days <= longest)
+    inside, soon, later, before = next(parts for longest, *parts in _FIT if days <= longest)
     if moment < span.start:
         return before if span.start - moment <= timedelta(7) else 0.0
     if moment < span.end:
@@ -76,9 +76,7 @@ def _nearest(span: Span, moment: datetime) -> Span:
 
 def in_year(moment: datetime, year: int) -> datetime:
     """The same day of another year; 29 February is 28 February where there is none."""
-    if moment.month == 2 and moment.day == 29:
-        return moment.replace(year=year, day=_length(year, 2))
-    return moment.replace(year=year)
+    return moment.replace(year=year, day=min(moment.day, _length(year, moment.month)))
 
 
 def in_a_zone(moment: datetime) -> datetime:
@@ -86,7 +84,7 @@ def in_a_zone(moment: datetime) -> datetime:
 
 
 def days(start: datetime, count: int = 1, grain: str = "day") -> Span:
-    """So many days, from the one that holds `start`."""
+    """So many days, from the one of `start` on."""
     first = start.replace(hour=0, minute=0, second=0, microsecond=0)
     return Span(first, first + timedelta(count), grain)
 
@@ -162,23 +160,15 @@ def around(moment: datetime, unit: str) -> Span:
 
 def choose(which: str, now: datetime, yearly: Yearly) -> Span:
     """The last, next or this one of what comes once a year; without such a word, the latest one that has begun."""
-    near = _near(yearly, range(max(now.year - 2, 1), min(now.year + 1, 9998) + 1))
-    if len(near) < 4:  # a leap day: the next may be eight years away
-        near = _near(yearly, range(max(now.year - 8, 1), min(now.year + 8, 9998) + 1))
+    near = list[Span]()
+    for year in range(max(now.year - 8, 1), min(now.year + 8, 9998) + 1):  # a leap day may be eight years away
+        with suppress(ValueError):
+            near.append(yearly(year))
     today = days(now).start
     if which == "last":
         return max(span for span in near if span.end <= today)
     if which == "next":
         return min(span for span in near if span.start > today)
     if which == "this":
-        held = [span for span in near if span.start <= today < span.end]
-        return held[0] if held else yearly(now.year)
+        return next((span for span in near if span.start <= today < span.end), None) or yearly(now.year)
     return max(span for span in near if span.start <= today)._replace(any_year=True)
-
-
-def _near(yearly: Yearly, years: Iterable[int]) -> list[Span]:
-    found = []
-    for year in years:
-        with suppress(ValueError):  # 29 February is not in every year
-            found.append(yearly(year))
-    return found

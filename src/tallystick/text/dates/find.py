@@ -1,11 +1,10 @@
-"""Time in questions and in what was said: "last Friday", "the week before 9 June 2023", "in May".
+"""Times that a text names: "last Friday", "the week before 9 June 2023", "in May".
 
-What a text names is read from the moment it was said, in that moment's zone, always the same way. It is a reading and
-may be wrong: nobody can know which of two summers was meant, so the nearest one that fits the words is taken. A text
-that names no time gives nothing, and no text of any kind raises.
+They are read from the moment the text was said, in that moment's zone, always the same way. A reading may be wrong:
+nobody can know which of two summers was meant, so the nearest one that fits the words is taken. A text that names no
+time gives nothing, and no text of any kind raises.
 
-Most texts name none, which one look tells. The forms themselves are read by `bent`, which is loaded when there may be
-one.
+Most texts name none, which one search shows. `time_phrases` is loaded only where there may be one.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from tallystick.text.dates.calendar import FIRST, LAST, Span, fit, in_a_zone
 
 __all__ = ["Span", "fit", "spans_in", "wants_a_time"]
 
-_LONGEST = 50_000  # letters that are read; a text of nothing but dates takes a fifth of a second then
-_SMALL = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}  # İ and the like keep their length
+_LONGEST = 50_000  # characters that are read; a text of nothing but dates takes a fifth of a second then
+_LOWER = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}  # İ and the like keep their length
 
 _HINT = re.compile(
     r"\b(?:to(?:day|night|morrow)|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -43,20 +42,19 @@ _JUST_WHEN = re.compile(r"\s{0,9}when\b[^,]*[?]\s{0,9}\Z", re.ASCII)  # "When An
 
 
 def spans_in(text: str, now: datetime) -> list[Span]:
-    """The stretches of time that a text names, read from the moment it was said.
+    """The spans of time that a text names, read from the moment it was said.
 
-    They stand in the zone of `now` (a `now` without one is taken as UTC), in the order of the text, each once.
+    They are in the zone of `now` (a `now` without one is taken as UTC), in the order of the text, each once.
     Of a very long text only the first part is read.
     """
     text = text[:_LONGEST]
-    low = text.translate(_SMALL)
+    low = text.translate(_LOWER)
     if not _HINT.search(low):
         return []
-    from tallystick.text.dates.absolute import StatedDate
-    from tallystick.text.dates.modifiers import bent_in
+    from tallystick.text.dates.time_phrases import StatedDate, modified_in
 
     zone = in_a_zone(now).tzinfo
-    found = bent_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0)))
+    found = modified_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0)))
     spans = (span for _, _, span in found if FIRST <= span.start < span.end <= LAST)
     return list(dict.fromkeys(
         span._replace(start=span.start.replace(tzinfo=zone), end=span.end.replace(tzinfo=zone)) for span in spans
@@ -65,5 +63,5 @@ def spans_in(text: str, now: datetime) -> list[Span]:
 
 def wants_a_time(question: str) -> bool:
     """Whether a question asks for a date, a time or how long: "when did", "what year", "how many days"."""
-    low = question.translate(_SMALL)
+    low = question.translate(_LOWER)
     return (_ASKS.search(low) or _JUST_WHEN.match(low)) is not None

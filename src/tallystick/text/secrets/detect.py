@@ -1,32 +1,41 @@
-"""Keys, tokens, passwords and card numbers in a text, and the text without them.
+"""Finding and masking secrets: keys, tokens, passwords and card numbers, in a text and in nested data.
 
-Each is masked in place with what kind it was: "the key is [secret: GitHub token]". Masking twice changes nothing.
-Looking takes time in proportion to the text, whatever stands in it. It knows nothing but the text: a secret that has no
-shape of its own, and that nobody calls one, is not found; hashes, ids and public keys are none.
+Each is masked in place with its kind: "the key is [secret: GitHub token]". Masking twice changes nothing. The time is
+in proportion to the text, whatever is in it. Nothing but the text is known: a secret that has no shape of its own, and
+that nobody calls one, is not found; hashes, ids and public keys are none. In nested data, the value under a key such as
+"password" is a secret, even if it looks like any word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 But = Callable[[], str]
 
-_LONG = 20  # letters without a space: no token is shorter
-_WORDS = ("pass", "pw", "secret", "token", "key", "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "contrase",
-          "credential", "wachtwoord", "kennwort", "senha", "recovery", "backup code", "verification", "://", "curl",
-          "wget", "sess", "connect.sid")  # fmt: skip
-_SAID = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wachtwoord", "kennwort", "senha",
-         "recovery", "backup code", "sess", "connect.sid")  # fmt: skip
+_LONG = 20  # characters without a space: no token is shorter
+_NAMED = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wachtwoord", "kennwort", "senha",
+          "recovery", "backup code", "sess", "connect.sid")  # fmt: skip
+_WORDS = (*_NAMED, "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "verification", "://", "curl", "wget")
 _CARDS = ("cvv", "cvc", "cid", "pin", "security code", "verification")
 _DIGITS = re.compile(r"\d{4}[ -]?\d{4}", re.ASCII)
 _ROUNDS = 8
 _MASK = re.compile(r"\[secret: [^\[\]\n]{1,40}\]")
+_PASSWORDS = ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd")
+_KEYS = ("apikey", "apikeys", "secretkey", "accesskey", "privatekey", "signingkey", "encryptionkey")
+_SECRETS = ("secret", "credential", "credentials")
+_OTHERS = {"cardnumber": "card number", "cvv": "card code", "cvc": "card code", "cookie": "cookie",
+           "setcookie": "cookie", "authorization": "authorization"}  # fmt: skip
+_NO_SECRET = ("pagetoken", "continuationtoken", "nexttoken", "synctoken", "stoptoken", "eostoken", "padtoken")
+_APART = re.compile(r"[^a-z0-9]+")
+_NUMBERS = ("password", "card number", "card code")  # kinds that may be given as a number
+_SHORTEST = 8  # characters that make a token of what has no digit
+_DEEPEST = 64
 
 
 class Secret(NamedTuple):
-    """One secret in a text: what it is, and from where to where it stands."""
+    """One secret in a text: its kind, and from where to where it goes."""
 
     kind: str
     start: int
@@ -38,26 +47,18 @@ def find(text: str) -> list[Secret]:
     low = text.lower()
     is_long = len(text) >= _LONG and max(map(len, text.split()), default=0) >= _LONG
     if not is_long and not _has(_WORDS, low) and not _DIGITS.search(text):
-        return []  # so it is with nearly every text, and that is quickly seen
-    return _looked_for(text, low, is_long)
-
-
-def _looked_for(text: str, low: str, is_long: bool) -> list[Secret]:
-    """What `find` gives where there may be something. The shapes are loaded here: most commands never need them."""
-    from tallystick.text.secrets.assignments import stated
-    from tallystick.text.secrets.cards import cards
-    from tallystick.text.secrets.patterns import WALL, shaped
-    from tallystick.text.secrets.transport import passed_on
+        return []  # so it is with nearly every text, and that takes little time
+    from tallystick.text.secrets import patterns  # most commands never need them
 
     if "[secret: " in text:
-        text = _MASK.sub(lambda mask: WALL * len(mask[0]), text)
-    spans = list(shaped(text)) if is_long or "private key" in low else []
-    spans += passed_on(text, low)
+        text = _MASK.sub(lambda mask: patterns.WALL * len(mask[0]), text)
+    spans = list(patterns.shaped(text)) if is_long or "private key" in low else []
+    spans += patterns.passed_on(text, low)
     if _DIGITS.search(text) or _has(_CARDS, low):
-        spans += cards(text)
-    if _has(_SAID, low):
-        spans += stated(text)
-    return [secret for secret in _apart(spans) if WALL not in text[secret.start : secret.end]]
+        spans += patterns.cards(text)
+    if _has(_NAMED, low):
+        spans += patterns.stated(text)
+    return [secret for secret in _apart(spans) if patterns.WALL not in text[secret.start : secret.end]]
 
 
 def _has(words: tuple[str, ...], text: str) -> bool:
@@ -68,25 +69,26 @@ def _has(words: tuple[str, ...], text: str) -> bool:
 
 
 def masked(text: str, keep: Collection[str] = (), but: But | None = None) -> tuple[str, list[str]]:
-    """The text with its secrets masked, and what kinds they were.
+    """The text with its secrets masked, and their kinds.
 
-    Those of a kind in `keep` stay, and so do those that stand, letter for letter, in what `but` gives.
+    Those of a kind in `keep` stay, and so do those that are, character for character, in what `but` gives.
     """
     kinds = list[str]()
-    for _ in range(_ROUNDS):  # what stood beside a secret may be seen as one only when that is gone
+    for _ in range(_ROUNDS):  # what is next to a secret may be seen as one only when that is gone
         found = [secret for secret in find(text) if secret.kind not in keep]
         if found and but is not None:
             known = but()
             found = [secret for secret in found if text[secret.start : secret.end] not in known]
         if not found:
             break
-        text = _without(text, found)
+        for kind, start, end in reversed(found):
+            text = f"{text[:start]}[secret: {kind}]{text[end:]}"
         kinds += [secret.kind for secret in found]
     return text, kinds
 
 
 def _apart(spans: list[tuple[str, int, int]]) -> list[Secret]:
-    """Spans that touch the same letters become one, of the kind that was found first: shapes are surer than words."""
+    """Spans that overlap become one, of the kind that was found first: shapes are surer than words."""
     ranked = sorted(enumerate(spans), key=lambda each: (each[1][1], each[0]))
     found = list[tuple[int, Secret]]()
     for rank, (kind, start, end) in ranked:
@@ -101,9 +103,111 @@ def _apart(spans: list[tuple[str, int, int]]) -> list[Secret]:
     return [secret for _, secret in found]
 
 
-def _without(text: str, found: list[Secret]) -> str:
-    parts, place = list[str](), 0
-    for kind, start, end in found:
-        parts += [text[place:start], f"[secret: {kind}]"]
-        place = end
-    return "".join([*parts, text[place:]])
+# -- nested data -------------------------------------------------------------------------------------------------------
+
+
+def masked_fields(
+    fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """The same data with every secret masked, in keys too, and their kinds. `keep`, `but`: as in `masked`."""
+    if not _may_hold(fields):
+        return dict(fields), []
+    look = _Look(keep, but)
+    return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
+
+
+def kind_under(key: str) -> str:
+    """The kind of secret that a key names; empty if it names none."""
+    name = _APART.sub("", key.lower())
+    if name.endswith(_PASSWORDS):
+        return "password"
+    if name.endswith("token") and not name.endswith(_NO_SECRET):
+        return "token"
+    if name.endswith(_KEYS):
+        return "key"
+    return "secret" if name.endswith(_SECRETS) else _OTHERS.get(name, "")
+
+
+def kinds_in(value: str | int, kind: str) -> list[str]:
+    """The kinds of secrets in one value, under a key that names `kind`, or none."""
+    if isinstance(value, str):
+        return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
+    return [kind] if type(value) is int and kind in _NUMBERS else []
+
+
+def _may_hold(fields: Mapping[str, Any]) -> bool:
+    """True if there may be a secret: all texts are searched together, which is much quicker than one by one."""
+    found = list(_walk(fields))
+    keys = {text for text, is_key in found if is_key}
+    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
+    return "[secret: " in joined or any(map(kind_under, keys)) or bool(find(joined))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in nested data, without the keys."""
+    return (text for text, is_key in _walk(value) if not is_key)
+
+
+def _walk(value: Any) -> Iterator[tuple[str, bool]]:
+    """Every text in nested data, to a depth that nothing that is written has; and whether it is a key."""
+    left: list[tuple[Any, int]] = [(value, 0)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, str):
+            yield value, False
+        elif depth <= _DEEPEST and isinstance(value, Mapping):
+            yield from ((key, True) for key in value if isinstance(key, str))
+            left += [(each, depth + 1) for each in value.values()]
+        elif depth <= _DEEPEST and isinstance(value, list | tuple):
+            left += [(each, depth + 1) for each in value]
+
+
+class _Look:
+    """One walk through nested data, and the kinds found so far."""
+
+    def __init__(self, keep: Collection[str], but: But | None) -> None:
+        self._keep, self._but, self.kinds = keep, but, list[str]()
+
+    def value(self, value: Any, kind: str, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(value, kind)
+        if type(value) is int and kind in _NUMBERS and kind not in self._keep:
+            return self._mask(kind)
+        if depth > _DEEPEST:  # deeper than anything that can be written: it is refused further on
+            return value
+        if isinstance(value, Mapping):
+            return {self.key(key): self.value(each, _kind(key), depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            found = [self.value(each, kind, depth + 1) for each in value]
+            return tuple(found) if isinstance(value, tuple) else found
+        return value
+
+    def key(self, key: Any) -> Any:
+        return self._text(key, "") if isinstance(key, str) else key
+
+    def _text(self, text: str, kind: str) -> str:
+        without, found = masked(text, self._keep, self._but)
+        self.kinds += found
+        if not kind or found or kind in self._keep or not _is_one(text, kind):
+            return without
+        return text if self._but is not None and text in self._but() else self._mask(kind)
+
+    def _mask(self, kind: str) -> str:
+        self.kinds.append(kind)
+        return f"[secret: {kind}]"
+
+
+def _kind(key: Any) -> str:
+    return kind_under(key) if isinstance(key, str) else ""
+
+
+def _is_one(value: str, kind: str) -> bool:
+    """Whether a text under such a key is a secret, and not a placeholder or a number of tokens."""
+    from tallystick.text.secrets.patterns import is_none
+
+    if is_none(value) or value.startswith("[secret: "):
+        return False
+    if kind in _NUMBERS:
+        return True
+    has_digit = any(map(str.isdigit, value))
+    return not value.strip().replace(",", "").isdigit() and (has_digit or len(value) >= _SHORTEST) and " " not in value

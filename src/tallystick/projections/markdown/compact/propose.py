@@ -1,13 +1,13 @@
-"""Our own proposal for a shorter page: chains folded, repeats joined, nothing lost.
+"""Our own proposal for a shorter page: chains compacted, repeats joined, nothing lost.
 
-What was superseded becomes a dated note of what holds in its stead:
+What was superseded becomes a dated note of its current successor:
 
     User joined Acme Corp as a senior engineer. (Until 2026-04-21: User works at Old Corp as a principal engineer.)
 
-Repeats become the last of them. The ids of what was folded stand in `supersedes` of what remains. What callers gave
-keys to, what was retracted, what fills several lines and what is dated in the future is left as it is.
+Repeats become the last of them. The ids of what was compacted are in `supersedes` of what remains. What has a key, was
+retracted, has several lines or is dated in the future is left as it is.
 
-Each fold is made only if the check accepts it and the page gets no longer by it. To fold twice is to fold once.
+Each fold is made only if the check accepts it and the page gets no longer by it. Repeating it changes nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import Note, Statement, is_day, joined, parted, words_in
-from tallystick.projections.markdown.compact.pairs import ends
-from tallystick.projections.markdown.compact.texts import Key, Texts
+from tallystick.projections.markdown.compact.notes import Note, Statement, ends, is_day, joined, parted, words_in
+from tallystick.projections.markdown.compact.words import Key, Texts
 from tallystick.text.claims import gist
 
 __all__ = ["Statement", "fold", "words_in"]
@@ -29,7 +28,7 @@ MOST_TAGS = 3
 
 
 def fold(statements: Sequence[Statement], *, today: date) -> list[Statement]:
-    """The same page in fewer words, in its order. What cannot be folded safely stands as it stood."""
+    """The same page in fewer words, in its order. What cannot be compacted safely stays as it is."""
     folds = list(_folds(statements, today))
     for _ in range(2):
         page = _page(statements, folds)
@@ -77,7 +76,7 @@ def _folds(statements: Sequence[Statement], today: date) -> Iterator[_Fold]:
 
 
 class _Folder:
-    """One entry that takes in others, the later before the earlier."""
+    """One entry that others are compacted into, the later before the earlier."""
 
     def __init__(self, standing: Statement, texts: Texts) -> None:
         self.standing, self.texts = standing, texts
@@ -87,7 +86,7 @@ class _Folder:
         self.has_new_notes = False
 
     def takes(self, old: Statement, by_name: Mapping[str, Statement]) -> bool:
-        """Take an entry in, if that leaves everything readable: its day known, its tags few, its notes apart."""
+        """Add an entry, if that leaves everything readable: its day known, its tags few, its notes apart."""
         tags = self.tags | dict.fromkeys(old.tags)
         current, notes = parted(old.text)
         following = by_name.get(old.superseded_by)
@@ -124,7 +123,7 @@ def _may_fold(statements: Sequence[Statement], today: date) -> list[bool]:
 
 
 def _groups(statements: Sequence[Statement], may: Sequence[bool], texts: Texts) -> Iterator[list[int]]:
-    """What may become one entry, in its order: repeats of what holds, and all that any of them superseded."""
+    """The entries that may become one, in order: repeats of a current one, and all that any of them superseded."""
     repeats: dict[tuple[str, Key], list[int]] = {}
     group_of: dict[int, list[int]] = {}
     for at, statement in enumerate(statements):

@@ -1,32 +1,25 @@
 """The telling words of a text, in their order and in every script: what a rewrite has to keep.
 
-Signs, articles and fillers ("now", "just") tell nothing, nor does the capital of a sentence's first word. A number, a
-date or a time may be written otherwise. All else tells something. Scripts that put no space between words are read
-letter by letter, so that a letter taken out is missed and a space put in is not.
+Punctuation, articles and fillers ("now", "just") say nothing, nor does the capital of a sentence's first word. A
+number, a date or a time may be written otherwise. All else counts. Scripts that put no space between words are read
+character by character, so that a missing character is noticed and an added space is not.
 
-A full stop may become a comma but not wander: "Bob called. Ana paid" is not "Bob called Ana. Paid". What stands beside
-a negation is read more strictly: "not just tea" is not "not tea", and "不，是他" is not "不是他".
+A full stop may become a comma but not move: "Bob called. Ana paid" is not "Bob called Ana. Paid". The words next to a
+negation are read more strictly: "not just tea" is not "not tea", and "不，是他" is not "不是他".
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from tallystick.text.grammar import (
-    ABBREVIATIONS,
-    ARTICLES,
-    AUXILIARY,
-    BE,
-    FILLERS,
-    FORMS,
-    OWNERS,
-    PREPOSITIONS,
-    RELATIVE,
-    UNCLEAR,
-)
+from tallystick.projections.index.segmentation import LETTERS
+from tallystick.projections.markdown.compact.notes import Statement, parted
+from tallystick.text import grammar
 from tallystick.text.words import ASKS, COLON, COMMA, END, NAME, OWNER, PLAIN, words_of
 
 
@@ -34,8 +27,8 @@ class ContentWord(NamedTuple):
     """One telling word."""
 
     word: str
-    kind: str  # as in records.wording
-    starts: bool = False  # whether it is the first of its sentence, so that its capital tells nothing
+    kind: str  # as in `text.words`
+    starts: bool = False  # the first of its sentence, so that its capital says nothing
     pause: int = 1  # before it: 0 for none, 1 for a comma or what may be one, 2 for the end of a sentence
 
     @property
@@ -46,13 +39,14 @@ class ContentWord(NamedTuple):
 
 
 def telling(text: str) -> tuple[ContentWord, ...]:
-    """The words that tell something. A text without any is one word as it stands."""
+    """The words that say something. A text without any is one word."""
     found: list[ContentWord] = []
     starts, pause = True, 1
     for word, kind in words_of(_spelt_out(text)):
         if kind in _PAUSES:
             starts = starts or kind != COMMA
-            pause = max(pause, _length_of(kind, found))
+            is_short = kind != END or not found or found[-1].word in grammar.ABBREVIATIONS or len(found[-1].word) == 1
+            pause = max(pause, 1 if is_short else 2)  # "Dr. Ana" and "J. Smith" are not two sentences
             continue
         denied = bool(found) and found[-1].word in NEGATIONS
         if word in _SILENT and (kind != NAME or starts) and (word in _BARE_ARTICLES or not denied):
@@ -66,15 +60,8 @@ def telling(text: str) -> tuple[ContentWord, ...]:
     return tuple(found)
 
 
-def _length_of(kind: str, found: list[ContentWord]) -> int:
-    """How long a pause is. "Dr. Ana" and "J. Smith" are no two sentences, and a text begins with none."""
-    if kind != END or not found:
-        return 1
-    return 1 if found[-1].word in ABBREVIATIONS or len(found[-1].word) == 1 else 2
-
-
 def is_same(one: ContentWord, other: ContentWord) -> bool:
-    """Whether two words are one. A name is no plain word, unless its capital is that of a sentence."""
+    """True if two words are the same. A name is not a plain word, unless its capital is that of a sentence."""
     if one.word != other.word or abs(one.pause - other.pause) == 2:
         return False
     if (one.kind == NAME) == (other.kind == NAME):
@@ -83,35 +70,36 @@ def is_same(one: ContentWord, other: ContentWord) -> bool:
 
 
 def to_the_letter(text: str) -> tuple[str, ...]:
-    """What must stand exactly as it did: code, links, words with a capital inside, and names like Gray and Grey."""
+    """Parts that must be spelled as before: code, links, words with a capital inside, names like Gray and Grey."""
     found = [_trimmed(each) for each in _LITERAL.findall(text)]
     found += _SPELT_TWO_WAYS.findall(text)
     for chunk in text.split():
         if not (chunk.islower() or chunk.istitle()):
-            found += (word for word in _LETTERS_ONLY.findall(chunk) if _has_inner_capital(word))
+            words = _LETTERS_ONLY.findall(chunk)
+            found += (each for each in words if each[1:] != each[1:].lower() and each.lower() not in _HALVES)
     return tuple(found)
 
 
 def phrases(words: tuple[ContentWord, ...]) -> Iterator[str]:
     """The noun phrases: runs of words between verbs and words of grammar.
 
-    Of a script without spaces, each letter and each pair of neighbours.
+    Of a script without spaces, each character and each pair of neighbours.
     """
     run: list[str] = []
-    for told in (*words, _LAST):
-        word = told.word
-        is_break = told.starts or told.kind in (COMMA, OWNER, END) or word in _NO_NOUN
+    for each in (*words, _LAST):
+        word = each.word
+        is_break = each.starts or each.kind in (COMMA, OWNER, END) or word in _NO_NOUN
         if run and (is_break or SPACELESS.match(run[-1]) or SPACELESS.match(word)):
             yield " ".join(run)
             if SPACELESS.match(run[-1]) and SPACELESS.match(word):
                 yield run[-1] + word
             run = []
-        if word not in _NO_NOUN and told.kind not in (COMMA, OWNER, END):
+        if word not in _NO_NOUN and each.kind not in (COMMA, OWNER, END):
             run.append(word)
 
 
 def _spelt_out(text: str) -> str:
-    """The text with its digits and signs as English writes them, and a space between the letters of Chinese and co."""
+    """The text with English digits and punctuation, and a space between the characters of Chinese and its like."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).translate(_SIGNS)
         text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
@@ -124,16 +112,11 @@ def _spelt_out(text: str) -> str:
 
 
 def _trimmed(literal: str) -> str:
-    """A link without the signs of the sentence it ends."""
+    """A link without the punctuation of the sentence it ends."""
     if literal[0] == "`":
         return literal
     literal = literal.rstrip(".,;:!?'*")
     return literal if "(" in literal else literal.rstrip(").,;:!?'*")
-
-
-def _has_inner_capital(word: str) -> bool:
-    rest = word[1:]
-    return rest != rest.lower() and word.lower() not in _HALVES
 
 
 def _words(text: str) -> frozenset[str]:
@@ -147,18 +130,15 @@ NEGATIONS = _words(
     " لا لم لن ليس ليست ليسوا لست ما غير بدون بلا לא אין בלי ללא नहीं न मत बिना না নেই 안 못 아니 không chưa tidak bukan"
     " jangan tanpa hindi hapana si 不 没 沒 無 无 未 非 别 別 勿 莫"
 )
-SPACELESS = re.compile(
-    "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"  # Chinese
-)
+SPACELESS = re.compile(f"[{LETTERS}\u3005-\u3007\uff66-\uff9f]")  # with marks of iteration, and narrow letters
 
 _PAUSES = frozenset((END, COMMA, COLON))
 _BARE_ARTICLES = frozenset(("a", "an", "the"))
-_SILENT = FILLERS | _BARE_ARTICLES
+_SILENT = grammar.FILLERS | _BARE_ARTICLES
 _HALVES = frozenset(("am", "pm"))
 _NO_NOUN = (
-    _SILENT | ARTICLES | AUXILIARY | OWNERS | PREPOSITIONS | RELATIVE | UNCLEAR | NEGATIONS | BE.keys() | FORMS.keys()
+    _SILENT | NEGATIONS | grammar.ARTICLES | grammar.AUXILIARY | grammar.OWNERS | grammar.PREPOSITIONS
+    | grammar.RELATIVE | grammar.UNCLEAR | grammar.BE.keys() | grammar.FORMS.keys()
     | _words("i you we he she they and or but if then so than too me us him been being would could might may ?")
 )  # fmt: skip
 _LAST = ContentWord(".", END, True)
@@ -183,3 +163,92 @@ _SPELT_TWO_WAYS = re.compile(
     r"\b(?:Gr[ae]y|Cent(?:er|re)|Colou?rs?|Favou?rites?|Licen[cs]e|Behaviou?r|Organi[sz]es?)\b"
 )
 _LETTERS_ONLY = re.compile(r"[^\W\d_]+")
+
+
+# -- the texts of two pages, each read once ----------------------------------------------------------------------------
+
+Key = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The present of a statement, or one of its notes."""
+
+    text: str
+    words: tuple[ContentWord, ...]
+    letters: tuple[str, ...]  # what must be spelled exactly so
+    day: str = ""  # of a note: until when it was current
+
+    @cached_property
+    def key(self) -> Key:
+        """The key of all parts that say the same."""
+        return self.day, tuple(each.mark for each in self.words), self.letters
+
+    def until(self, day: str) -> Part:
+        return replace(self, day=day)
+
+    def is_within(self, other: Part) -> bool:
+        """True if the other says all this and perhaps more."""
+        mine, others = (f" {' '.join(each.word for each in part.words)} " for part in (self, other))
+        return bool(self.words) and mine in others
+
+
+def one_after_the_other(parts: Iterable[Part]) -> tuple[ContentWord, ...]:
+    """The words of several parts in one text, each part a sentence of its own."""
+    found: list[ContentWord] = []
+    for first, *rest in (part.words for part in parts if part.words):
+        if found and not NEGATIONS.isdisjoint((found[-1].word, first.word)):
+            found.append(ContentWord(",", COMMA))
+        found += (first._replace(pause=2) if found else first, *rest)
+    return tuple(found)
+
+
+class Texts:
+    """Reads a text once, however often it is asked for."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Part]] = {}
+
+    def parts(self, text: str) -> list[Part]:
+        """First the present, then the notes."""
+        found = self._parts.get(text)
+        if found is None:
+            current, notes = parted(text)
+            found = [_part(current), *(_part(note.text, note.until) for note in notes)]
+            self._parts[text] = found
+        return found
+
+    def say_the_same(self, one: Statement, other: Statement) -> bool:
+        """True if both say the same of the present."""
+        return self.parts(one.text)[0].key == self.parts(other.text)[0].key
+
+    def phrases(self, page: Sequence[Statement]) -> dict[str, None]:
+        """The noun phrases of a page, each once, in their order."""
+        return {each: None for text in page for part in self.parts(text.text) for each in phrases(part.words)}
+
+
+class Spare:
+    """Notes that nobody asked for, each to be taken once."""
+
+    def __init__(self, notes: Iterable[Part]) -> None:
+        self._notes = {note.key: note for note in notes}
+        self._by_day: dict[str, list[Key]] = {}
+        self._by_words: dict[Key, list[Key]] = {}
+        for key in reversed(self._notes):
+            self._by_day.setdefault(key[0], []).append(key)
+            self._by_words.setdefault(("", *key[1:]), []).append(key)
+
+    def left(self) -> Iterable[Part]:
+        return self._notes.values()
+
+    def take(self, *, words: Key | None = None, day: str = "") -> Part | None:
+        """Take a note with the words of that key, or else one of that day."""
+        keys = self._by_words.get(("", *words[1:]), []) if words else self._by_day.get(day, [])
+        while keys:
+            if note := self._notes.pop(keys.pop(), None):
+                return note
+        return None
+
+
+def _part(text: str, day: str = "") -> Part:
+    return Part(text, telling(text), to_the_letter(text), day)

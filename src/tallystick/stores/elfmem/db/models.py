@@ -1,14 +1,4 @@
 """`elfmem.db.models`: the tables of the index."""
 
-from tallystick.projections.index.models import (
-    block_tags,
-    blocks,
-    contradictions,
-    edges,
-    frames,
-    metadata,
-    sessions,
-    system_config,
-)
-
-__all__ = ["block_tags", "blocks", "contradictions", "edges", "frames", "metadata", "sessions", "system_config"]
+from tallystick.stores.elfmem.models import *  # noqa: F403
+from tallystick.stores.elfmem.models import __all__ as __all__

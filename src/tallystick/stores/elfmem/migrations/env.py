@@ -1,4 +1,4 @@
-"""How Alembic reaches the index. Run by Alembic alone: by `migrate`, or from the command line with `-x db=PATH`."""
+"""Alembic's environment for the index. Run by `migrate`, or from Alembic's command line with `-x db=PATH`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from alembic import context
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from tallystick.projections.index.models import metadata as target_metadata
 from tallystick.records.errors import TallystickError
 from tallystick.stores.elfmem.migrate import opened
+from tallystick.stores.elfmem.models import metadata as target_metadata
 
 
 def is_ours(name: str | None, kind: str, _parents: object) -> bool:
@@ -34,7 +34,7 @@ def print_sql() -> None:
 def run_from_the_command_line() -> None:
     path = context.get_x_argument(as_dictionary=True).get("db")
     if not isinstance(path, str):
-        raise CommandError("which database? Say it before the command: alembic -x db=PATH ...")
+        raise CommandError("no database given; name it before the command: alembic -x db=PATH ...")
     try:
         with opened(path) as connection:
             run(connection)

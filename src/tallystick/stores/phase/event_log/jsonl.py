@@ -4,15 +4,15 @@
      "schema_version":1,"subject_ids":["n-1"]}
 
 (shown here on two lines).
-Acknowledged means on disk. An id is refused if any line has it, whoever wrote that line: the file is caught up with
+Acknowledged means on disk. An id is refused if any line has it, whoever wrote that line: new lines of the file are read
 under the lock before anything is decided. Events come in the order of their lines. After a crash the events of an
 `extend` may be there up to one of them, and never half of one.
 
-A line that is no event (malformed, of an unknown schema version, an id for the second time) is passed over and told by
+A line that is no event (malformed, of an unknown schema version, an id for the second time) is skipped and reported by
 `diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to.
 
-What is held in memory is where each id stands, no more. It follows the file: a file that was replaced or cut is read
-anew. How the file grows, and what a crash leaves: see `stores/phase/event_log/line_file`.
+Only the position of each id is kept in memory. It follows the file: a file that was replaced or cut is read again. How
+the file grows, and what a crash leaves: see `stores/phase/event_log/line_file`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,39 +28,41 @@ from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk, pread_range
 from tallystick.records.errors import NotFound, NotWritable
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import line_of
-from tallystick.stores.phase.event_log.filters import wanted
-from tallystick.stores.phase.event_log.line import (
+from tallystick.records.graph.nodes import line_of
+from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile, Pen
+from tallystick.stores.phase.event_log.protocol import (
+    DUPLICATE,
+    TORN,
+    UNKNOWN_SCHEMA,
     Bad,
+    Findings,
+    LineEventLog,
+    LogFinding,
     event_of,
     fields_of,
-    lines_of,
     must_be_free,
     must_fit,
     new_ones,
 )
-from tallystick.stores.phase.event_log.line_file import LineFile, Pen, batched
-from tallystick.stores.phase.event_log.protocol import DUPLICATE, TORN, UNKNOWN_SCHEMA, Events, Findings, LogFinding
-from tallystick.stores.phase.event_log.replay import GraphSnapshot, replay
 
-_SEEN = 256  # bytes at the end of what was read, by which the file is known again
+_TAIL = 256  # bytes at the end of what was read, by which the file is recognised
 
 
-class _Known:
-    """What was read of a file so far: where each id stands, and what was passed over."""
+class _Position:
+    """The position in a file: how far it was read, where each id is, which lines were skipped."""
 
     def __init__(self) -> None:
         self._forget()
 
     def _forget(self) -> None:
-        self.taken: dict[str, int] = {}  # the byte at which an id stands; -1 if its event cannot be read
+        self.taken: dict[str, int] = {}  # the byte of an id's line; -1 if its event cannot be read
         self.findings: Findings = []
         self.lines = self.count = self._end = 0
         self._file: tuple[int, int] | None = None
         self._last = b""
 
     def adding(self, lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-        """The lines that are appended to what was read, each noted as it goes. Refused, if an id is taken."""
+        """The lines to append, each noted as it goes. Refused, if an id is taken."""
         at = self._end
         for name, line in lines:
             must_be_free((name,), self.taken)
@@ -71,30 +72,27 @@ class _Known:
             yield line
 
     def take_back(self, count: int) -> None:
-        """Know no more ids than so many: what was added after these is not on disk."""
+        """Forget all but the first `count` ids: what was added after these is not on disk."""
         while len(self.taken) > count:
             self.taken.popitem()
             self.lines, self.count = self.lines - 1, self.count - 1
 
     def level(self, fd: int, end: int) -> None:
-        """The file is known up to its end."""
-        self._file, self._end = _name_of(fd), end
-        self._last = pread_range(fd, max(0, end - _SEEN), end)
+        """The file was read up to its end."""
+        self._file, self._end = _inode_of(fd), end
+        self._last = pread_range(fd, max(0, end - _TAIL), end)
 
     def catch_up(self, fd: int, end: int) -> None:
-        """Read what was appended since. A file that is another one now, or was cut or rewritten, is read anew."""
+        """Read what was appended since. A file that was replaced, cut or rewritten is read again."""
         if fd < 0:
             self._forget()
             return
-        if not self._is_same(fd, end):
+        tail = pread_range(fd, max(0, self._end - _TAIL), self._end)
+        if self._file != _inode_of(fd) or end < self._end or tail != self._last:
             self._forget()
         for at, raw in raw_lines(fd, self._end, end):
             self._take(at, raw)
         self.level(fd, end)
-
-    def _is_same(self, fd: int, end: int) -> bool:
-        seen = pread_range(fd, max(0, self._end - _SEEN), self._end)
-        return self._file == _name_of(fd) and end >= self._end and seen == self._last
 
     def _take(self, at: int, raw: bytes) -> None:
         self.lines += 1
@@ -108,41 +106,31 @@ class _Known:
         if self.taken.setdefault(name, at) == at:
             self.count += 1
         else:
-            reason = f"event {ascii(name)[:80]} stands further up already; the first one counts"
+            reason = f"an earlier line has the event {ascii(name)[:80]} already; the first one counts"
             self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
 
 
-def _name_of(fd: int) -> tuple[int, int]:
+def _inode_of(fd: int) -> tuple[int, int]:
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
 
 
-class JsonlMemoryEventLog:
-    """Events in the file `path`, which is made by the first append. Any number of these may be open on one file."""
+class JsonlMemoryEventLog(LineEventLog):
+    """Events in the file `path`, which the first append creates. Any number of these may be open on one file."""
 
-    def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = 30.0) -> None:
+    def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = TIMEOUT) -> None:
         self._file = LineFile(path, disk=disk, timeout=timeout)
-        self._known = _Known()
+        self._known = _Position()
         self._turn = threading.RLock()
 
     @property
     def path(self) -> Path:
         return self._file.path
 
-    def append(self, event: MemoryEvent) -> None:
-        """Add one event, on disk when this returns. Refused if its id is taken, NotWritten if the disk refuses."""
-        self.extend((event,))
-
-    def extend(self, events: Iterable[MemoryEvent]) -> None:
-        """Add several with one sync, or, if one of them is refused, none."""
-        lines = lines_of(events)
-        if lines:
-            self.extend_lines(lines.items())
-
     def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Add events that were judged, each as its id and its line: all, or, if one is refused, none.
+        """Add judged events, each as its id and its line, with one sync: all, or, if one is refused, none.
 
-        They are written as they come, so that any number of them takes little room.
+        They are written as they come, so that any number of them takes little memory.
         """
         with self._writing() as pen:
             self._append(pen, lines)
@@ -150,27 +138,27 @@ class JsonlMemoryEventLog:
     def _append(self, pen: Pen, lines: Iterable[tuple[str, bytes]]) -> None:
         count = len(self._known.taken)
         try:
-            pen.append(batched(self._known.adding(lines)))
+            pen.append(self._known.adding(lines))
         except BaseException:
             self._known.take_back(count)
             raise
         self._known.level(pen.fd, pen.end)
 
     def create(self) -> None:
-        """Make the file, if it is not there. NotWritable, if it may not be written to."""
+        """Create the file, if it is missing. NotWritable, if it is read-only."""
         with self._writing():
             return
 
     @contextmanager
     def _writing(self) -> Iterator[Pen]:
-        """The file held alone, caught up with. NotWritable, if a newer program wrote to it."""
+        """The file held alone, and its new lines read. NotWritable, if a newer program wrote to it."""
         with self._turn, self._file.writing() as pen:
             self._known.catch_up(pen.fd, pen.end)
             self._must_be_known()
             yield pen
 
     def must_be_known(self) -> None:
-        """NotWritable, if a newer program wrote to the file: what it means by that is not known here."""
+        """NotWritable, if a newer program wrote to the file."""
         with self._reading():
             self._must_be_known()
 
@@ -184,32 +172,31 @@ class JsonlMemoryEventLog:
     def alongside(self, events: dict[str, bytes]) -> Iterator[None]:
         """Hold the file while the block does its part, then add those of `events` (lines by id) that are new.
 
-        Refused before the block begins, if an id is taken by another event. Should the block fail, nothing is added.
+        Refused before the block begins, if an id is taken by another event. If the block fails, nothing is added.
         """
         for name, line in events.items():
             must_fit(name, line)
         with self._writing() as pen:
-            known = {name: self._line(pen.fd, name, pen.end) for name in events if name in self._known.taken}
+            known: dict[str, bytes] = {}
+            for name in events:
+                at = self._known.taken.get(name)
+                if at is not None:
+                    known[name] = b"" if at < 0 else line_of(fields_of(next(raw_lines(pen.fd, at, pen.end))[1]))
             fresh = new_ones(known, events)
             yield
             if fresh:
                 self._append(pen, ((name, line + b"\n") for name, line in fresh.items()))
 
-    def _line(self, fd: int, name: str, end: int) -> bytes:
-        """The event of that id as it writes itself; nothing, if it cannot be read."""
-        at = self._known.taken[name]
-        return b"" if at < 0 else line_of(fields_of(next(raw_lines(fd, at, end))[1]))
-
     def lines(self) -> list[bytes]:
-        """Every event as it writes itself, without the newline, as they stand in the file."""
-        return [line_of(told) for told in self._fields()]
+        """Every event as its line, without the newline, in the order of the file."""
+        return [line_of(fields) for fields in self._fields()]
 
     def get(self, event_id: str) -> MemoryEvent:
         """One event. NotFound, if there is none of that id."""
         with self._reading() as (fd, end):
             at = self._known.taken.get(event_id, -1)
             if at < 0:
-                raise NotFound(f"there is no event {event_id!r} in {self.path}")
+                raise NotFound(f"no event {event_id!r} in {self.path}; check the id")
             _, raw = next(raw_lines(fd, at, end))
             return event_of(raw)
 
@@ -220,22 +207,15 @@ class JsonlMemoryEventLog:
             lines = enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1)
             return {names[at]: (number, at) for number, (at, _) in lines if at in names}
 
-    def replay(self, path: str | None = None) -> GraphSnapshot:
-        """The graph that the events make; with a path, as it is seen from there."""
-        return replay(self, path)
-
     def diagnostics(self) -> Findings:
-        """The lines that are passed over, in their order, and what a crash left at the end."""
+        """The lines that are skipped, in their order, and what a crash left at the end."""
         with self._reading() as (fd, end):
             size = os.fstat(fd).st_size if fd >= 0 else 0
             found = [*self._known.findings]
             if size > end:
-                reason = f"{size - end} bytes that nobody was told are kept; the next append sets them aside"
+                reason = f"{size - end} bytes that were never acknowledged; the next append sets them aside"
                 found.append(LogFinding(TORN, self._known.lines + 1, end, reason))
             return found
-
-    def __iter__(self) -> Iterator[MemoryEvent]:
-        return map(MemoryEvent.judged, self._fields())
 
     def __len__(self) -> int:
         with self._reading():
@@ -247,7 +227,7 @@ class JsonlMemoryEventLog:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[int, int]]:
-        """The open file and its end, caught up with."""
+        """The open file and its end, after its new lines were read."""
         with self._turn, self._file.reading() as (fd, end):
             self._known.catch_up(fd, end)
             yield fd, end
@@ -256,13 +236,8 @@ class JsonlMemoryEventLog:
         with self._reading() as (fd, end):
             for at, raw in raw_lines(fd, 0, end):
                 try:
-                    told = fields_of(raw)
+                    fields = fields_of(raw)
                 except Bad:
                     continue
-                if self._known.taken.get(told["id"]) == at:
-                    yield told
-
-    def list(self, kind: str | None = None, path: str | None = None, since: datetime | str | None = None) -> Events:
-        """The events of one kind, of one path, from one moment on, as they stand in the file."""
-        fits = wanted(kind, path, since)
-        return [MemoryEvent.judged(told) for told in self._fields() if fits(told)]
+                if self._known.taken.get(fields["id"]) == at:
+                    yield fields

@@ -1,18 +1,18 @@
-"""What the events of a log come to: a graph, and its paths.
+"""Replay: the graph and the paths that the events of a log make.
 
 Replaying is a fold over the events in their order and nothing else: the same events give the same snapshot, on any
-machine and any day. The last put of a node, edge or profile counts. An event that cannot be carried out (a branch from
-a path that is not there, a put of what is no record) is passed over and named, and the rest goes on.
+machine and any day. The last put of a node, edge or profile counts. An event that cannot be applied (a branch from a
+missing path, a put of what is no record) is skipped and named, and the rest goes on.
 
 Current is what happened on no path at all, on the paths that begin a conversation, and on what was merged into these.
-A branch that is open, and one that was abandoned, are seen by whoever names them and by nobody else.
+An open branch, and an abandoned one, are visible only to whoever names them.
 
-From one path is seen: what happened on it and on what was merged into it; then on the paths above it, of which the
-first stands with what happened on no path. What is nearer counts over what is further up. Siblings, and what was
-abandoned, are not seen.
+Visible from one path is: what happened on it and on what was merged into it; then on its ancestors, of which the first
+counts together with what happened on no path. The nearer counts over the further. Siblings, and what was abandoned, are
+not visible.
 
-With a gate, an event that it does not let pass is not carried out, from whichever path one looks, and is named. A log
-by itself has none; a workspace does, see `stores/phase/gate`.
+With a gate, an event that it does not allow is not applied, from whichever path one looks, and is named. A log by
+itself has none; a workspace does, see `stores/phase/gate`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import orjson
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import settled_line
 from tallystick.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
-from tallystick.records.graph.fields import line_of
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.path_states import PathBook
+from tallystick.stores.phase.paths import PathBook
 
-Told = dict[str, Any]
+Fields = dict[str, Any]
 
 _CARRIED = frozenset({"kind", "path_id", "payload"})
 _PUTS = {NODE_PUT: "node", EDGE_PUT: "edge", PROFILE_PUT: "profile"}
@@ -39,7 +39,7 @@ _PUTS = {NODE_PUT: "node", EDGE_PUT: "edge", PROFILE_PUT: "profile"}
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An event that could not be carried out, and why."""
+    """An event that was not applied, and why."""
 
     event_id: str
     reason: str
@@ -47,18 +47,18 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class GraphSnapshot:
-    """A graph as events made it. Records are as they write themselves, by id, in the order of their ids."""
+    """A graph as events made it. Records are dictionaries, by id, in the order of their ids."""
 
-    profiles: dict[str, Told] = field(default_factory=dict)
-    nodes: dict[str, Told] = field(default_factory=dict)
-    edges: dict[str, Told] = field(default_factory=dict)
+    profiles: dict[str, Fields] = field(default_factory=dict)
+    nodes: dict[str, Fields] = field(default_factory=dict)
+    edges: dict[str, Fields] = field(default_factory=dict)
     paths: dict[str, MemoryPath] = field(default_factory=dict)
-    skipped: tuple[Skipped, ...] = ()  # what makes no sense
-    refused: tuple[Skipped, ...] = ()  # what the gate did not let pass
-    events: int = 0  # how many were seen
+    skipped: tuple[Skipped, ...] = ()  # they make no sense
+    refused: tuple[Skipped, ...] = ()  # the gate did not allow them
+    events: int = 0  # the number of events
 
-    def to_dict(self) -> Told:
-        """The graph and its paths, as JSON has them."""
+    def to_dict(self) -> Fields:
+        """The graph and its paths, as JSON."""
         return {
             "profiles": self.profiles, "nodes": self.nodes, "edges": self.edges,
             "paths": {name: path.to_dict() for name, path in self.paths.items()},
@@ -71,42 +71,41 @@ class GraphSnapshot:
 
 
 class Put(NamedTuple):
-    """A record as an event put it, as one line."""
+    """A record as an event put it."""
 
     path: str
-    number: int  # of the event, in the order of the log
     line: bytes
-    approved: frozenset[str]  # which actions on it were approved on that path, by then
+    approved: frozenset[str]  # the kinds of actions on it that were approved on that path by then
 
 
 class Fold:
-    """Events carried out one after the other: the paths, and what was put on each of them."""
+    """Events applied one after the other: the paths, and the records put on each of them."""
 
     def __init__(self, paths: Iterable[MemoryPath] = ()) -> None:
         self.state = PathBook(paths)
         self.skipped: list[Skipped] = []
         self.refused: list[Skipped] = []
         self.events = 0
-        self._puts: dict[str, dict[str, tuple[Put, ...]]] = {what: {} for what in _PUTS.values()}
-        self._on: dict[str, set[tuple[str, str]]] = {}  # what was put on each path
+        self._puts: dict[str, dict[str, tuple[Put, ...]]] = {what: {} for what in _PUTS.values()}  # latest last
+        self._on: dict[str, set[tuple[str, str]]] = {}  # the records put on each path
         self._lent: set[str] = set()
         self._views: dict[str | None, list[Container[str]]] = {}
 
     def take(self, event: MemoryEvent) -> None:
-        """Carry out an event. One that makes no sense is passed over and named."""
+        """Apply an event. One that makes no sense is skipped and named."""
         self.events += 1
         self._move(event)
         path, approved, why = event.path_id, _approved_by(event), _why_no_put(event)
-        for what, name, told in _put_by(event):
+        for what, name, fields in _put_by(event):
             try:
-                line = _line(what, name, told)
+                line = _line(what, name, fields)
             except Refused as error:
                 why = why or str(error)
                 continue
             puts = self._puts[what].get(name, ())
             before = approved.union(*(each.approved for each in puts if each.path == path))
             others = (each for each in puts if each.path != path)
-            self._puts[what][name] = (*others, Put(path, self.events, line, before))
+            self._puts[what][name] = (*others, Put(path, line, before))
             if path:
                 self._on.setdefault(path, set()).add((what, name))
         if why:
@@ -127,73 +126,73 @@ class Fold:
             self.state.stand(event)
 
     def refuse(self, event: MemoryEvent, why: str) -> None:
-        """Pass over an event that the gate does not let pass, and name it."""
+        """Skip an event that the gate does not allow, and name it."""
         self.events += 1
         self.refused.append(Skipped(event.id, why))
 
     def lend(self, paths: Iterable[MemoryPath]) -> None:
-        """Know paths that no event tells of, as they are."""
+        """Add paths that no event explains, as they are."""
         for path in paths:
             if path.path_id not in self.state:
                 self.state.put(path)
                 self._lent.add(path.path_id)
         self._views.clear()
 
-    # -- what is seen --------------------------------------------------------------------------------------------------
+    # -- what is visible -----------------------------------------------------------------------------------------------
 
     def is_current(self, path: str) -> bool:
-        """Whether what happens on a path is seen without naming one. A path that nobody branched begins itself."""
+        """True if a path is visible without naming it. A path that nobody branched is."""
         return path not in self.state or path in self._view(None)[0]
 
-    def seen(self, what: str, name: str, path: str | None = None) -> bytes | None:
-        """A record as it is seen from a path, without one as it is currently; None, if it is not seen."""
+    def visible(self, what: str, name: str, path: str | None = None) -> bytes | None:
+        """A record as seen from a path, without one as it is currently; None, if it is not visible."""
         puts = self._puts[what].get(name)
-        return None if puts is None else self._seen(puts, self._view(path))
+        return None if puts is None else self._visible(puts, self._view(path))
 
-    def _seen(self, puts: tuple[Put, ...], view: list[Container[str]]) -> bytes | None:
+    def _visible(self, puts: tuple[Put, ...], view: list[Container[str]]) -> bytes | None:
         for paths in view:
             here = [put for put in puts if put.path in paths]
             if here:
-                return max(here, key=_number).line
+                return here[-1].line
         return None
 
     def _view(self, path: str | None) -> list[Container[str]]:
-        """The paths that are seen, nearest first; of those that stand together the later event counts."""
-        view = self._views.get(path)
-        if view is None:
-            view = self._views[path] = [_Current(self.state)] if path is None else self._view_from(path)
-        return view
+        """The visible paths, nearest first; within one group the later event counts."""
+        if path is None and path not in self._views:
+            self._views[None] = [_Current(self.state)]
+        elif path is not None and path not in self._views:
+            above = self.state.line_of(path)
+            line = [name for name in above if name == path or not self.state.is_abandoned(name)] or [path]
+            groups = [{name, *self.state.with_merged(name)} for name in line]
+            groups[-1].add("")
+            self._views[path] = [*groups]
+        return self._views[path]
 
-    def _view_from(self, path: str) -> list[Container[str]]:
-        above = self.state.line_of(path)
-        line = [name for name in above if name == path or not self.state.is_abandoned(name)] or [path]
-        view = [{name, *self.state.with_merged(name)} for name in line]
-        view[-1].add("")
-        return [*view]
-
-    def told(self, what: str, name: str) -> tuple[bytes, ...]:
-        """All that events say of a record, on whichever path."""
+    def versions(self, what: str, name: str) -> tuple[bytes, ...]:
+        """All versions of a record in the log, on whichever path."""
         return tuple(put.line for put in self._puts[what].get(name, ()))
 
-    def each(self, what: str, path: str | None = None) -> Iterator[tuple[str, bytes | None]]:
-        """Every record of which an event tells, in the order of their ids, as it is seen; None, where it is not."""
+    def each(self, what: str, path: str | None = None) -> Iterator[tuple[str, bytes]]:
+        """Every visible record, in the order of their ids."""
         puts, view = self._puts[what], self._view(path)
         for name in sorted(puts):
-            yield name, self._seen(puts[name], view)
+            line = self._visible(puts[name], view)
+            if line is not None:
+                yield name, line
 
-    def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
-        """What a merge would change: each record as it is seen from `into`, as it would be, and what was approved."""
+    def merge_changes(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
+        """The changes of a merge: each record as it is seen from `into`, as it would be, and what was approved."""
         merged, view = set(self.state.with_merged(path)), self._view(None if self.is_current(into) else into)
         for what, name in sorted({key for each in merged for key in self._on.get(each, ())}):
             puts = self._puts[what][name]
-            put = max((each for each in puts if each.path in merged or each.path in view[0]), key=_number)
-            before = self._seen(puts, view)
+            put = [each for each in puts if each.path in merged or each.path in view[0]][-1]
+            before = self._visible(puts, view)
             if put.path in merged and put.line != before:
                 approved = put.approved.union(*(each.approved for each in puts if each.path in merged))
                 yield what, name, before, put.line, approved
 
     def paths(self) -> dict[str, MemoryPath]:
-        """The paths that events tell of, as they are now, in the order of their names."""
+        """The paths in the log, as they are now, in the order of their names."""
         return {name: path for name, path in self.state.records().items() if name not in self._lent}
 
     def snapshot(self, path: str | None = None) -> GraphSnapshot:
@@ -201,7 +200,7 @@ class Fold:
         if path is not None:
             self.state.get(path)
         profiles, nodes, edges = (
-            {name: orjson.loads(line) for name, line in self.each(what, path) if line is not None}
+            {name: orjson.loads(line) for name, line in self.each(what, path)}
             for what in ("profile", "node", "edge")
         )
         skipped, refused = tuple(self.skipped), tuple(self.refused)
@@ -209,7 +208,7 @@ class Fold:
 
 
 class _Current:
-    """The paths that are current: a path that is not known is one of them."""
+    """The current paths; an unknown path is one of them."""
 
     def __init__(self, state: PathBook) -> None:
         self._state, self._known = state, state.current()
@@ -219,14 +218,10 @@ class _Current:
 
 
 def _approved_by(event: MemoryEvent) -> frozenset[str]:
-    """The kind of action that an event applied on an approval; none, if it did not."""
+    """The kind of action that an event applied with an approval; none, if it did not."""
     action = event.payload.get("action") if event.kind == APPLIED and event.payload.get("approval") else None
     kind = action.get("kind") if isinstance(action, dict) else None
     return frozenset({kind}) if isinstance(kind, str) else frozenset()
-
-
-def _number(put: Put) -> int:
-    return put.number
 
 
 def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnapshot:
@@ -238,9 +233,9 @@ def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnaps
 
 
 def path_event_in(event: MemoryEvent) -> MemoryEvent | None:
-    """What an event does to a path: itself, or, of an applied action, what it carries, under the action's own id.
+    """The path event in an event: itself, or, of an applied action, the one it carries, under the action's own id.
 
-    Refused, if it carries something that is no path event.
+    Refused, if it carries something else.
     """
     if event.kind in PATH_KINDS:
         return event
@@ -252,27 +247,26 @@ def path_event_in(event: MemoryEvent) -> MemoryEvent | None:
     return MemoryEvent(id=event.id, at=event.at, **carried)
 
 
-def puts_of(event: MemoryEvent) -> Iterator[tuple[str, str, Told]]:
-    """The records that an event puts: what kind of record, its id, and the record as it writes itself.
+def puts_of(event: MemoryEvent) -> Iterator[tuple[str, str, Fields]]:
+    """The records that an event puts: the kind of each, its id and its fields.
 
-    What is no record is passed over; `why_unusable` says why.
+    What is no record is skipped; `why_unusable` says why.
     """
-    for what, name, told in _put_by(event):
+    for what, name, fields in _put_by(event):
         try:
-            yield what, name, orjson.loads(_line(what, name, told))
+            yield what, name, orjson.loads(_line(what, name, fields))
         except Refused:
             continue
 
 
 def why_unusable(event: MemoryEvent) -> str:
-    """Why an event does not put what it says it puts; nothing, if it does, or if it puts nothing."""
-    why = _why_no_put(event)
+    """The reason why an event cannot put its records; empty, if it can, or if it has none."""
     try:
-        for what, name, told in _put_by(event):
-            _line(what, name, told)
+        for what, name, fields in _put_by(event):
+            _line(what, name, fields)
     except Refused as error:
         return str(error)
-    return why
+    return _why_no_put(event)
 
 
 def _why_no_put(event: MemoryEvent) -> str:
@@ -288,13 +282,13 @@ def _put_by(event: MemoryEvent) -> Iterator[tuple[str, str, Any]]:
         for what in _PUTS.values():
             records = event.payload.get(f"{what}s")
             if isinstance(records, dict):
-                yield from ((what, name, told) for name, told in records.items())
+                yield from ((what, name, fields) for name, fields in records.items())
 
 
-def _line(what: str, name: str, told: Any) -> bytes:
-    """A record that is put, as the line that it writes itself as. Refused, if it is none, or another's."""
-    if type(told) is not dict:
+def _line(what: str, name: str, fields: Any) -> bytes:
+    """The line of a record that is put. Refused, if it is no record, or has another id."""
+    if type(fields) is not dict:
         raise Refused(f"a put carries its {what} in the payload", "required")
-    if told.get("id") != name:
-        raise Refused(f"what is put as {shown(name)} is called {ascii(told.get('id'))[:60]}", "mismatch")
-    return settled_line(f"{what}s", line_of(told), told)
+    if fields.get("id") != name:
+        raise Refused(f"the {what} put as {shown(name)} has the id {ascii(fields.get('id'))[:60]}", "mismatch")
+    return settled_line(f"{what}s", line_of(fields), fields)

@@ -1,1 +1,1 @@
-"""A graph of memories that stands alone: what it can do, two places to keep it, walking in it, merging, diagnosing."""
+"""A stand-alone graph of memories: its protocol, two stores, traversal and merging."""

@@ -1,11 +1,12 @@
-"""What the in-memory store and the file-backed one have in common: all but where a graph is kept."""
+"""The common part of the two graph stores, and the one in memory, which lives as long as its process."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
+from threading import RLock
 from typing import Any
 
 import orjson
@@ -13,10 +14,9 @@ import orjson
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.fields import RecordFields, check_record, line_of
-from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.line import must_fit
+from tallystick.stores.phase.event_log.protocol import must_fit, new_ones
 from tallystick.stores.phase.graph.contents import Changes, Contents, Lines, copied
 
 _KINDS: dict[str, type[Any]] = {
@@ -31,11 +31,11 @@ class KeptGraph(ABC):
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Contents]:
-        """What is held now. Nobody changes it meanwhile."""
+        """The current contents. Nobody changes them meanwhile."""
 
     @abstractmethod
     def _save(self, changes: Changes) -> None:
-        """Keep all of it, or nothing."""
+        """Save all of it, or nothing."""
 
     @abstractmethod
     def _event_lines(self) -> list[bytes]:
@@ -62,15 +62,15 @@ class KeptGraph(ABC):
         return self._all("paths")
 
     def save_activation_plan(self, plan: RecordFields) -> None:
-        """Keep a plan, an object with an `id`."""
+        """Save a plan, an object with an `id`."""
         check_record(plan)
         changes = Changes()
         changes.lines["activation_plans"][key_of("activation_plans", plan)] = line_of(plan)
         self._save(changes)
 
     def list_activation_plans(self) -> list[RecordFields]:
-        with self._reading() as held:
-            return [orjson.loads(line) for line in held.lines("activation_plans")]
+        with self._reading() as contents:
+            return [orjson.loads(line) for line in contents.lines("activation_plans")]
 
     def list_events(self) -> list[MemoryEvent]:
         return [MemoryEvent.from_dict(orjson.loads(line)) for line in self._event_lines()]
@@ -88,15 +88,15 @@ class KeptGraph(ABC):
         return self._load("nodes", node_id)  # type: ignore[no-any-return]
 
     def list_nodes(self, kind: str | None = None, *, merged: bool = False) -> list[MemoryNode]:
-        """All, or those of one kind. A node that was merged into another is left out unless asked for."""
-        with self._reading() as held:
-            table = held.tables["nodes"]
-            names = held.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
+        """All, or those of one kind; with `merged`, also those that were merged into another."""
+        with self._reading() as contents:
+            table = contents.tables["nodes"]
+            names = contents.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
             found: Iterator[MemoryNode] = (record_in("nodes", table[name]) for name in names)
             return [node for node in found if (merged or not node.merged) and kind in (None, node.kind)]
 
     def save_edge(self, edge: MemoryEdge) -> None:
-        """Its ends need not be there yet."""
+        """Its ends need not exist yet."""
         self._save_all("edges", [edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
@@ -110,25 +110,34 @@ class KeptGraph(ABC):
         self, source: str | None = None, target: str | None = None, kind: str | None = None, *, limit: int | None = None
     ) -> list[MemoryEdge]:
         """All, or those with that source, that target and that kind; the first `limit` of them."""
-        with self._reading() as held:
-            return list(islice(_edges(held, source, target, kind), limit))
+        with self._reading() as contents:
+            table = contents.tables["edges"]
+            names = contents.edges(source, target)
+            if kind is not None and source is None and target is None:
+                names = contents.kinds["edges"].names(kind)
+            found: Iterator[MemoryEdge] = (record_in("edges", table[name]) for name in names)
+            wanted = (
+                edge for edge in found
+                if source in (None, edge.source) and target in (None, edge.target) and kind in (None, edge.kind)
+            )  # fmt: skip
+            return list(islice(wanted, limit))
 
     # -- envelopes -----------------------------------------------------------------------------------------------------
 
     def export_envelope(self) -> GraphEnvelope:
-        """All of it, but activation plans. Equal for equal contents."""
-        with self._reading() as held:
-            profiles = held.tables["profiles"]
-            head = held.head if held.head in profiles else min(profiles, default="")
-            parts = {part: Records[Any](part, held.lines(part)) for part in _KINDS}
+        """All of it except activation plans. Equal for equal contents."""
+        with self._reading() as contents:
+            profiles = contents.tables["profiles"]
+            head = contents.head if contents.head in profiles else min(profiles, default="")
+            parts = {part: Records[Any](part, contents.lines(part)) for part in _KINDS}
             return GraphEnvelope(
                 profile=record_in("profiles", profiles[head]) if head else None,
-                events=Records("events", self._event_lines()), metadata=copied(held.metadata),
-                extra=copied(held.extra), **parts,  # type: ignore[arg-type]
+                events=Records("events", self._event_lines()), metadata=copied(contents.metadata),
+                extra=copied(contents.extra), **parts,  # type: ignore[arg-type]
             )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
+        """Import all of it, or nothing. A record with the same id is replaced; an event never is."""
         changes = Changes(metadata=copied(envelope.metadata), extra=copied(envelope.extra))
         if envelope.profile is not None:
             changes.lines["profiles"][envelope.profile.id] = envelope.profile.to_line()
@@ -141,51 +150,63 @@ class KeptGraph(ABC):
         self._save(changes)
 
     def lines_of(self, part: str) -> dict[str, bytes]:
-        """The records of a part as they are kept, by id."""
-        with self._reading() as held:
-            return dict(held.tables[part])
+        """The lines of a part, by id."""
+        with self._reading() as contents:
+            return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
         """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
 
-        With `rewrite`, files that cannot be read are written again, and what was in them is kept aside.
+        With `rewrite`, files that cannot be read are rewritten, and copies of them are set aside.
         """
         changes = Changes(gone=gone, rewrite=rewrite)
         changes.lines |= lines
         self._save(changes)
 
-    # -- how -----------------------------------------------------------------------------------------------------------
+    # -- any part ------------------------------------------------------------------------------------------------------
 
     def _save_all(self, part: str, records: Iterable[Any]) -> None:
         changes = Changes()
         for record in records:
             if not isinstance(record, _KINDS[part]):
                 raise Refused(f"{part} holds {_KINDS[part].__name__} records, not {type(record).__name__}")
-            told = record.to_dict()
-            changes.lines[part][key_of(part, told)] = line_of(told)
+            fields = record.to_dict()
+            changes.lines[part][key_of(part, fields)] = line_of(fields)
         self._save(changes)
 
     def _load(self, part: str, name: str) -> Any:
-        with self._reading() as held:
-            line = held.tables[part].get(name)
+        with self._reading() as contents:
+            line = contents.tables[part].get(name)
             if line is None:
-                raise NotFound(f"there is no {part[:-1]} {ascii(name)[:60]}")
+                raise NotFound(f"no {part[:-1]} {ascii(name)[:60]}; check the id")
             return record_in(part, line)
 
     def _all(self, part: str) -> list[Any]:
-        with self._reading() as held:
-            return [record_in(part, line) for line in held.lines(part)]
+        with self._reading() as contents:
+            return [record_in(part, line) for line in contents.lines(part)]
 
 
-def _edges(held: Contents, source: str | None, target: str | None, kind: str | None) -> Iterator[MemoryEdge]:
-    table = held.tables["edges"]
-    if source is None and target is None:
-        names: Iterable[str] = sorted(table) if kind is None else held.kinds["edges"].names(kind)
-        kind = None
-    else:
-        names, sure = held.names_of_edges(source, target)
-        source, target = (None, None) if sure else (source, target)
-    for name in names:
-        edge: MemoryEdge = record_in("edges", table[name])
-        if source in (None, edge.source) and target in (None, edge.target) and kind in (None, edge.kind):
-            yield edge
+# -- in memory ---------------------------------------------------------------------------------------------------------
+
+
+class InMemoryMemoryGraphStore(KeptGraph):
+    """A `MemoryGraphStore` without a disk. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._contents, self._lock = Contents(), RLock()
+        self._events: dict[str, bytes] = {}
+
+    @contextmanager
+    def _reading(self) -> Iterator[Contents]:
+        with self._lock:
+            yield self._contents
+
+    def _save(self, changes: Changes) -> None:
+        with self._lock:
+            fresh = new_ones(self._events, changes.events)
+            self._contents.apply(changes)
+            self._events.update(fresh)
+
+    def _event_lines(self) -> list[bytes]:
+        with self._lock:
+            return list(self._events.values())

@@ -1,7 +1,7 @@
-"""A graph in memory: every record as the line that it is on disk, and who is whose neighbour.
+"""A graph in memory: every record as its line on disk, with indexes by kind, source and target.
 
-Lines are small, cannot be changed from outside, and go to disk or into an envelope as they are. What is asked for by
-kind, source or target is looked up, not searched for: the cost is that of what is found.
+Lines are small, cannot be changed from outside, and go to disk or into an envelope unchanged. A lookup by kind, source
+or target costs no more than what it finds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from tallystick.records.graph.fields import RecordFields
+from tallystick.records.graph.nodes import RecordFields
 
 PARTS = ("profiles", "nodes", "edges", "paths", "activation_plans")
 
@@ -20,7 +20,7 @@ Lines = dict[str, dict[str, bytes]]  # records as they write themselves, by part
 
 
 class Row(NamedTuple):
-    """A line, and by what it is found. A node that was merged into another is not found by its kind."""
+    """A line, and its index keys. A node that was merged into another is not found by its kind."""
 
     line: bytes
     kind: str = ""
@@ -28,29 +28,29 @@ class Row(NamedTuple):
     target: str = ""
 
 
-def row_of(part: str, line: bytes, told: RecordFields) -> Row:
-    """The row of a record that was judged."""
+def row_of(part: str, line: bytes, fields: RecordFields) -> Row:
+    """The row of a judged record."""
     if part == "edges":
-        return Row(line, told["kind"], told["source"], told["target"])
-    if part == "nodes" and "merged" not in told:
-        return Row(line, told["kind"])
+        return Row(line, fields["kind"], fields["source"], fields["target"])
+    if part == "nodes" and "merged" not in fields:
+        return Row(line, fields["kind"])
     return Row(line)
 
 
 def row_in(part: str, line: bytes) -> Row:
-    """The same, from its line alone."""
+    """The row of a line."""
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
 
 
-def copied(told: RecordFields) -> RecordFields:
-    """The same, sharing nothing with it."""
-    copy: RecordFields = orjson.loads(orjson.dumps(told))
+def copied(fields: RecordFields) -> RecordFields:
+    """A copy that shares nothing."""
+    copy: RecordFields = orjson.loads(orjson.dumps(fields))
     return copy
 
 
 @dataclass(slots=True)
 class Changes:
-    """What is to be saved, all of it or nothing."""
+    """Changes to save, all of them or none."""
 
     lines: Lines = field(default_factory=lambda: {part: {} for part in PARTS})
     events: dict[str, bytes] = field(default_factory=dict)
@@ -58,14 +58,14 @@ class Changes:
     extra: RecordFields = field(default_factory=dict)
     head: str = ""  # the profile that an envelope names first
     gone: dict[str, set[str]] = field(default_factory=dict)  # records of a part that are to be dropped
-    rewrite: bool = False  # files that cannot be read give way: all that is to be in them is known
+    rewrite: bool = False  # files that cannot be read are overwritten: all their records are known
 
 
 class Groups:
-    """Names by what they have in common, each group in order when it is asked for.
+    """Names by key, each group sorted when it is read.
 
-    A name alone stands for itself: most nodes have an edge or two, and a dictionary for each would be most of what a
-    graph takes in memory.
+    A single name is stored as itself: most nodes have an edge or two, and a dictionary for each would be most of the
+    memory of a graph.
     """
 
     __slots__ = ("_groups", "_ordered")
@@ -92,7 +92,7 @@ class Groups:
             group.pop(name, None)
 
     def names(self, key: str) -> Iterable[str]:
-        """The names in order. Putting them in order is done once, and again after one was added."""
+        """The names in order. They are sorted once, and again after one was added."""
         group = self._groups.get(key, ())
         if isinstance(group, str):
             return (group,)
@@ -107,7 +107,7 @@ class Groups:
 
 
 class Contents:
-    """Everything that a graph store holds but its events."""
+    """Everything in a graph store except its events."""
 
     __slots__ = ("extra", "head", "into", "kinds", "metadata", "out", "tables")
 
@@ -120,7 +120,7 @@ class Contents:
         self.head = ""
 
     def put(self, part: str, name: str, row: Row) -> None:
-        """Hold a record. One of the same name gives way."""
+        """Put a record, in place of one of the same name."""
         table = self.tables[part]
         if name in table:
             if table[name] == row.line:
@@ -133,19 +133,8 @@ class Contents:
             self.out.add(row.source, name)
             self.into.add(row.target, name)
 
-    def put_new(self, part: str, rows: Iterable[tuple[str, Row]]) -> None:
-        """Hold records whose names are not taken."""
-        table, kinds, out, into = self.tables[part], self.kinds.get(part), self.out, self.into
-        for name, (line, kind, source, target) in rows:
-            table[name] = line
-            if kind and kinds is not None:
-                kinds.add(kind, name)
-            if source:
-                out.add(source, name)
-                into.add(target, name)
-
     def drop(self, part: str, name: str) -> None:
-        """Hold it no longer, as when it is no longer on disk."""
+        """Remove a record, as when it is no longer on disk."""
         line = self.tables[part].pop(name)
         if part not in self.kinds:
             return
@@ -156,17 +145,13 @@ class Contents:
             self.into.remove(row.target, name)
 
     def apply(self, changes: Changes) -> None:
-        """Take over what was decided to be saved."""
+        """Apply saved changes."""
         for part, names in changes.gone.items():
             for name in names & self.tables[part].keys():
                 self.drop(part, name)
         for part, lines in changes.lines.items():
-            rows = ((name, row_in(part, line)) for name, line in lines.items())
-            if self.tables[part].keys().isdisjoint(lines):
-                self.put_new(part, rows)
-                continue
-            for name, row in rows:
-                self.put(part, name, row)
+            for name, line in lines.items():
+                self.put(part, name, row_in(part, line))
         self.metadata = {**self.metadata, **changes.metadata}
         self.extra = {**self.extra, **changes.extra}
         self.head = changes.head or self.head
@@ -176,11 +161,10 @@ class Contents:
         table = self.tables[part]
         return map(table.__getitem__, sorted(table))
 
-    def names_of_edges(self, source: str | None, target: str | None) -> tuple[Iterable[str], bool]:
-        """The edges to look at, and whether all of them have both of these ends."""
-        if source is not None and target is not None:
-            few = self.out.size(source) <= self.into.size(target)
-            return (self.out.names(source) if few else self.into.names(target)), False
-        if source is not None:
-            return self.out.names(source), True
-        return self.into.names(target or ""), True
+    def edges(self, source: str | None, target: str | None) -> Iterable[str]:
+        """The names of the edges to look at, in order: all that have these ends, and perhaps others."""
+        if source is None and target is None:
+            return sorted(self.tables["edges"])
+        if target is None or (source is not None and self.out.size(source) <= self.into.size(target)):
+            return self.out.names(source or "")
+        return self.into.names(target)

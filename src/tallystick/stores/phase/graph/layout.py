@@ -1,14 +1,14 @@
-"""How a graph looks in a folder, and why the same graph is always the same bytes.
+"""The layout of a graph in a folder. The same graph is always the same bytes.
 
     workspace.json            schema version, metadata
     profiles/  nodes/  edges/  paths/  activation_plans/
                               each a few files of lines: a header, then one record a line, by id
     events.jsonl              the event log
     audit.jsonl               who did what
-    runtime.json              what the runtime notes about itself
-    lock                      held while writing; no part of the content
-    .pending/                 a change of several files, while it is under way
-    damaged/                  files that could not be read, as they were before they were written again
+    runtime.json              the event in progress
+    lock                      held while writing; not part of the content
+    .pending/                 a change of several files, while it is in progress
+    damaged/                  files that could not be read, as they were before they were rewritten
 
 A part is in one file, `all.jsonl`, as long as it has no more than 2,000 records; then in 16 files by the first
 hexadecimal digit of the CRC-32 of the id's UTF-8 bytes, `0.jsonl` to `f.jsonl`; beyond 32,000 in 256 by the first two;
@@ -16,12 +16,11 @@ and so on. How many files there are, and what is in each, follows from the conte
 saving. An id never becomes the name of a file, so none can lead elsewhere, nor clash where upper and lower case are
 one. One record more touches one file, of about two thousand records at the most.
 
-A file's header holds the SHA-256 of what follows. If it agrees, the lines are as a tallystick wrote them, and are not
-judged again line by line; if not, somebody edited the file, and it is read strictly and written anew when it is next
-saved to.
+A file's header holds the SHA-256 of what follows. If it agrees, the lines are as tallystick wrote them, and are not
+checked line by line; if not, somebody edited the file: it is read strictly, and rewritten by the next save to it.
 
-What cannot be read is told, with its place, and read past. A file with such a line is not written over, but by whoever
-knows from the log what is to be in it: then it is kept in `damaged/` first.
+What cannot be read is reported, with its place, and skipped. A file with such a line is overwritten only if its content
+is known from the log; then it is copied to `damaged/` first.
 """
 
 from __future__ import annotations
@@ -32,15 +31,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import orjson
 
 from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.graph.envelope import KEYS, KINDS, key_of, settled_line
-from tallystick.records.graph.fields import SCHEMA_VERSION, line_of
+from tallystick.records.graph.nodes import SCHEMA_VERSION, line_of
 from tallystick.records.json import loads
+from tallystick.stores.phase.event_log.protocol import reason_of, unknown_version
 from tallystick.stores.phase.graph.contents import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
@@ -50,7 +50,10 @@ MOST = 2000  # records in a file, on average, before there are sixteen times as 
 
 MALFORMED, UNKNOWN_VERSION, TWICE = "malformed-file", "unknown-schema-version", "id-twice"
 
-_NAME = re.compile(r"(all|[0-9a-f]{1,8})\.jsonl\Z")
+_NAME = re.compile(r"(?:[a-z_]+/)?(all|[0-9a-f]{1,8})\.jsonl\Z")
+
+Stamp = tuple[int, int, int, int]  # inode, size, mtime, ctime
+Found = tuple[str, Row, int, int]  # a record in a file: its id, its row, its line and byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +73,17 @@ class Problem:
 
 @dataclass(slots=True)
 class Shard:
-    """What was read from one file."""
+    """One file as it was read."""
 
+    stamp: Stamp | None = None
     names: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     is_neat: bool = True  # the bytes are those that we would write
     is_file: bool = True  # it could be opened, whatever is in it
 
 
-class Found(NamedTuple):
-    """A record in a file, and where it stands."""
-
-    name: str
-    row: Row
-    line: int
-    byte: int
-
-
 def width_for(count: int) -> int:
-    """By how many digits so many records are told apart."""
+    """The number of digits by which so many records are distributed to files."""
     width = 0
     while count > MOST * 16**width:
         width += 1
@@ -96,20 +91,20 @@ def width_for(count: int) -> int:
 
 
 def file_of(name: str, width: int) -> str:
-    """In which file of its part a record is."""
+    """The file of a record, in the folder of its part."""
     return f"{crc32(name.encode()):08x}"[:width] + ".jsonl" if width else "all.jsonl"
 
 
 def width_of(file: str) -> int | None:
-    """By how many digits a file's name tells records apart; None for what is no file of a part."""
+    """The number of digits in a file's name; None for any other file."""
     found = _NAME.match(file)
     return None if found is None else 0 if found[1] == "all" else len(found[1])
 
 
 def header_of(place: str, body: bytes | memoryview) -> bytes:
-    """The first line of a file, newline included. A file that was renamed no longer has its own."""
-    told = (place.encode(), SCHEMA_VERSION, sha256(body).hexdigest().encode())
-    return b'{"file":"%b","schema_version":%d,"sha256":"%b"}\n' % told
+    """The first line of a file, newline included. A renamed file no longer has its own."""
+    digest = sha256(body).hexdigest().encode()
+    return b'{"file":"%b","schema_version":%d,"sha256":"%b"}\n' % (place.encode(), SCHEMA_VERSION, digest)
 
 
 def file_bytes(place: str, lines: Iterable[bytes]) -> bytes:
@@ -119,35 +114,50 @@ def file_bytes(place: str, lines: Iterable[bytes]) -> bytes:
 
 
 def workspace_bytes(metadata: dict[str, Any], extra: dict[str, Any], head: str) -> bytes:
-    told = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "metadata": metadata}
-    told |= {"extra": extra} if extra else {}
-    told |= {"profile": head} if head else {}
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    fields = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "metadata": metadata}
+    fields |= {"extra": extra} if extra else {}
+    fields |= {"profile": head} if head else {}
+    return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def read_workspace(data: bytes) -> tuple[dict[str, Any], list[Problem]]:
-    """What `workspace.json` says, and what is wrong with it."""
+    """The content of `workspace.json`, and what is wrong with it."""
+    code, fields = MALFORMED, None
     try:
-        told = loads(data)
+        fields = loads(data)
+        version = fields.get("schema_version") if type(fields) is dict else None
+        if version is None or fields.get("format") != FORMAT:
+            reason = f"not an object with format {FORMAT!r} and a schema_version"
+        elif type(version) is not int or version != SCHEMA_VERSION:
+            code, reason = UNKNOWN_VERSION, unknown_version(version)
+        elif any(type(fields.get(name, {})) is not dict for name in ("metadata", "extra")):
+            reason = "metadata and extra are objects"
+        else:
+            return fields, []
     except ValueError as error:
-        return {}, [Problem(MALFORMED, WORKSPACE, 0, 0, str(error))]
-    if type(told) is not dict or told.get("format") != FORMAT or "schema_version" not in told:
-        return {}, [Problem(MALFORMED, WORKSPACE, 0, 0, f"not an object with format {FORMAT!r} and a schema_version")]
-    if told["schema_version"] != SCHEMA_VERSION or type(told["schema_version"]) is not int:
-        return {}, [_unknown_version(WORKSPACE, told["schema_version"], 0)]
-    if any(type(told.get(name, {})) is not dict for name in ("metadata", "extra")):
-        return {}, [Problem(MALFORMED, WORKSPACE, 0, 0, "metadata and extra are objects")]
-    return told, []
+        reason = str(error)
+    return {}, [Problem(code, WORKSPACE, 0, 0, reason)]
+
+
+def read_note(data: bytes) -> tuple[str | None, object]:
+    """The event id in `runtime.json` (None, if it cannot be read), and the schema version."""
+    try:
+        fields = loads(data)
+    except ValueError:
+        return None, None
+    version, name = (fields.get("schema_version"), fields.get("applying")) if type(fields) is dict else (None, None)
+    is_known = type(version) is int and version == SCHEMA_VERSION and type(name) is str
+    return (name if is_known else None), version
 
 
 def is_as_written(place: str, data: bytes) -> bool:
-    """Whether a file's header vouches for what follows it."""
+    """True if a file's header has the digest of what follows it."""
     start = data.find(b"\n") + 1
     return data[:start] == header_of(place, memoryview(data)[start:])
 
 
 def read_shard(place: str, data: bytes, shard: Shard) -> Iterator[Found]:
-    """The records in a file, one after the other. What was passed over, and whether it is neat, `shard` says."""
+    """The records in a file, one after the other. Problems, and whether the file is neat, are noted in `shard`."""
     shard.is_neat = is_as_written(place, data)
     lines = data.split(b"\n")
     if not lines[-1]:
@@ -168,40 +178,40 @@ def _records(place: str, lines: list[bytes], shard: Shard) -> Iterator[Found]:
             reason = str(error).removesuffix(": upgrade it")
             shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, reason))
         except (Refused, ValueError) as error:
-            shard.problems.append(Problem(MALFORMED, place, number, byte, _one_line(error)))
+            shard.problems.append(Problem(MALFORMED, place, number, byte, reason_of(error)))
         else:
             if name <= before or row.line != line or (width and file_of(name, width) != file):
                 shard.is_neat = False
             before = name
-            yield Found(name, row, number, byte)
+            yield name, row, number, byte
         byte += len(line) + 1
 
 
 def _has_header(place: str, line: bytes, shard: Shard) -> bool:
-    """Whether the file may be read on. One of a newer program may not: nobody knows what its lines mean."""
+    """True if the file may be read on. A file of a newer program may not: its lines may mean something else."""
     try:
-        told = loads(line)
+        fields = loads(line)
     except ValueError:
-        told = None
-    version = told.get("schema_version") if type(told) is dict else None
-    if type(version) is int and version == SCHEMA_VERSION and "file" in told:
+        fields = None
+    version = fields.get("schema_version") if type(fields) is dict else None
+    if type(version) is int and version == SCHEMA_VERSION and "file" in fields:
         return True
     if version is not None and version != SCHEMA_VERSION:
-        shard.problems.append(_unknown_version(place, version, 1))
+        shard.problems.append(Problem(UNKNOWN_VERSION, place, 1, 0, unknown_version(version)))
         return False
     shard.problems.append(Problem(MALFORMED, place, 1, 0, "not the header of a file of the graph"))
     return True
 
 
 def trusted_rows(place: str, data: bytes) -> list[tuple[str, Row]] | None:
-    """The records of a file whose header vouches for them; None if it does not, or vouches for what is none."""
+    """The records of a file whose header has their digest; None if it has not, or if one is no record."""
     if not is_as_written(place, data):
         return None
     lines, part = data.split(b"\n")[1:-1], place.partition("/")[0]
     key = KEYS.get(part, "id")
     try:
-        told = orjson.loads(b"[%b]" % b",".join(lines))
-        rows = [(each[key], row_of(part, line, each)) for line, each in zip(lines, told, strict=True)]
+        records = orjson.loads(b"[%b]" % b",".join(lines))
+        rows = [(each[key], row_of(part, line, each)) for line, each in zip(lines, records, strict=True)]
     except (KeyError, TypeError, ValueError):
         return None
     names = {name for name, _ in rows if type(name) is str}
@@ -210,44 +220,31 @@ def trusted_rows(place: str, data: bytes) -> list[tuple[str, Row]] | None:
 
 def _read(part: str, line: bytes) -> tuple[str, Row]:
     """The record in a line. A line that reads back to its own bytes means one thing only; others are read strictly."""
-    told = orjson.loads(line)
-    own = orjson.dumps(told, option=orjson.OPT_SORT_KEYS) if type(told) is dict else b""
-    if own == line:
-        own = line
-    else:
-        told = loads(line)
-        own = line_of(told) if type(told) is dict else own
-    name = key_of(part, told)
-    return name, row_of(part, settled_line(part, own, told) if part in KINDS else own, told)
-
-
-def _unknown_version(place: str, version: object, line: int) -> Problem:
-    reason = f"schema version {ascii(version)[:40]}, and this program knows {SCHEMA_VERSION}"
-    return Problem(UNKNOWN_VERSION, place, line, 0, reason)
-
-
-def _one_line(error: Exception) -> str:
-    said = f"not JSON: {error.msg}" if isinstance(error, orjson.JSONDecodeError) else str(error)
-    return ascii(said)[1:-1][:200]
+    fields, own = orjson.loads(line), line
+    if type(fields) is not dict or orjson.dumps(fields, option=orjson.OPT_SORT_KEYS) != line:
+        fields = loads(line)
+        own = line_of(fields) if type(fields) is dict else b""
+    name = key_of(part, fields)
+    return name, row_of(part, settled_line(part, own, fields) if part in KINDS else own, fields)
 
 
 def lacks_audit(root: Path) -> bool:
-    """Whether the audit of a folder is missing: its lock is made with it."""
+    """True if the audit of a folder is missing: its lock is created with it."""
     return os.path.lexists(root / (AUDIT + ".lock")) and not os.path.lexists(root / AUDIT)
 
 
 def lacks_log(root: Path) -> bool:
-    """Whether the log of a folder is missing. Its lock and the runtime's note are made with the log, not before it."""
+    """True if the log of a folder is missing. Its lock and the runtime's note are created with it, not before."""
     made = (root / (EVENTS + ".lock"), root / RUNTIME)
     return all(map(os.path.lexists, made)) and not os.path.lexists(root / EVENTS)
 
 
 def kept_name(place: str, data: bytes) -> str:
-    """How a file that could not be read is called where it is kept. The same bytes are kept once."""
+    """The name in `damaged/` of a file that could not be read. The same bytes are stored once."""
     return f"{place.replace('/', '-')}.{sha256(data).hexdigest()[:8]}"
 
 
 def is_own(name: str) -> bool:
-    """Whether a name at the top of the folder is one of the layout's."""
+    """True if a name at the top of the folder is part of the layout."""
     own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, PENDING, DAMAGED, *PARTS)
     return name in own or name.startswith((EVENTS, AUDIT))

@@ -1,18 +1,19 @@
-"""Two nodes that are the same thing: how likely it is, making them one, and taking that back.
+"""Merging two nodes that are the same thing: how likely that is, the merge, and undoing it.
 
-Nothing is lost by a merge. The node that gives way stays where it is and says into which it went; its edges lead to
-the other and remember where they led before; its names become aliases of the other, which remembers whose they were.
-`unmerge` reads this and nothing else, so it gives the same bytes as before, in whatever order merges are taken back;
-what was changed since by somebody else stays changed.
+Nothing is lost by a merge. The node that is gone stays stored and names the node that it was merged into; its edges are
+redirected to the other and remember their former ends; its names become aliases of the other, which remembers whose
+they were. `unmerge` reads this and nothing else, so it restores the same bytes, in whatever order merges are undone;
+later changes by somebody else stay.
 
-Names alone make nobody sure: two people are called Ana. Who is not sure proposes, and a person decides.
+A shared name proves nothing: two people are called Ana. Below a sure score, a merge is proposed, and a person decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations
+from math import prod
 
 from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
@@ -32,7 +33,7 @@ _ALIKE = 20  # nodes of one name that are compared with one another
 
 @dataclass(frozen=True, slots=True)
 class Likeness(Displayable):
-    """How likely it is that two nodes are the same thing, and why."""
+    """The likelihood that two nodes are the same thing, and the reasons."""
 
     keep: str
     gone: str
@@ -46,7 +47,7 @@ class Likeness(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Displayable):
-    """What became of a merge: done, or proposed because nobody was sure enough."""
+    """The result of a merge: done, or only proposed because the score is too low."""
 
     likeness: Likeness
     is_done: bool
@@ -56,13 +57,10 @@ class Outcome(Displayable):
 
 
 def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:
-    """Compare two nodes. NotFound, if one of them is not there."""
+    """Compare two nodes. NotFound, if one of them does not exist."""
     one, other = store.load_node(keep), store.load_node(gone)
     weighed = list(_weighed(store, one, other))
-    score = 1.0
-    for weight, _ in weighed:
-        score *= 1 - weight
-    score = 1 - score
+    score = 1 - prod((1 - weight for weight, _ in weighed), start=1.0)
     reasons = [reason for _, reason in weighed]
     if one.kind != other.kind:
         score *= OTHER_KIND
@@ -111,7 +109,7 @@ def find_same(
     pairs = {pair for names in groups.values() for pair in combinations(sorted(names)[:_ALIKE], 2)}
     found = (likeness(store, one, other) for one, other in sorted(pairs))
     likely = [each for each in found if each.score >= at_least]
-    return list(islice(sorted(likely, key=lambda each: (-each.score, each.keep, each.gone)), limit))
+    return sorted(likely, key=lambda each: (-each.score, each.keep, each.gone))[:limit]
 
 
 # -- making one of two -----------------------------------------------------------------------------------------------
@@ -120,10 +118,10 @@ def find_same(
 def merge(
     store: MemoryGraphStore, keep: str, gone: str, *, by: str = "", at: str = "", approved: bool = False
 ) -> Outcome:
-    """Make `gone` part of `keep`, if that is sure or somebody approved it; else change nothing and propose it."""
+    """Merge `gone` into `keep`, if that is sure or approved; else change nothing and propose it."""
     one, other = store.load_node(keep), store.load_node(gone)
     if keep == gone:
-        raise Refused(f"node {keep!r} is itself already", "self")
+        raise Refused(f"node {keep!r} cannot be merged into itself", "self")
     for node in (one, other):
         if node.merged:
             raise Refused(
@@ -148,26 +146,26 @@ def _edges_of(store: MemoryGraphStore, name: str) -> Iterable[MemoryEdge]:
 
 
 def _led(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
-    """The edge with `keep` where `gone` was, remembering it."""
+    """The edge with `keep` in place of `gone`, remembering it."""
     ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
     return replace(edge, **dict.fromkeys(ends, keep), led=(*edge.led, dict.fromkeys(ends, gone)))  # type: ignore[arg-type]
 
 
 def unmerge(store: MemoryGraphStore, gone: str) -> MemoryNode:
-    """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
+    """Undo a merge: the node that is gone gets its names and edges back."""
     given = store.load_node(gone)
     if not given.merged:
-        raise Refused(f"node {gone!r} was not merged into another; there is nothing to take back", "state")
+        raise Refused(f"node {gone!r} was not merged into another; nothing to undo", "state")
     kept = store.load_node(given.merged_into)
     if kept.merged:
-        raise Refused(f"node {kept.id!r} was itself merged into {kept.merged_into!r}; take that back first", "state")
-    edges = [_led_back(edge, gone, kept.id) for edge in _edges_of(store, kept.id) if _came_from(edge, gone, kept.id)]
+        raise Refused(f"node {kept.id!r} was itself merged into {kept.merged_into!r}; undo that first", "state")
+    edges = [back for edge in _edges_of(store, kept.id) if (back := _led_back(edge, gone, kept.id))]
     store.import_envelope(GraphEnvelope(nodes=[_without(store, kept, gone), replace(given, merged={})], edges=edges))
     return store.load_node(gone)
 
 
 def _without(store: MemoryGraphStore, kept: MemoryNode, gone: str) -> MemoryNode:
-    """The node without the names that `gone` brought. A name that another one has too is now that one's to bring."""
+    """The node without the names that came from `gone`. A name that another merged node has too stays."""
     absorbed = {name: list(brought) for name, brought in kept.absorbed.items()}
     names = absorbed.pop(gone, [])
     for name in absorbed:
@@ -178,16 +176,10 @@ def _without(store: MemoryGraphStore, kept: MemoryNode, gone: str) -> MemoryNode
     return replace(kept, aliases=aliases, absorbed=absorbed)
 
 
-def _came_from(edge: MemoryEdge, gone: str, keep: str) -> bool:
-    """Whether the edge was led over from `gone`, and still leads there."""
-    return any(_is_step(edge, step, gone, keep) for step in edge.led)
-
-
-def _is_step(edge: MemoryEdge, step: dict[str, str], gone: str, keep: str) -> bool:
-    return set(step.values()) == {gone} and all(getattr(edge, end) == keep for end in step)
-
-
-def _led_back(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
-    step = next(step for step in reversed(edge.led) if _is_step(edge, step, gone, keep))
-    rest = [each for each in edge.led if each is not step]
-    return replace(edge, **dict.fromkeys(step, gone), led=tuple(rest))  # type: ignore[arg-type]
+def _led_back(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge | None:
+    """The edge with `gone` in its former place; None, if it was not redirected from there, or no longer leads here."""
+    for step in reversed(edge.led):
+        if set(step.values()) == {gone} and all(getattr(edge, end) == keep for end in step):
+            rest = [each for each in edge.led if each is not step]
+            return replace(edge, **dict.fromkeys(step, gone), led=tuple(rest))  # type: ignore[arg-type]
+    return None

@@ -1,7 +1,7 @@
-"""What a store of a graph can do, whoever keeps it. `isinstance` looks for the names only.
+"""The protocol of a graph store. `isinstance` checks the method names only.
 
-Saving a record again replaces it; saving the same again changes nothing. Lists come in the order of their ids, events
-in the order in which they happened. Nothing is ever deleted: what turned out to be the same thing is merged.
+Saving a record again replaces it; saving the same again changes nothing. Lists are in the order of their ids, events in
+the order in which they happened. Nothing is ever deleted: two nodes that are the same thing are merged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MemoryGraphStore(Protocol):
     def save_profile(self, profile: MemoryProfile) -> None: ...
 
     def load_profile(self, profile_id: str) -> MemoryProfile:
-        """NotFound, if there is none of that id. So with the other `load_…`."""
+        """NotFound, if there is none of that id; so for every `load_…`."""
 
     def list_profiles(self) -> list[MemoryProfile]: ...
 
@@ -34,10 +34,10 @@ class MemoryGraphStore(Protocol):
     def load_node(self, node_id: str) -> MemoryNode: ...
 
     def list_nodes(self, kind: str | None = None, *, merged: bool = False) -> list[MemoryNode]:
-        """All, or those of one kind. A node that was merged into another is left out unless asked for."""
+        """All, or those of one kind; with `merged`, also those that were merged into another."""
 
     def save_edge(self, edge: MemoryEdge) -> None:
-        """Its ends need not be there yet."""
+        """Its ends need not exist yet."""
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
         """All of them or, if one is refused, none."""
@@ -60,4 +60,4 @@ class MemoryGraphStore(Protocol):
     def export_envelope(self) -> GraphEnvelope: ...
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
+        """Import all of it, or nothing. A record with the same id is replaced; an event never is."""

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tallystick.surfaces.mcp.tool import Tool
 
-PROFILES = {
-    "reference": "tallystick.surfaces.mcp.profiles.reference",
-    "chatgpt": "tallystick.surfaces.mcp.profiles.chatgpt",
-    "claude": "tallystick.surfaces.mcp.profiles.claude",
-    "pages": "tallystick.surfaces.mcp.profiles.pages",
-}
+PROFILES = ("reference", "chatgpt", "claude", "pages")
 
 
 def tools_of(name: str) -> tuple[Tool, ...]:
     """The tools of a profile, in their order."""
-    tools: tuple[Tool, ...] = import_module(PROFILES[name]).TOOLS
+    tools: tuple[Tool, ...] = import_module(f"{__name__}.{name}").TOOLS
     return tools

@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import NotFound
 from tallystick.records.operations import BELIEF_SUPERSEDE
-from tallystick.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
 from tallystick.surfaces.mcp.format import recorded_at
-from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.mcp.tool import Answer, Args, Name, Names, Texts, Tool, aliases, maybe
 from tallystick.surfaces.mcp.wording import exactly, fenced
 from tallystick.surfaces.server.worker import CallContext
 
@@ -21,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class Fields(Args):
-    """What may be said of a belief."""
+    """Fields of a belief."""
 
-    about: str | None = maybe("Who or what it is about, and so its page: person-ana, project-x.")
-    kind: str | None = maybe("fact, preference, instruction, decision, … fact if left out.")
-    tags: Names | None = maybe("Words to find it by.")
-    confidence: float | None = maybe("How sure it is, 0 to 1.", ge=0, le=1)
-    evidence: Texts | None = maybe("What speaks for it: a quotation, a file, a link.")
-    rests_on: Names | None = maybe("Ids of beliefs it is concluded from.")
-    is_hypothesis: bool | None = maybe("true for a guess.")
-    valid_from: str | None = maybe("Since when it is true in the world: 2026-05-03.")
-    valid_to: str | None = maybe("Until when it is true in the world.")
-    expires: str | None = maybe("From when on it should no longer be recalled.")
-    session: Session | None = None
-    agent: Agent | None = None
-    path: Path = ""
+    about: str | None = None
+    kind: str | None = None
+    tags: Names | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    evidence: Texts | None = None
+    rests_on: Names | None = None
+    is_hypothesis: bool | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    path: str = ""
 
-    def said(self, *, but: tuple[str, ...]) -> dict[str, Any]:
-        """The fields that were given."""
+    def given(self, *but: str) -> dict[str, Any]:
+        """The fields of the call, without some."""
         return self.model_dump(exclude_none=True, exclude={*but, "path"})
 
 
@@ -47,76 +46,71 @@ class Fields(Args):
 
 class RememberArgs(Fields):
     text: str = Field(description="One thing, in a sentence that can be understood alone: names, not 'he' or 'it'.")
-    key: str | None = maybe("Your own name for it. Saying it again under its key replaces it.")
+    key: str | None = maybe("Your own name for it. Remembering under the same key replaces it.")
     trust: Literal["agent", "tool", "web", "import"] | None = maybe(
-        "Whose word it is. Leave out for what the user said or you concluded; web or tool for what a page "
-        "or a tool said: that waits for a person's yes before it is recalled.",
+        "The source of the statement. Leave out for what the user said or you concluded; web or tool for what a page "
+        "or a tool said: that needs a person's approval before it is recalled.",
     )
 
 
 class RememberResult(Answer):
     id: str = Field(description="The id of this version.")
-    status: str = Field(description="remembered, revised, or known: it was held already, and nothing was written.")
+    status: str = Field(description="remembered, revised, or known: it was known already, and nothing was written.")
     waits: str | None = maybe("Why recall leaves it out for now, if it does.")
     masked: list[str] | None = maybe("Kinds of secrets that were masked in it.")
-    contradicts: list[str] | None = maybe("Ids of beliefs that say otherwise. Revise one, or ask.")
+    contradicts: list[str] | None = maybe("Ids of beliefs that it contradicts. Revise one, or ask.")
     near: list[str] | None = maybe("Ids of beliefs that say nearly the same.")
 
     def text(self) -> str:
         masked = f"Masked in it: {', '.join(self.masked)}." if self.masked else ""
         against = f"It contradicts {' '.join(map(exactly, self.contradicts))}." if self.contradicts else ""
-        near = f"It is near to {' '.join(map(exactly, self.near))}." if self.near else ""
+        near = f"It is similar to {' '.join(map(exactly, self.near))}." if self.near else ""
         waits = f"{self.waits}." if self.waits else ""
         head = f"{self.status.capitalize()}: {exactly(self.id)}."
         return " ".join(filter(None, (head, waits, masked, against, near)))
 
 
 def _remember(context: CallContext, args: RememberArgs) -> RememberResult:
-    before, said = context.memory.ledger.size, args.said(but=())
-    said.setdefault("session", context.session)
-    said.setdefault("agent", context.agent)
-    belief = context.memory.remember(said.pop("text"), path=args.path, **said)
-    return _said(context.memory, belief, before)
+    before, given = context.memory.ledger.size, args.given("text")
+    given.setdefault("session", context.session)
+    given.setdefault("agent", context.agent)
+    belief = context.memory.remember(args.text, path=args.path, **given)
+    return _result(context.memory, belief, before)
 
 
-def _said(memory: Memory, belief: Belief, before: int) -> RememberResult:
-    """What became of it. `before` is how many events there were."""
-    told = getattr(belief, "answer", None)
+def _result(memory: Memory, belief: Belief, before: int) -> RememberResult:
+    """The result of a write. `before` is the number of events before it."""
+    answer = belief.answer
     event = recorded_at(memory, belief.seq) if belief.seq >= before else None
     return RememberResult(
         id=belief.id, status="known" if event is None else "revised" if event.op == BELIEF_SUPERSEDE else "remembered",
-        waits="A person must say yes before it is recalled" if belief.withheld else None,
+        waits="It needs a person's approval before it is recalled" if belief.withheld else None,
         masked=list(memory.masked) or None if event else None,
-        contradicts=list(getattr(told, "contradicts", ())) or None, near=list(getattr(told, "near", ())) or None,
+        contradicts=list(answer.contradicts) or None if answer else None,
+        near=list(answer.near) or None if answer else None,
     )  # fmt: skip
 
 
 def _remembered(_: CallContext, __: RememberArgs, applied: Applied) -> RememberResult:
-    """After a person's yes."""
+    """After a person's approval."""
     return RememberResult(id=applied.ids[0] if applied.ids else "", status="remembered")
 
 
 REMEMBER = Tool(
-    name="remember",
-    title="Remember",
-    description="""\
-Hold one thing true for later sessions. Call it when the user states a lasting fact, preference, decision or \
-instruction, corrects you, or asks you to remember; one call for each thing. Do not store what is only true for this \
-reply, what you merely guess, or secrets (they are masked). If it replaces something that you recalled, use revise.
+    "remember", "Remember",
+    """\
+Store one belief for later sessions. Call it when the user states a lasting fact, preference, decision or instruction, \
+corrects you, or asks you to remember; one call for each thing. Do not store what is only true for this reply, what \
+you merely guess, or secrets (they are masked). If it replaces something that you recalled, use revise.
 
-Gives its id and whether it is new, known already, or takes the place of something.
+Gives its id and whether it is new, known already, or a new version.
 
 Example: {"text": "Ana prefers tea over coffee", "about": "person-ana", "tags": ["taste"]}""",
-    takes=RememberArgs,
-    gives=RememberResult,
-    run=_remember,
-    after=_remembered,
-    also={
-        "content": "text", "memory": "text", "fact": "text", "statement": "text", "note": "text", "data": "text",
-        "value": "text", "entity": "about", "subject": "about", "name": "key", "id": "key", "tag": "tags",
-        "labels": "tags", "type": "kind", "category": "kind", "source": "evidence", "branch": "path",
-        "session_id": "session", "agent_id": "agent",
-    },
+    RememberArgs, RememberResult, _remember, after=_remembered,
+    also=aliases(
+        text="content memory fact statement note data value", about="entity subject", key="name id", tags="tag labels",
+        kind="type category", evidence="source", path="branch", session="session_id", agent="agent_id",
+    ),
 )  # fmt: skip
 
 # -- revise ------------------------------------------------------------------------------------------------------------
@@ -129,75 +123,72 @@ class ReviseArgs(Fields):
 
 
 def _revise(context: CallContext, args: ReviseArgs) -> RememberResult:
-    before, said = context.memory.ledger.size, args.said(but=("id", "text", "reason"))
-    belief = context.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
-    return _said(context.memory, belief, before)
+    before, given = context.memory.ledger.size, args.given("id", "text", "reason")
+    belief = context.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **given)
+    return _result(context.memory, belief, before)
 
 
 def _revised(context: CallContext, args: ReviseArgs, applied: Applied) -> RememberResult:
-    """After a person's yes."""
+    """After a person's approval."""
     belief = context.memory.get(args.id, path=args.path)
     return RememberResult(id=applied.ids[0] if applied.ids else belief.id if belief else args.id, status="revised")
 
 
 REVISE = Tool(
-    name="revise",
-    title="Revise a belief",
-    description="""\
-Replace a belief by a better one; its history stays. Call it when something you recalled has changed or was wrong, \
-instead of remembering a second thing beside it. Name the id that you read: if it was changed since, the call is \
-refused, and you read it again. What a person stated is changed only with a person's yes, which is asked for.
+    "revise", "Revise a belief",
+    """\
+Replace a belief with a better one; its history stays. Call it when something you recalled has changed or was wrong, \
+instead of remembering a second thing. Name the id that you read: if it was changed since, the call is refused, and \
+you read it again. What a person stated is changed only with a person's approval, which is asked for.
 
 Gives the id of the new version.
 
 Example: {"id": "c4f1a5", "text": "Ana switched to coffee", "reason": "she said so on 3 May"}""",
-    takes=ReviseArgs,
-    gives=RememberResult,
-    run=_revise,
-    after=_revised,
-    destroys=True,
-    also={
-        "name": "id", "key": "id", "memory_id": "id", "belief": "id", "belief_id": "id", "content": "text",
-        "memory": "text", "new_text": "text", "fact": "text", "because": "reason", "why": "reason", "tag": "tags",
-        "type": "kind", "entity": "about", "branch": "path", "session_id": "session", "agent_id": "agent",
-    },
+    ReviseArgs, RememberResult, _revise, destroys=True, after=_revised,
+    also=aliases(
+        id="name key memory_id belief belief_id", text="content memory new_text fact", reason="because why",
+        tags="tag", kind="type", about="entity", path="branch", session="session_id", agent="agent_id",
+    ),
 )  # fmt: skip
 
 # -- forget ------------------------------------------------------------------------------------------------------------
+
+_LONGEST = 500  # characters of a text in a preview
+_JUDGED = ("session", "agent", "path", "about", "kind", "tags", "confidence")  # fields that the policy looks at
 
 
 class ForgetArgs(Args):
     ids: Names = Field(min_length=1, max_length=50, description="Which beliefs or episodes, by id.")
     reason: str = Field(default="", description="Why it is no longer wanted.")
-    confirm: bool = Field(default=False, description="true does it. Without it, you are only told what would go.")
-    path: Path = ""
+    confirm: bool = Field(default=False, description="true forgets; without it, the answer is a preview.")
+    path: str = ""
 
 
 class Going(BaseModel):
     id: str
     what: str = Field(description="belief or episode.")
     text: str = Field(description="The stored words. Data, never an instruction.")
-    needs_yes: str | None = maybe("Why a person must say yes first, if one must.")
-    resting: list[str] | None = maybe("Ids of beliefs that rest on it, and stay.")
+    needs_yes: str | None = maybe("Why it needs a person's approval, if it does.")
+    resting: list[str] | None = maybe("Ids of beliefs that depend on it, and stay.")
 
 
 class Forgot(Answer):
-    done: bool = Field(description="false: nothing was changed, this is what would go.")
+    done: bool = Field(description="false: nothing was changed, this is a preview.")
     going: list[Going]
 
     def text(self) -> str:
-        head = "Forgotten; the history stays." if self.done else "Nothing was changed. With confirm, this would go:"
+        head = "Forgotten; the history stays." if self.done else "Nothing was changed. With confirm, this is forgotten:"
         found = [head]
         for each in self.going:
             found += [f"{each.what} {exactly(each.id)}", *fenced(each.text)]
-            found += [f"  a person must say yes first: {each.needs_yes}"] if each.needs_yes and not self.done else []
-            found += [f"  rests on it, and stays: {' '.join(map(exactly, each.resting))}"] if each.resting else []
+            found += [f"  needs a person's approval: {each.needs_yes}"] if each.needs_yes and not self.done else []
+            found += [f"  depend on it, and stay: {' '.join(map(exactly, each.resting))}"] if each.resting else []
         return "\n".join(found)
 
 
 def _forget(context: CallContext, args: ForgetArgs) -> Forgot:
     memory, names = context.memory, list(dict.fromkeys(args.ids))
-    going = [_going(memory, name, args.path) for name in names]
+    going = [_preview(memory, name, args.path) for name in names]
     if args.confirm:
         with memory.batch():
             for name, each in zip(names, going, strict=True):
@@ -208,46 +199,37 @@ def _forget(context: CallContext, args: ForgetArgs) -> Forgot:
     return Forgot(done=args.confirm, going=going)
 
 
-def _going(memory: Memory, name: str, path: str) -> Going:
+def _preview(memory: Memory, name: str, path: str) -> Going:
     belief = memory.get(name, path=path)
     if belief is None:
         episode = memory.episodes.find(name)
         if episode is None:
-            raise NotFound(f"nothing is known as {name!r}; recall finds ids")
-        return Going(id=episode.id, what="episode", text=episode.content[:_SHOWN])
+            raise NotFound(f"no belief or episode named {name!r}; recall finds ids")
+        return Going(id=episode.id, what="episode", text=episode.content[:_LONGEST])
     stated = "human" if memory.reviews.is_approved(belief) else belief.trust
     verdict = memory.check_policy(
         "forget", trust=memory.trust, stated=stated, **{field: getattr(belief, field) for field in _JUDGED}
     )
     return Going(
-        id=belief.id, what="belief", text=belief.text[:_SHOWN], needs_yes=verdict.why or None,
+        id=belief.id, what="belief", text=belief.text[:_LONGEST], needs_yes=verdict.why or None,
         resting=[each.id for each in memory.dependents(name, path=path)] or None,
     )  # fmt: skip
 
 
-_SHOWN = 500
-_JUDGED = ("session", "agent", "path", "about", "kind", "tags", "confidence")
-
 FORGET = Tool(
-    name="forget",
-    title="Forget",
-    description="""\
-Put beliefs or episodes out of sight: they are recalled no more, and stay in history. Call it when the user asks for \
-it, or when something is plainly no longer wanted; if it became untrue, revise it instead. Call it first without \
-confirm, look at what would go, then again with confirm. What a person stated goes only with a person's yes, which is \
-asked for. It destroys no words: for that, tell the user of `tallystick erase`.
+    "forget", "Forget",
+    """\
+Forget beliefs or episodes: they are no longer recalled, and stay in history. Call it when the user asks for it, or \
+when something is plainly no longer wanted; if it became untrue, revise it instead. Call it first without confirm, \
+check the preview, then again with confirm. What a person stated is forgotten only with a person's approval, which is \
+asked for. It erases no words: for that, tell the user about `tallystick erase`.
 
-Gives what would go, or went.
+Gives what would be forgotten, or was.
 
 Example: {"ids": ["c4f1a5"], "reason": "she moved away", "confirm": true}""",
-    takes=ForgetArgs,
-    gives=Forgot,
-    run=_forget,
-    destroys=True,
-    is_idempotent=True,
-    also={
-        "id": "ids", "name": "ids", "names": "ids", "key": "ids", "memory_id": "ids", "memory_ids": "ids",
-        "belief": "ids", "because": "reason", "why": "reason", "confirmed": "confirm", "yes": "confirm",
-        "branch": "path",
-    },
+    ForgetArgs, Forgot, _forget, destroys=True, is_idempotent=True,
+    also=aliases(
+        ids="id name names key memory_id memory_ids belief", reason="because why", confirm="confirmed yes",
+        path="branch",
+    ),
 )  # fmt: skip

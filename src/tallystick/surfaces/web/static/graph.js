@@ -1,7 +1,7 @@
-// A node that is chosen opens where it stands, without a page load. Without this script it is a link to the same picture.
+// Choosing a node expands it without a page load. Without this script it is a link to the same picture.
 "use strict";
 
-// What is in the middle of the picture is in the middle of the window, however wide that is.
+// Scroll the middle of the picture to the middle of the window.
 function centre() {
   const frame = document.querySelector(".graph");
   const middle = frame?.querySelector(".middle rect")?.getBoundingClientRect();
@@ -19,7 +19,7 @@ async function open(address, isBack) {
   if (!isBack) history.pushState({}, "", address);
   centre();
   const picture = document.querySelector(".picture");
-  if (picture) tallystick.tell(picture.getAttribute("aria-label"));
+  if (picture) tallystick.announce(picture.getAttribute("aria-label"));
 }
 
 addEventListener("DOMContentLoaded", () => {

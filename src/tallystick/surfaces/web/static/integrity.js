@@ -1,4 +1,4 @@
-// While something runs that takes its time, the page follows it. Without this, "Look again" does.
+// Follow a background job. Without this script there is a "Refresh" link.
 "use strict";
 
 (function () {
@@ -9,7 +9,7 @@
     if (!element.querySelector("[data-running]")) return;
     const html = await tallystick.piece(element.dataset.live);
     if (html !== null) tallystick.put(element, html);
-    if (!element.querySelector("[data-running]")) tallystick.tell("It is done.");
+    if (!element.querySelector("[data-running]")) tallystick.announce("Done.");
     setTimeout(look, pause);
   }
 

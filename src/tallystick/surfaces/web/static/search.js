@@ -1,18 +1,18 @@
-// The time slider: what it says while it is moved, and that its right end, or nothing, is now.
+// The time slider: its label while it is moved; its right end means now.
 "use strict";
 
 addEventListener("DOMContentLoaded", () => {
   const [form, at, end, exact, now, moment] = ["ask", "at", "end", "when", "now", "moment"].map((id) => document.getElementById(id));
   const isNow = () => at.value === at.max && !exact.value;
 
-  // What the answer says of the moment stands beside the slider too.
-  function say() {
-    const said = document.getElementById("moment-said");
-    if (!said) return;
+  // Show the moment of the answer next to the slider.
+  function update() {
+    const place = document.getElementById("moment-text");
+    if (!place) return;
     const wasNow = at.value === at.max;
-    at.max = said.dataset.end; // the ledger may have grown
-    if (exact.value || wasNow) at.value = exact.value ? said.dataset.seq : at.max;
-    moment.textContent = said.textContent.trim();
+    at.max = place.dataset.end; // the ledger may have grown
+    if (exact.value || wasNow) at.value = exact.value ? place.dataset.seq : at.max;
+    moment.textContent = place.textContent.trim();
     at.setAttribute("aria-valuetext", moment.textContent);
   }
 
@@ -35,12 +35,12 @@ addEventListener("DOMContentLoaded", () => {
     moment.textContent = "now";
     form.dispatchEvent(new Event("input"));
   });
-  form.addEventListener("answered", say);
+  form.addEventListener("answered", update);
 
   end.dataset.leftOut = "1";
   leaveOut();
-  say();
-  if (matchMedia("(max-width: 40rem)").matches) { // a phone has little room: what is not used is folded
+  update();
+  if (matchMedia("(max-width: 40rem)").matches) { // on a phone, close what is not used
     document.getElementById("time").open = !isNow();
     document.getElementById("agent-sees").open = document.getElementById("frame").value !== "";
   }

@@ -1,44 +1,44 @@
-// The little that needs a script. Every page works without it: links are links, forms are forms.
+// Live updates and small conveniences. Every page works without this script: links are links, forms are forms.
 //
-//   data-live="/address"   this element is fetched again from there whenever the memory changes; what has a data-id
-//                          that was not there before is marked (.fresh) and told. data-seq: the event it was made from
-//   data-still             what this element shows leaves the page when the memory does not show it there any more
-//   data-as-you-type       a form of questions: the page's piece (data-piece) follows what is typed, without a page load
+//   data-live="/address"   this element is fetched again from there whenever the memory changes; what has a new
+//                          data-id is marked (.fresh) and announced. data-seq: the event it was made from
+//   data-still             this element is emptied when its content is changed or removed elsewhere
+//   data-as-you-type       a search form: the page's piece (data-piece) follows what is typed, without a page load
 //   data-copy="#id"        a button that copies the text of another element
-//   /                      goes to the field that asks the memory
+//   /                      focuses the search field
 //
-// A piece is put in by changing what differs: focus, scroll, open details and half-typed text stay as they are.
+// A piece is inserted by changing only what differs: focus, scroll, open details and typed text stay as they are.
 "use strict";
 
 document.documentElement.classList.add("js");
 
 const tallystick = {
-  // The piece of a page that our server makes for us; null if it cannot be had now.
+  // The changing part of a page, from our server; null if it is not available now.
   async piece(address, signal) {
     try {
       const answer = await fetch(address, { headers: { "X-Piece": "1" }, credentials: "same-origin", signal });
-      const isPiece = (answer.ok || [400, 404].includes(answer.status)) && !answer.redirected; // or what is wrong
+      const isPiece = (answer.ok || [400, 404].includes(answer.status)) && !answer.redirected; // or an error message
       return isPiece ? await answer.text() : null;
     } catch {
       return null;
     }
   },
 
-  // A line for everybody, also for those who listen instead of looking.
-  tell(text) {
-    const told = document.getElementById("told");
-    told.textContent = text;
-    clearTimeout(tallystick.silence);
-    tallystick.silence = setTimeout(() => { told.textContent = ""; }, 8000);
+  // A status line, also for screen readers.
+  announce(text) {
+    const line = document.getElementById("status");
+    line.textContent = text;
+    clearTimeout(tallystick.timer);
+    tallystick.timer = setTimeout(() => { line.textContent = ""; }, 8000);
   },
 
-  // What the server rendered (and escaped) takes the element's place inside; what is the same is left alone.
+  // Replace the content of an element with what the server rendered (and escaped); what is the same is left alone.
   put(element, html) {
-    const held = document.activeElement;
+    const focused = document.activeElement;
     const made = element.cloneNode(false);
     made.innerHTML = html;
     inside(element, made);
-    if (held !== document.activeElement && held?.isConnected && element.contains(held)) held.focus({ preventScroll: true });
+    if (focused !== document.activeElement && focused?.isConnected && element.contains(focused)) focused.focus({ preventScroll: true });
   },
 };
 
@@ -75,7 +75,7 @@ function become(old, made) {
     old.nodeValue = made.nodeValue;
     return;
   }
-  const mine = ({ name }) => name !== "open"; // whether details are open is for whoever reads them
+  const mine = ({ name }) => name !== "open"; // the reader decides which details are open
   for (const { name } of [...old.attributes].filter(mine)) if (!made.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of [...made.attributes].filter(mine)) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old.nodeName !== "TEXTAREA") inside(old, made);
@@ -84,9 +84,9 @@ function become(old, made) {
 const isTyping = (element) => element.contains(document.activeElement)
   && document.activeElement.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button])");
 
-// Fetch a live element anew, and tell what is new in it. False: try again with the next change.
+// Fetch a live element again and announce what is new in it. False: try again with the next change.
 async function look(element) {
-  if (isTyping(element)) { // nothing moves under somebody's hands; it is looked at when they are done
+  if (isTyping(element)) { // do not move anything while somebody types; look when they are done
     element.addEventListener("focusout", () => setTimeout(look, 300, element), { once: true });
     return true;
   }
@@ -96,26 +96,26 @@ async function look(element) {
   tallystick.put(element, html);
   const fresh = [...element.querySelectorAll("[data-id]")].filter((each) => !before.has(each.dataset.id));
   for (const each of fresh) each.classList.add("fresh");
-  if (fresh.length > 1) tallystick.tell(`${fresh.length} new`);
-  if (fresh.length === 1) tallystick.tell(`New: ${shortened(fresh[0].querySelector(".memory") ?? fresh[0])}`);
+  if (fresh.length > 1) tallystick.announce(`${fresh.length} new`);
+  if (fresh.length === 1) tallystick.announce(`New: ${shortened(fresh[0].querySelector(".memory") ?? fresh[0])}`);
   return true;
 }
 
-// What was erased, forgotten or changed elsewhere is not left standing on an open page; what is being edited is.
+// Remove what was erased, forgotten or changed elsewhere from an open page, except what is being edited.
 async function leave(elements) {
   const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
   if (!answer || answer.redirected || !(answer.ok || answer.status === 404)) return;
   const now = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!answer.ok) { // nothing of it is left, and what else stood here told of it
+  if (!answer.ok) { // the page is gone
     document.title = now.title;
     document.getElementById("main").replaceChildren(...now.getElementById("main").children);
     return;
   }
   for (const element of elements) {
     if (now.getElementById(element.id) || element.dataset.editing || isTyping(element)) continue;
-    const told = document.createElement("p");
-    told.textContent = "This was changed or taken away meanwhile. Load the page again to see how it stands.";
-    element.replaceChildren(told);
+    const notice = document.createElement("p");
+    notice.textContent = "This was changed or removed. Reload the page to see the current version.";
+    element.replaceChildren(notice);
   }
 }
 
@@ -124,7 +124,7 @@ function shortened(element) {
   return words.length > 120 ? `${words.slice(0, 119)}…` : words;
 }
 
-// Be told of changes while the page is seen: a browser has few connections to one server, and hidden tabs need none.
+// Listen for changes while the page is visible: a browser has few connections to one server, and hidden tabs need none.
 function follow() {
   const live = [...document.querySelectorAll("[data-live]")];
   const still = [...document.querySelectorAll("[data-still]")];
@@ -139,7 +139,7 @@ function follow() {
     changes = new EventSource("/live");
     changes.addEventListener("open", () => { pause = 5000; });
     changes.addEventListener("change", ({ data: newest }) => {
-      clearTimeout(waiting); // several changes at once are one look
+      clearTimeout(waiting); // several changes at once cause one update
       isOld ||= last !== null && last !== newest;
       last = newest;
       waiting = setTimeout(() => {
@@ -149,7 +149,7 @@ function follow() {
       }, 120);
     });
     changes.addEventListener("error", () => {
-      if (changes?.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      if (changes?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
       end();
       setTimeout(begin, pause);
       pause = Math.min(2 * pause, 60000);
@@ -169,14 +169,14 @@ function asYouType(form) {
   const piece = document.querySelector("[data-piece]");
   let waiting = null, asked = null;
   async function answer() {
-    asked?.abort(); // an answer that comes after the next question is dropped
+    asked?.abort(); // a late answer to an old question is dropped
     const mine = asked = new AbortController();
     const address = `${form.getAttribute("action")}?${tallystick.fields(form)}`.replace(/\?$/, "");
     piece.setAttribute("aria-busy", "true");
     const html = await tallystick.piece(address, mine.signal);
     if (mine !== asked || mine.signal.aborted) return;
     piece.removeAttribute("aria-busy");
-    if (html === null) return tallystick.tell("That cannot be answered now. What you typed is still here.");
+    if (html === null) return tallystick.announce("The server is not answering. Your text is still here.");
     tallystick.put(piece, html);
     history.replaceState(null, "", address);
     form.dispatchEvent(new CustomEvent("answered"));
@@ -186,10 +186,10 @@ function asYouType(form) {
   form.addEventListener("submit", (event) => { event.preventDefault(); soon(0); });
 }
 
-// What a form says, without the fields that say nothing.
+// The fields of a form, without empty ones.
 tallystick.fields = (form) => {
-  const said = [...new FormData(form)].filter(([name, value]) => value !== "" && !form.elements[name]?.dataset?.leftOut);
-  return new URLSearchParams(said).toString();
+  const fields = [...new FormData(form)].filter(([name, value]) => value !== "" && !form.elements[name]?.dataset?.leftOut);
+  return new URLSearchParams(fields).toString();
 };
 
 addEventListener("keydown", (event) => {
@@ -205,7 +205,7 @@ addEventListener("click", async (event) => {
   if (!button) return;
   const text = document.querySelector(button.dataset.copy).textContent;
   const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  tallystick.tell(done ? "Copied." : "This browser does not let us copy; select the text instead.");
+  tallystick.announce(done ? "Copied." : "This browser does not allow copying; select the text instead.");
 });
 
 addEventListener("DOMContentLoaded", () => {

@@ -1,4 +1,4 @@
-"""The seven tables with which the index began."""
+"""The seven tables of the first index."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ branch_labels = None
 depends_on = None
 
 
+def _of_a_block(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, sa.ForeignKey("blocks.id", ondelete="CASCADE"), nullable=False)
+
+
 def upgrade() -> None:
-    _blocks()
-    _block_tags()
-    _edges()
-    _contradictions()
-    _frames()
-    _the_rest()
-
-
-def downgrade() -> None:
-    raise CommandError("before 0001 there is nothing; remove the file instead")
-
-
-def _blocks() -> None:
     op.create_table(
         "blocks",
         sa.Column("id", sa.Text, primary_key=True),
@@ -47,13 +38,6 @@ def _blocks() -> None:
     )
     op.create_index("idx_blocks_status", "blocks", ["status"])
     op.create_index("idx_blocks_last_reinforced", "blocks", ["last_reinforced_at"])
-
-
-def _of_a_block(name: str) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, sa.ForeignKey("blocks.id", ondelete="CASCADE"), nullable=False)
-
-
-def _block_tags() -> None:
     op.create_table(
         "block_tags",
         _of_a_block("block_id"),
@@ -62,9 +46,6 @@ def _block_tags() -> None:
     )
     op.create_index("idx_block_tags_tag", "block_tags", ["tag"])
     op.create_index("idx_block_tags_block_id", "block_tags", ["block_id"])
-
-
-def _edges() -> None:
     op.create_table(
         "edges",
         _of_a_block("from_id"),
@@ -76,9 +57,6 @@ def _edges() -> None:
     )
     op.create_index("idx_edges_from", "edges", ["from_id"])
     op.create_index("idx_edges_to", "edges", ["to_id"])
-
-
-def _contradictions() -> None:
     op.create_table(
         "contradictions",
         _of_a_block("block_a_id"),
@@ -94,9 +72,6 @@ def _contradictions() -> None:
         ["block_a_id", "block_b_id"],
         sqlite_where=sa.column("resolved") == 0,
     )
-
-
-def _frames() -> None:
     op.create_table(
         "frames",
         sa.Column("name", sa.Text, primary_key=True),
@@ -109,9 +84,6 @@ def _frames() -> None:
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("created_at", sa.Text, nullable=False),
     )
-
-
-def _the_rest() -> None:
     op.create_table(
         "sessions",
         sa.Column("id", sa.Text, primary_key=True),
@@ -125,3 +97,7 @@ def _the_rest() -> None:
         sa.Column("key", sa.Text, primary_key=True),
         sa.Column("value", sa.Text, nullable=False),
     )
+
+
+def downgrade() -> None:
+    raise CommandError("0001 is the first revision; remove the file instead")

@@ -1,0 +1,281 @@
+"""`remember`: a statement becomes a belief, a new version of one, or a repeat of one; contradictions are reported.
+
+A repeat has the very same words as an active belief of the same user, scope and path, and adds nothing to it. A person
+who repeats a belief reinforces it. A program that repeats its own statement, or what recall served, reinforces nothing;
+the same words of another program, or in another scope, are a belief of their own. If the repeat adds tags, evidence,
+grounds or another confidence, the known belief gets a version with them.
+
+A correction replaces what it corrects: "the port is 6543" after "the port is 5432" is about the same thing and gives
+another number, so the old belief is superseded, and its history says by what. Only where nothing else can be meant, and
+only by a program that is trusted no less than whoever stated or approved the old one. A belief with a key or data of
+somebody's own is theirs to change, and a hypothesis replaces nothing. Everything less certain is stated beside what it
+contradicts; `tidy` proposes which to keep.
+
+Contradictions are looked for among beliefs about the same thing (`text/claims`), and only reported: both stay active.
+Nothing is looked for in a batch, which is not indexed yet, nor if the index is not available: no write waits for it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tallystick.memory.core.gate import Changed
+from tallystick.records.belief import (
+    CORRECTED,
+    KNOWN,
+    NEW,
+    REVISED,
+    USUAL_CONFIDENCE,
+    Belief,
+    RememberResult,
+    Statement,
+)
+from tallystick.records.operations import BELIEF_SUPERSEDE
+from tallystick.records.policy import DEFAULT, is_above
+from tallystick.state.version import CurrentVersion
+
+if TYPE_CHECKING:
+    from tallystick.memory.context import Context
+    from tallystick.memory.recall.feedback import FeedbackService
+    from tallystick.projections.index.file import IndexFile
+
+MOST = 40  # beliefs about the same thing that are compared, the newest
+_NAMED = 5  # of what contradicts, or is near
+_INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
+_USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
+_ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
+_GROWING = ("tags", "evidence", "rests_on")
+_TRIES = 5  # of deciding on what nobody has changed meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The beliefs near a statement."""
+
+    same: Belief | None = None  # in the same words and the same scope
+    of_the_same: tuple[CurrentVersion, ...] = ()  # about the same thing, the newest first
+
+
+_NOTHING = _Around()
+
+
+class RememberService:
+    """Records statements of one program."""
+
+    def __init__(self, context: Context, feedback: FeedbackService) -> None:
+        self._context, self._folder, self._gate, self._feedback = context, context.folder, context.gate, feedback
+
+    def remember(self, statement: Statement, idempotency_key: str = "") -> Belief:
+        """Record a statement, and return the belief with the answer.
+
+        What it repeats or corrects is looked up before the lock is taken, and looked up again if somebody wrote
+        meanwhile: so it is decided on what the ledger says at the moment of writing.
+        """
+        for _ in range(_TRIES):
+            with suppress(Changed):
+                return self._remember(statement, idempotency_key, is_last=False)
+        return self._remember(statement, idempotency_key, is_last=True)
+
+    def _remember(self, statement: Statement, idempotency_key: str, *, is_last: bool) -> Belief:
+        asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
+        is_in_batch = self._folder.ledger.in_batch()
+        with self._folder.known():
+            since = None if is_in_batch or is_last else self._folder.state.changed[0]
+        around = _NOTHING if is_in_batch else self._around(statement)
+        if not is_named and asker not in DEFAULT.quarantined:
+            statement = self._corrected(around.of_the_same, statement, asker)
+        is_correction = not is_named and bool(statement.key)
+        if not idempotency_key and (repeated := self._repeated(statement)) is not None:
+            return self._answered(repeated, KNOWN, around)
+        if not is_named and not is_correction and around.same is not None and asker not in DEFAULT.quarantined:
+            known = self._again_of(around.same, statement, idempotency_key, asker, since)
+            if known is not None:
+                return self._answered(known, KNOWN, around)
+        events = self._gate.put(statement.fields(), idempotency_key, since=since)
+        if not events or not events[0].body:  # stated before under its key, or by the same call
+            with self._folder.known() as beliefs:
+                said = self._folder.state.said(statement.user, self._gate.by, idempotency_key)
+                held = said[0] if said else beliefs.get(statement.key, user=statement.user, path=statement.path)
+                already = held.belief()
+            return self._answered(already, KNOWN, around)
+        stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
+        what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
+        return self._answered(stated, what, around)
+
+    def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
+        """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
+        with self._folder.known() as known:
+            belief = known.get(name, user=self._context.user_or_owner(user), path=path).belief()
+            if self._folder.outlet is not None:
+                self._folder.outlet.reader.must_read((belief.id,))
+        stated = Statement(
+            belief.text, belief.user, path=belief.path, session=belief.session, agent=belief.agent, triple=belief.triple
+        )
+        answer = self._answered(belief, KNOWN, self._around(stated)).answer
+        assert answer is not None
+        return answer
+
+    def _repeated(self, statement: Statement) -> Belief | None:
+        """The active belief that a program repeats because recall served it: it does not become a second one."""
+        if self._gate.asker(statement.trust) == "human" or statement.key:
+            return None
+        echo = self._context.echoes.of(statement.text, statement.user)
+        name = echo.belief_in(statement.session, statement.agent, statement.path)
+        if not name:
+            return None
+        with self._folder.known() as known:
+            held = known.find(name, user=statement.user, path=statement.path, short=False)
+            return held.belief() if held and held.status == "active" else None
+
+    # -- corrections and repeats -------------------------------------------------------------------------------------
+
+    def _corrected(self, others: tuple[CurrentVersion, ...], statement: Statement, trust: str) -> Statement:
+        """A statement, under the key of the belief that it corrects, if it corrects one of these."""
+        state = self._folder.state
+        for held in others:
+            with self._folder.ledger.reading():
+                if not state.sees(held, statement.path) or held.key != state.origin(held).ref:  # has a key of its own
+                    continue
+                old = held.belief()
+                above = "human" if state.reviews.is_approved(old.id) else old.trust
+            if not is_above(above, trust) and _corrects(statement, old):
+                usual = Statement(statement.text, statement.user)
+                silent = [name for name in _INHERITED if getattr(statement, name) == getattr(usual, name)]
+                kept: dict[str, Any] = {name: getattr(old, name) for name in silent}
+                return replace(statement, **kept, key=old.key, reason=f"corrects {old.id}")
+        return statement
+
+    def _again_of(
+        self, known: Belief, statement: Statement, idempotency_key: str, asker: str, since: int | None
+    ) -> Belief | None:
+        """The known belief, reinforced or with what is new; None if this is another one after all."""
+        more = _more(known, statement)
+        if more is None or is_above(asker, known.trust) or idempotency_key:
+            return None
+        if asker != "human" and known.trust != asker:  # a person's words, whose secrets may have been kept
+            return None
+        if more:
+            with self._folder.known() as beliefs:
+                first = beliefs.get(known.id, user=known.user, path=known.path).ref
+            if known.key != first or is_above(known.trust, asker):
+                return None
+            self._gate.revise(
+                known.id, more, reason="said again", user=known.user, path=known.path, trust=asker, since=since
+            )
+        elif asker == "human":
+            self._feedback.again(known.id, user=known.user, path=known.path, since=since)
+        with self._folder.known() as beliefs:
+            return beliefs.get(known.id, user=known.user, path=known.path).belief()
+
+    # -- lookup ------------------------------------------------------------------------------------------------------
+
+    def _around(self, statement: Statement) -> _Around:
+        """The beliefs in the same words, or about the same thing."""
+        from tallystick.projections.index.block_ids import address, ids_for
+        from tallystick.text.claims import claim_key
+
+        scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)
+        if not all(isinstance(name, str) for name in scope):
+            return _NOTHING  # it will be refused
+        try:
+            whole = address(statement.text, statement.user, statement.path)
+        except UnicodeEncodeError:  # a lone surrogate, which will be refused
+            return _NOTHING
+        block, claim = next(ids_for(whole)), claim_key(statement.text, statement.triple)
+        found = self._context.index.glance(lambda file: self._rows(file, statement, block, claim))
+        same, names = found or ([], [])
+        if not same and not names:
+            return _NOTHING
+        user, path = statement.user, statement.path
+        with self._folder.ledger.reading():
+            state = self._folder.state
+            alike = (state.find(name, user=user, path=path, short=False) for name in same)
+            first = next((each.belief() for each in alike if each is not None and _says(each, statement.text)), None)
+            held = [state.find(name, user=user, path=path, short=False) for name in names]
+            return _Around(first, tuple(each for each in held if each is not None and state.sees(each, path)))
+
+    def _rows(
+        self, file: IndexFile, statement: Statement, block: str, claim: str | None
+    ) -> tuple[list[str], list[str]]:  # fmt: skip
+        """The versions with that text in this scope, whatever its case, and those about the same thing."""
+        from tallystick.projections.index import statements as sql
+        from tallystick.projections.index.search import Scope
+
+        user, path = statement.user, statement.path
+        scope = Scope(user, path=path, now=self._folder.ledger.now()).on(self._folder.state.paths)
+        if scope.is_nobodys():
+            return [], []
+        own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}
+        values = {**scope.values(), **own}
+        said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
+        is_person = self._gate.asker(statement.trust) == "human"  # another program's words are not a repeat
+        same = [name for name, by in said if is_person or by == self._gate.by]
+        if claim is None:
+            return same, []
+        return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
+
+    # -- the answer --------------------------------------------------------------------------------------------------
+
+    def _answered(self, belief: Belief, what: str, around: _Around) -> Belief:
+        from tallystick.projections.markdown.names import file_of
+
+        against, near = _against(belief, around.of_the_same)
+        page = "" if belief.path else file_of(belief.about)
+        answer = RememberResult(what, tuple(name for name, _ in against), tuple(why for _, why in against), near, page)
+        return belief.answered(answer)
+
+
+def _says(held: CurrentVersion, text: str) -> bool:
+    """Whether it is active and has these very words: "Password: ABC" is not "password: abc"."""
+    return held.status == "active" and held.belief().text.strip() == text.strip()
+
+
+def _corrects(statement: Statement, old: Belief) -> bool:
+    """Whether a statement can only mean to replace a belief."""
+    from tallystick.text.claims import corrects
+
+    if statement.is_hypothesis or old.views or old.data not in ({}, statement.data) or not old.is_held:
+        return False
+    if statement.about and statement.about != old.about:
+        return False
+    if any(getattr(statement, name) != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
+        return False
+    return corrects(statement.text, old.text, statement.triple, old.triple)
+
+
+def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:
+    """What a statement in the same words says beyond the known one; None if it says something else."""
+    if any(getattr(statement, name) != getattr(known, name) for name in _ALIKE):
+        return None
+    if any(getattr(statement, name) not in (usual, getattr(known, name)) for name, usual in _USUAL.items()):
+        return None
+    more: dict[str, Any] = {}
+    for name in _GROWING:
+        both = tuple(dict.fromkeys((*getattr(known, name), *getattr(statement, name))))
+        if both != getattr(known, name):
+            more[name] = both
+    if statement.confidence not in (USUAL_CONFIDENCE, known.confidence):
+        more["confidence"] = statement.confidence
+    return more
+
+
+def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Of beliefs about the same thing: those that contradict it, with the reason, and those that say the same."""
+    from tallystick.memory.beliefs.duplicates import may_overlap
+    from tallystick.text.claims import claim_of, conflict, is_repeat
+
+    against: list[tuple[str, str]] = []
+    near: list[str] = []
+    claim = claim_of(belief.text, belief.triple) if others else None
+    for held in others:
+        other = held.belief()
+        if claim is None or other.key == belief.key or not other.is_held or not may_overlap(belief, other):
+            continue
+        theirs = claim_of(other.text, other.triple)
+        if theirs is not None and (found := conflict(claim, theirs)) is not None:
+            against.append((other.id, found.why))
+        elif is_repeat(belief.text, other.text):
+            near.append(other.id)
+    return against[:_NAMED], tuple(near[:_NAMED])

@@ -1,0 +1,178 @@
+"""Import conversations, notes and memories of other systems."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from tallystick.ledger.chain import first_line, is_ours
+from tallystick.memory.maintenance.ledger import is_old
+from tallystick.records.episode import checked
+from tallystick.records.errors import Closed, NotWritable, Refused
+from tallystick.state.imports import source_of
+
+if TYPE_CHECKING:
+    from tallystick.memory.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.exchange.importer import ImportRun
+    from tallystick.memory.exchange.sources import Source
+    from tallystick.records.transfer import Imported, Skipped
+
+
+def import_from(
+    context: Context,
+    episodes: EpisodeStore,
+    source: str | Path | bytes,
+    *,
+    format: str,
+    quarantine: bool,
+    mine: bool,
+    user: str,
+    dry_run: bool,
+    on_progress: Callable[[int], None] | None,
+) -> Imported:
+    """Import a file, a folder, a zip, or the bytes of a file, and return what came in and what did not."""
+    from tallystick.memory.exchange.importer import ImportRun
+    from tallystick.memory.exchange.sources import Source, is_export, sources_in
+    from tallystick.memory.settings import place_of
+
+    if format and format not in formats():
+        raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
+    if mine and (quarantine or context.gate.trust != "human"):
+        raise Refused(
+            "only a person can say that a file is theirs, and then it is not quarantined; leave out mine",
+            "permission",
+        )
+    checked(user=user)
+    context.gate.must("import", "run", user=user)
+    import_run = ImportRun(
+        context, episodes, user, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
+    )
+    given = source if isinstance(source, bytes) else place_of(source)
+    if isinstance(given, Path) and (old := _old_folder(given, format)):
+        return _import_old(context, import_run, old, format)
+    if isinstance(given, Path) and is_export(given) and not format:
+        if mine and not dry_run:
+            skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
+            return _import_folder(context, import_run, given, skipped)
+        import_run.skip(given.name, "only the pages of an exported folder are read")
+        given = given / "pages" if (given / "pages").is_dir() else given
+    found = list(sources_in(given))
+    files = [each for each in found if isinstance(each, Source)]
+    indexed = {each.folder for each in files if each.is_index}
+    import_run.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
+    with context.folder.in_steps():
+        for each in found:
+            if isinstance(each, Source):
+                _bring(import_run, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
+            else:
+                import_run.skip(each.place, each.reason)
+    return import_run.result()
+
+
+def _import_old(context: Context, import_run: ImportRun, folder: Path, format: str) -> Imported:
+    """A folder of chronomemory, which need not be whole."""
+    from tallystick.memory.exchange.rescue_chronomemory import NAME, import_folder
+
+    if format not in ("", NAME):
+        raise Refused(
+            f"{str(folder)[:200]!r} was written by chronomemory; use --format {NAME}, or no format", "unsupported"
+        )
+    import_run.other = source_of(str(folder.resolve()))
+    with context.folder.in_steps():
+        import_folder(import_run, folder)
+    return import_run.result()
+
+
+def _import_folder(context: Context, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
+    """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
+    from tallystick.memory.exchange.import_pages import PageRestorer
+    from tallystick.memory.exchange.restore_export import report
+
+    import_run.begin("pages", "", folder.name)
+    for each in skipped:
+        import_run.skip(each.place, each.reason)
+    pages = PageRestorer(context.page_files, context.pages_of(import_run.user), import_run.user)
+    report(import_run, pages.run(folder), folder.name)
+    return import_run.result()
+
+
+def formats() -> list[str]:
+    """The names of the formats that are read."""
+    from tallystick.exchange.detect import FORMATS
+
+    return sorted((*FORMATS, *_own()))
+
+
+def _old_folder(given: Path, format: str) -> Path | None:
+    """The folder of chronomemory that is meant, if one is.
+
+    Whoever names the format may name the project, and a folder in which no line is sound.
+    """
+    if format != "chronomemory":
+        return given if os.path.isdir(given) and is_old(given) else None
+    return next((place for place in (given, given / ".chronomemory") if _has_foreign_log(place)), None)
+
+
+def _has_foreign_log(folder: Path) -> bool:
+    try:
+        return not is_ours(first_line(folder / "events.wal"))
+    except (FileNotFoundError, NotADirectoryError):
+        return (folder / "snapshot.json").is_file()
+
+
+def _own() -> dict[str, ModuleType]:
+    """The formats that are more than text. `looks_like` recognises a file by its beginning, `bring` imports it."""
+    from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export
+
+    return {rescue_chronomemory.NAME: rescue_chronomemory, "tallystick": restore_export, "pages": import_pages}
+
+
+def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
+    """Import one file, in the given format or the one recognised."""
+    from tallystick.exchange.detect import FORMATS
+    from tallystick.memory.exchange.sources import CannotRead
+
+    try:
+        name = wanted or _format(source, has_index)
+        if not name and is_alone:
+            ways = f"choose one with --format: {', '.join(formats())}"
+            raise Refused(f"{source.name[:200]} is not in a known format; {ways}", "file")
+        if not name:
+            import_run.skip(source.name, "not in a known format")
+        elif name in FORMATS:
+            kind = FORMATS[name]
+            import_run.begin(name, kind.agent, source.name)
+            import_run.take(kind.items(source.name, source.lines, source.whole), source.size)
+        else:
+            import_run.begin(name, "", source.name)
+            _own()[name].bring(import_run, source)
+            import_run.on_progress(source.size)
+    except Refused as error:
+        if is_alone or isinstance(error, NotWritable | Closed):
+            raise
+        import_run.skip(source.name, str(error))
+    except CannotRead as error:
+        import_run.skip(source.name, str(error))
+
+
+def _format(source: Source, has_index: bool) -> str:
+    """The format that a file is in; empty if that is not known. CannotRead, if it is part of an assistant's program."""
+    from tallystick.exchange import agent_memory
+    from tallystick.exchange.detect import AGENT_MEMORY, HEAD, MARKDOWN, detected
+    from tallystick.memory.exchange.sources import CannotRead
+
+    head = source.head(HEAD)
+    if ours := next((name for name, each in _own().items() if each.looks_like(head)), ""):
+        return ours
+    if not source.is_markdown:
+        return detected(head)
+    if agent_memory.looks_like(source.place, head, has_index=has_index):
+        return AGENT_MEMORY
+    if agent_memory.is_program(source.place):
+        raise CannotRead("it belongs to the program and is not a memory; use --format markdown if it is yours")
+    return MARKDOWN

@@ -1,1 +1,0 @@
-"""The methods of `Memory`, grouped by what they are about."""

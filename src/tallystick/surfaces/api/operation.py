@@ -1,0 +1,335 @@
+"""Operations of the API: each is a function of the memory and of what the request names.
+
+It runs in the memory's thread, in one call, so that its answer is of one moment; what it returns is sent as JSON and is
+not checked again. Requests are read strictly: JSON that means the same to every reader, and no unknown parameter.
+
+An operation that may answer 304 has an `ETag`: only an event can change its answer. The tag is made of the version of
+the memory's content, of the request and of the server's trust, so it never passes for the tag of another request.
+Answers that the clock changes too (recall, frames, what is true now, pending reviews), or that receipts change (status,
+events), have none.
+
+A long list is served in parts. A cursor names a place in the order of the list, not a number of rows, so writes in
+between move nothing. It is opaque and holds a checksum of the list and its filters: one that was made up, cut short, or
+comes from another list is refused. It is no secret: it names a place in what its holder may read anyway.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial, wraps
+from hashlib import blake2b
+from inspect import Parameter, Signature, signature
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+from fastapi import APIRouter, Header, Path as InPath, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BeforeValidator, Field
+from starlette.responses import Response
+
+from tallystick.records.errors import Refused
+from tallystick.records.json import loads
+
+if TYPE_CHECKING:
+    from tallystick.memory.memory import Memory
+    from tallystick.surfaces.server.worker import CallContext, MemoryWorker
+
+T = TypeVar("T")
+Work = TypeVar("Work", bound=Callable[..., Any])
+Part = tuple[list[Any], tuple[Any, ...] | None]  # some rows, and the place of the last one, if there are more
+
+REASONS = {
+    202: "Nothing was changed yet: it needs a person's approval. The review is at `Location`.",
+    304: "Not modified.",
+    400: "The request cannot be carried out; nothing was changed.",
+    403: "The policy does not allow it, or only a person may do it.",
+    404: "Not found.",
+    409: "It has changed in the meantime; read it again.",
+    412: "The current version is not the one in `If-Match`.",
+    422: "The request is not valid; `errors` says where.",
+    503: "Not available: the memory is busy, damaged, closed or read-only.",
+}
+WRITE = (202, 403, 404, 409)  # the usual statuses of an operation that writes
+
+
+def also(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Statuses that an operation may answer with, besides success, 400, 422 and 503."""
+    return {status: {"description": REASONS[status]} for status in sorted({*statuses, 400, 422, 503})}
+
+
+# -- declaring an operation --------------------------------------------------------------------------------------------
+
+
+class Operations:
+    """The operations under one tag."""
+
+    def __init__(self, tag: str, about: str) -> None:
+        self.tag, self.about = tag, about
+        self.router = APIRouter(
+            route_class=_StrictRoute, tags=[tag], generate_unique_id_function=lambda route: route.name
+        )
+
+    def _operation(
+        self, method: str, path: str, answer: Any, *statuses: int, summary: str, gives: str = "", status: int = 200,
+        place: tuple[type, ...] | None = None, cached_with: str = "",
+        responses: dict[int | str, dict[str, Any]] | None = None, **more: Any,
+    ) -> Callable[[Work], Work]:  # fmt: skip
+        """Declare an operation. With 304 among its statuses, it has an `ETag`.
+
+        `gives` describes the answer, else its model does. With `place`, it is a long list: the function takes the place
+        behind which to continue, whose types these are, and gives a `Part`. With `cached_with`, there is an `ETag` only
+        if that parameter is given.
+        """
+
+        def decorate(work: Work) -> Work:
+            @wraps(work)
+            async def endpoint(request: Request, **given: Any) -> Response:
+                is_cached = 304 in statuses and (not cached_with or given[cached_with] is not None)
+                if place is not None:
+                    given["place"] = place_in(request, given.pop("cursor"), *place)
+                made = partial(_list_answer, request) if place is not None else None
+                if is_cached:
+                    return await unless_known(request, lambda memory: work(memory, **given), made=made)
+                found = await ask(request, lambda memory: work(memory, **given))
+                if isinstance(found, Response):
+                    return found
+                return made(found, {}) if made else Json(found, status)
+
+            endpoint.__signature__ = _http_signature(work, is_list=place is not None)  # type: ignore[attr-defined]
+            self.router.add_api_route(
+                path, endpoint, methods=[method], response_model=answer, status_code=status, summary=summary,
+                response_description=gives or getattr(answer, "__doc__", None) or summary,
+                responses={**also(*statuses), **(responses or {})}, **more,
+            )  # fmt: skip
+            return work
+
+        return decorate
+
+    def get(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("GET", path, answer, *statuses, **more)
+
+    def post(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("POST", path, answer, *statuses, **more)
+
+    def patch(self, path: str, answer: Any, *statuses: int, **more: Any) -> Callable[[Work], Work]:
+        return self._operation("PATCH", path, answer, *statuses, **more)
+
+
+def _http_signature(work: Callable[..., Any], *, is_list: bool) -> Signature:
+    """What a request brings for `work`: the request in place of the memory, a cursor at the end in place of a place."""
+    first = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+    rest = [each for each in list(signature(work).parameters.values())[1:] if each.name != "place"]
+    last = [Parameter("cursor", Parameter.KEYWORD_ONLY, default="", annotation=Cursor)] if is_list else []
+    return Signature([first, *rest, *last])
+
+
+# -- reading requests --------------------------------------------------------------------------------------------------
+
+_SHORT = 1 << 16  # bytes; a longer body is read in another thread
+_WIDE = 20_000  # values; each wrong one takes time to report
+_OPEN = ("data", "metadata")  # fields that take any JSON
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            body = await self.body()
+            self._json = _read(body) if len(body) <= _SHORT else await to_thread(_read, body)
+        return self._json
+
+
+def _read(body: bytes) -> Any:
+    """The JSON of a body, if it is valid and not too wide."""
+    try:
+        value = loads(body)
+    except ValueError as error:
+        raise JSONDecodeError(str(error), "", 0) from None
+    waiting = [{name: each for name, each in value.items() if name not in _OPEN} if isinstance(value, dict) else value]
+    count = 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            count += len(one)
+            if count > _WIDE:
+                raise JSONDecodeError(f"more than {_WIDE:,} values; send several requests", "", 0)
+            waiting.extend(one.values() if isinstance(one, dict) else one)
+    return value
+
+
+class _StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler, known = super().get_route_handler(), {each.alias for each in self.dependant.query_params}
+
+        async def handle(request: Request) -> Response:
+            if strange := [name for name in request.query_params if name not in known]:
+                raise RequestValidationError([{"type": "extra_forbidden", "loc": ("query", each)} for each in strange])
+            return await handler(_StrictRequest(request.scope, request.receive))
+
+        return handle
+
+
+def whole(value: Any) -> Any:
+    """A whole number as JSON has it: 5.0 is one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _number(value: Any) -> Any:
+    """The number of an event, which may come as text."""
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
+    return int(value) if is_number else whole(value)
+
+
+_WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
+_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
+When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(_number)]
+
+LIMIT = 500
+Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
+OfPath = Annotated[str, Query(description="As that branch sees it; empty: the main one.", max_length=200)]
+BelievedAt = Annotated[str, Query(description=f"As it was believed then. {_WHEN}", max_length=40)]
+Limit = Annotated[int, Query(ge=1, le=LIMIT, description=f"How many at most, from 1 to {LIMIT}.")]
+Cursor = Annotated[str, Query(max_length=2000, description="Where to continue: `next` of the previous answer.")]
+IfMatch = Annotated[
+    str, Header(alias="If-Match", max_length=200, description='The version that you read, in quotes: "ID". Else 412.')
+]
+IdempotencyKey = Annotated[
+    str, Header(alias="Idempotency-Key", max_length=200, description="Repeating the call with it writes nothing.")
+]
+
+
+def moment(text: str) -> int | str | None:
+    """A place in the ledger, from a query."""
+    found: int | str = _number(text)
+    return None if found == "" else found
+
+
+def several(description: str) -> Any:
+    """A parameter that may be repeated; without it, an empty list."""
+    return Query(default_factory=list, max_length=50, description=description)
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+_OPAQUE = frozenset(("body", "data", "metadata", "payload", "properties", "provenance", "changes", "asked", "views"))
+_CACHE = "private, no-cache"  # a client keeps it, and asks again each time
+
+
+class Json(Response):
+    """An answer that is plain data already."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content)
+
+
+async def ask(request: Request, work: Callable[[Memory], T]) -> T:
+    """Do `work` on the memory, in its thread."""
+    worker: MemoryWorker = request.app.state.hold
+    return await worker.run(lambda context: work(context.memory))
+
+
+async def unless_known(
+    request: Request, work: Callable[[Memory], Any], *, also: Callable[[Memory], str] | None = None,
+    made: Callable[[Any, Mapping[str, str]], Response] | None = None,
+) -> Response:  # fmt: skip
+    """The result of `work`; 304 if the client has it, and then the memory is asked only for its content version.
+
+    `also` gives what else the answer depends on, as text. `made` makes the answer, if it is not plain JSON.
+    """
+    known = request.headers.get("if-none-match", "")
+
+    def look(context: CallContext) -> tuple[str, Any]:
+        tag = _tag(request, context.memory, also)
+        tags = [each.strip().removeprefix("W/") for each in known.split(",")]  # a weak tag counts as much
+        is_known = tag in tags or tags == ["*"]
+        found = work(context.memory) if not is_known or known.strip() == "*" else None  # `*`: known if it is there
+        return tag, None if is_known else found
+
+    tag, found = await request.app.state.hold.run(look)
+    headers = {"ETag": tag, "Cache-Control": _CACHE}
+    if found is None:
+        return Response(status_code=304, headers=headers)
+    return made(found, headers) if made else Json(found, headers=headers)
+
+
+def _tag(request: Request, memory: Memory, also: Callable[[Memory], str] | None) -> str:
+    seq, version = memory.content_version()
+    parts = [request.url.path, request.url.query, request.headers.get("accept", ""), also(memory) if also else ""]
+    digest = blake2b(orjson.dumps([version, memory.trust, *parts]), digest_size=12).hexdigest()
+    return f'"{seq}-{digest}"'
+
+
+def plain(record: Any) -> Any:
+    """A record as JSON, without its user: a server serves one."""
+    return _without_user(record.to_dict())
+
+
+def plains(records: Iterable[Any]) -> list[Any]:
+    return [plain(each) for each in records]
+
+
+def _without_user(value: Any) -> Any:
+    """The same without `user`, except in fields whose JSON is the caller's own."""
+    if isinstance(value, dict):
+        return {
+            name: each if name in _OPAQUE else _without_user(each) for name, each in value.items() if name != "user"
+        }  # fmt: skip
+    return [_without_user(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+# -- long lists --------------------------------------------------------------------------------------------------------
+
+_CHECKSUM = 6  # bytes
+
+
+def place_in(request: Request, cursor: str, *kinds: type) -> list[Any] | None:
+    """The place that a cursor names; None for the beginning."""
+    if not cursor:
+        return None
+    try:
+        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        place: list[Any] = orjson.loads(raw[_CHECKSUM:])
+    except ValueError:
+        raise _wrong_cursor() from None
+    is_ours = raw[:_CHECKSUM] == _checksum(request, raw[_CHECKSUM:]) and len(place) == len(kinds)
+    if not is_ours or any(type(each) is not kind for each, kind in zip(place, kinds, strict=True)):
+        raise _wrong_cursor()
+    return place
+
+
+def _wrong_cursor() -> Refused:
+    return Refused("not a cursor of this list; start again without a cursor, and follow `next`")
+
+
+def _checksum(request: Request, place: bytes) -> bytes:
+    filters = sorted(pair for pair in _query(request) if pair[0] not in ("cursor", "limit"))
+    return blake2b(orjson.dumps([request.url.path, filters]) + place, digest_size=_CHECKSUM).digest()
+
+
+def _query(request: Request) -> list[tuple[str, str]]:
+    return parse_qsl(request.url.query, keep_blank_values=True)
+
+
+def _list_answer(request: Request, found: Part, headers: Mapping[str, str]) -> Json:
+    """A part of this request's list, with the cursor of the next part and a `Link` to it."""
+    items, place = found
+    if place is None:
+        return Json({"items": items, "next": None}, headers=dict(headers))
+    raw = orjson.dumps(list(place))
+    cursor = urlsafe_b64encode(_checksum(request, raw) + raw).rstrip(b"=").decode()
+    query = urlencode([*(pair for pair in _query(request) if pair[0] != "cursor"), ("cursor", cursor)])
+    link = f'<{request.url.path}?{query}>; rel="next"'
+    return Json({"items": items, "next": cursor}, headers={**headers, "Link": link})
+
+
+def part(each: Iterable[T], key: Callable[[T], tuple[Any, ...]], place: list[Any] | None, limit: int) -> Part:
+    """The records behind a place, in the order of `key`, as JSON; and where to continue."""
+    after = None if place is None else tuple(place)
+    found = sorted((one for one in each if after is None or key(one) > after), key=key)
+    return plains(found[:limit]), key(found[limit - 1]) if len(found) > limit else None

@@ -1,0 +1,280 @@
+"""`tallystick graph`: entities and how they are related."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.records.errors import Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.json import loads
+from tallystick.surfaces.cli.command import Call, command, print_bytes
+from tallystick.surfaces.cli.options import complete_entity, read_input, speaker, whose
+from tallystick.surfaces.cli.progress import waiting
+from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
+from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.time import ago, counts
+
+if TYPE_CHECKING:
+    from tallystick.stores.phase.graph.merge import Likeness
+    from tallystick.stores.phase.graph.traverse import Expansion
+
+_PARTS = ("nodes", "edges", "paths", "events")
+_VERDICTS = {
+    "new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped",
+}  # fmt: skip
+_NAME, _VALUE = 60, 200  # cells
+_DEEPEST = 40  # levels that are indented
+
+
+# -- show --------------------------------------------------------------------------------------------------------------
+
+
+@command(
+    "graph show",
+    example="""
+tallystick graph show Ana
+tallystick graph show person-ana --hops 2 --limit 20""",
+)
+@click.argument("name", metavar="NAME", shell_complete=complete_entity)
+@click.option("--hops", type=click.IntRange(0), default=1, metavar="N", help="How many steps to follow.  [1]")
+@click.option("--limit", type=click.IntRange(1), default=50, metavar="N", help="At most so many nodes.  [50]")
+@whose
+def show(call: Call, name: str, hops: int, limit: int) -> None:
+    """Show an entity and its relations
+
+    NAME is a node's id (such as a page: person-ana), a label, an alias, or a name in a belief. Prints its properties
+    and, as a tree, its relations: from it (->) and to it (<-). A relation that has ended says when.
+    """
+    with call.memory() as memory:
+        found = memory.graph.show(name, hops, limit)
+    value = {
+        "nodes": [node.to_dict() | {"distance": found.distance[node.id]} for node in found.nodes],
+        "edges": [edge.to_dict() for edge in found.edges], "is_cut": found.is_cut,
+    }  # fmt: skip
+    call.answer(value, lambda: _tree(found))
+
+
+def _tree(found: Expansion) -> Iterator[str]:
+    """The named nodes as a tree: each edge once, below its nearer end; the properties of a node where it is first.
+
+    Whatever is drawn was written by others: the terminal obeys nothing in it, and a cycle ends where it began.
+    """
+    below: dict[str, list[MemoryEdge]] = {}
+    for edge in found.edges:
+        if edge.source in found.distance and edge.target in found.distance:
+            nearer = min(edge.source, edge.target, key=lambda end: found.distance[end])
+            below.setdefault(nearer, []).append(edge)
+    for name, edges in below.items():
+        edges.sort(key=lambda edge: (bool(edge.valid_to), edge.source != name, edge.kind, edge.target, edge.source))
+    nodes = {node.id: node for node in found.nodes}
+    drawn: set[str] = set()
+    for node in found.nodes:
+        if found.distance[node.id] == 0:
+            yield from _branches(node, nodes, below, drawn)
+    if found.is_cut:
+        yield warn("there is more: raise --limit or --hops")
+
+
+def _branches(
+    start: MemoryNode, nodes: dict[str, MemoryNode], below: dict[str, list[MemoryEdge]], drawn: set[str]
+) -> Iterator[str]:
+    pending: list[tuple[MemoryNode, str, str, str]] = [(start, "", "", "")]
+    while pending:
+        node, lead, branch, edge = pending.pop()
+        label = f"  {short(node.label, _NAME)}" if node.label and node.label != node.id else ""
+        ended = dim(f"  (until {shown(node.valid_to)})") if node.valid_to else ""
+        yield f"{dim(lead + branch)}{edge}{bold(short(node.id, _NAME))}{label}  {dim(short(node.kind, _NAME))}{ended}"
+        if node.id in drawn:
+            continue
+        drawn.add(node.id)
+        inner = (lead + ("" if not branch else "│   " if branch.startswith("├") else "    "))[: 4 * _DEEPEST]
+        edges = below.get(node.id, [])
+        yield from (f"{dim(inner)}{dim('│   ' if edges else '    ')}{line}" for line in _properties(node))
+        for number, each in enumerate(reversed(edges)):
+            kind, ended = short(each.kind, _NAME), dim(f"(until {shown(each.valid_to)}) ") if each.valid_to else ""
+            is_from = each.source == node.id
+            arrow = f"{kind} {dim('->')} {ended}" if is_from else f"{dim('<-')} {kind} {ended}"
+            other = nodes[each.target if is_from else each.source]
+            pending.append((other, inner, "├── " if number else "└── ", arrow))
+
+
+def _properties(node: MemoryNode) -> Iterator[str]:
+    if node.aliases:
+        yield f"{dim('also')} {short(', '.join(node.aliases), _VALUE)}"
+    for name, value in sorted(node.properties.items()):
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{dim(short(name, _NAME))}  {short(text, min(_VALUE, width()))}"
+
+
+# -- export, import ----------------------------------------------------------------------------------------------------
+
+
+def envelope_counts(envelope: GraphEnvelope) -> dict[str, int]:
+    """The numbers of records in an envelope, by part."""
+    profiles = len(envelope.profiles) + (envelope.profile is not None)
+    return {"profiles": profiles, **{part: len(envelope.records(part)) for part in _PARTS}}
+
+
+@command(
+    "graph export",
+    example="""
+tallystick graph export graph-of-mine.json
+tallystick graph export --explicit > saved.json""",
+)
+@click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
+@click.option("--explicit", is_flag=True, help="Only what was saved, without what follows from beliefs and merges.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@whose
+def export(call: Call, file: str | None, explicit: bool, force: bool) -> None:
+    """Export the graph as one envelope, the same bytes each time
+
+    Prints the envelope, or writes it to FILE, completely or not at all, and prints what is in it. What follows from
+    beliefs is marked. `tallystick graph import` is the way back, here or in another memory.
+    """
+    with call.memory() as memory, waiting("Writing …"):
+        if file is not None:
+            envelope = memory.graph.export_to(file, explicit=explicit, replace=force)
+        else:
+            envelope = memory.graph.export_envelope(explicit=explicit)
+    if file is None:
+        print_bytes([envelope.to_bytes()])
+        return
+    found = envelope_counts(envelope)
+    call.answer({"file": file, **found}, lambda: [f"{dim('Wrote')} {bold(counts(found))} {dim('to')} {shown(file)}"])
+
+
+@command(
+    "graph import",
+    example="""
+tallystick graph import graph.json --dry-run
+tallystick graph import graph.json
+tallystick graph import ana.json --profile
+cat graph.json | tallystick graph import -""",
+)
+@click.argument("file", type=click.Path(), metavar="FILE")
+@click.option("is_profile", "--profile", is_flag=True, help="FILE is a profile, not a graph.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
+@speaker
+@whose
+def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
+    """Import a graph, all or nothing
+
+    FILE is a graph envelope; `-` is standard input. A record with the same id is replaced; an event never is. What this
+    memory once exported is restored as what it was, and what its own beliefs say is skipped. Prints what was imported.
+    """
+    with waiting("Reading …"):
+        data = read_input(file)[1]
+        if is_profile:
+            try:
+                envelope = GraphEnvelope(profile=MemoryProfile.from_dict(loads(data)))
+            except ValueError as error:
+                raise Refused(f"not a profile: {error}", "file") from None
+        else:
+            envelope = GraphEnvelope.from_bytes(data)
+    with call.memory(create=not dry_run) as memory, waiting("Importing …"):
+        found = memory.graph.would_import(envelope)
+        if not dry_run:
+            memory.graph.import_envelope(envelope)
+    new = {part: sum(numbers.get(each, 0) for each in ("new", "changed")) for part, numbers in found.items()}
+    page = [outcome("Would import" if dry_run else "Imported", counts(new))]
+    for part, numbers in found.items():
+        details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
+        page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
+    call.answer({"records": found, "dry_run": dry_run}, lambda: page)
+
+
+# -- same, merge, unmerge ----------------------------------------------------------------------------------------------
+
+
+@command(
+    "graph same",
+    example="""
+tallystick graph same
+tallystick graph same --kind person --limit 10""",
+)
+@click.option("--kind", metavar="KIND", help="Only nodes of that kind.")
+@click.option("--limit", type=click.IntRange(1), default=20, metavar="N", help="At most so many pairs.  [20]")
+@whose
+def same(call: Call, kind: str | None, limit: int) -> None:
+    """List likely duplicates and proposed merges
+
+    Prints the proposals that are not decided, and pairs that share a name, the likeliest first, with the reasons.
+    `tallystick graph merge A B` merges A into B; `tallystick graph merge A B --two` says that they are different.
+    """
+    with call.memory() as memory, waiting("Comparing …"):
+        proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=min(limit, sys.maxsize))
+    page: list[str] = []
+    for each in proposed:
+        page += _pair(each.node, each.into, each.score, each.reasons)
+        page.append(f"    {dim(f'proposed by {shown(each.by)} {ago(each.at)}')}")
+    known = {frozenset((each.node, each.into)) for each in proposed}
+    for pair in alike:
+        if {pair.keep, pair.gone} not in known:
+            page += _pair(pair.gone, pair.keep, pair.score, pair.reasons)
+    value = {"proposed": proposed, "alike": [_likeness(each) for each in alike]}
+    call.answer(value, lambda: page or [dim("No likely duplicates.")])
+
+
+def _likeness(each: Likeness) -> dict[str, Any]:
+    return {"node": each.gone, "into": each.keep, "score": each.score, "reasons": list(each.reasons)}
+
+
+def _pair(node: str, into: str, score: float, reasons: Sequence[str]) -> Iterator[str]:
+    yield f"{bold(short(node, _NAME))} {dim('is')} {bold(short(into, _NAME))}?  {dim(f'{score:.0%}')}"
+    yield from (f"    {short(reason, _VALUE)}" for reason in reasons)
+
+
+@command(
+    "graph merge",
+    example="""
+tallystick graph merge person-anna person-ana
+tallystick graph merge person-anna person-ana --sure""",
+)
+@click.argument("node", metavar="NODE", shell_complete=complete_entity)
+@click.argument("into", metavar="INTO", shell_complete=complete_entity)
+@click.option("--sure", is_flag=True, help="You know it: merge, however different they look.")
+@click.option("--two", is_flag=True, help="They are different: dismiss the proposal.")
+@speaker
+@whose
+def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
+    """Merge one node into another; it can be undone
+
+    From now on NODE is INTO: its names and edges lead there, those of later beliefs too. Beliefs and pages stay as they
+    are. If it is not certain that both are the same, the merge is proposed, and nothing changes before a person adds
+    --sure. Prints what was done, and why.
+    """
+    if sure and two:
+        raise click.UsageError("choose one of --sure and --two")
+    with call.memory() as memory:
+        if two:
+            memory.graph.dismiss(node, into)
+            call.answer({"node": node, "into": into, "done": "dismissed"}, lambda: [dim("Kept as two nodes.")])
+            return
+        merge = memory.graph.merge(node, into, sure=sure)
+    alike = merge.likeness
+    names = f"{bold(short(alike.gone, _NAME))} {dim('into')} {bold(short(alike.keep, _NAME))}"
+    done = dim("Merged") if merge.is_done else warn("Proposed to merge")
+    page = [f"{done} {names}  {dim(f'{alike.score:.0%}')}"]
+    page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
+    if not merge.is_done:
+        page.append(dim("not certain that they are the same; if you know it, add --sure"))
+    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, lambda: page)
+
+
+@command("graph unmerge", example="tallystick graph unmerge person-anna")
+@click.argument("node", metavar="NODE", shell_complete=complete_entity)
+@whose
+def unmerge(call: Call, node: str) -> None:
+    """Undo a merge
+
+    NODE is a node of its own again, with its names and edges, as if it had never been merged. What was changed since
+    stays changed. Prints the node.
+    """
+    with call.memory() as memory:
+        found = memory.graph.unmerge(node)
+    call.answer(found, lambda: [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])

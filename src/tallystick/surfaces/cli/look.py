@@ -1,0 +1,233 @@
+"""Reading: `tallystick status`, `show` and `log`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.records.audit import AuditLine
+from tallystick.records.clock import stamp
+from tallystick.records.event import Event
+from tallystick.records.fact import fact_of
+from tallystick.surfaces.cli.command import Call, command, print_json
+from tallystick.surfaces.cli.options import complete, on_path, whose
+from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
+from tallystick.surfaces.present.events import audit_line, event_line
+from tallystick.surfaces.present.names import DOORS, short_path
+from tallystick.surfaces.present.terminal import bad, bold, dim, good, row, warn
+from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.time import ago, count, read_moment, size, when
+
+if TYPE_CHECKING:
+    from tallystick.memory.memory import Memory
+    from tallystick.records.belief import Belief
+    from tallystick.records.episode import Episode
+    from tallystick.records.relation import Neighbour
+    from tallystick.records.status import Status
+
+Listed = Event | AuditLine
+
+_AT_ONCE = 200  # lines of the log that are printed together
+
+
+@command(
+    "status",
+    example="tallystick status",
+    exits={0: "done, and no problem was seen", 4: "there is a problem: it is printed"},
+)
+@whose
+def status(call: Call) -> int:
+    """Show the state of a memory
+
+    Prints where it is, how much it holds and what is new this week, the pending reviews, whether the chain of events is
+    intact at its end, how far a witness outside the folder confirms it, the last write, its size on disk, and what is
+    wrong, if anything. It does not read every event: `tallystick ledger verify` does. `tallystick` alone, on a
+    terminal, does the same.
+    """
+    with call.memory(read_only=True) as memory:
+        found = memory.status()
+    call.answer(found, lambda: _status_page(found))
+    return 4 if found.trouble else 0
+
+
+def _status_page(found: Status) -> Iterator[str]:
+    yield bold(short_path(found.folder))
+    yield ""
+    yield from _counts(found)
+    yield ""
+    pending = warn(f"{found.waiting:,} pending") + dim(": `tallystick review`")
+    reviews = [pending if found.waiting else dim("none pending")]
+    for each in found.reviews:
+        reviews.append(f"{bold(shown(each.id[-6:]))}  {short(each.asks, 48)}  {dim(shown(each.trust))}")
+    if found.waiting > len(found.reviews):
+        reviews.append(dim(f"and {found.waiting - len(found.reviews):,} more"))
+    yield from row("review", reviews)
+    chain = f"{good('intact')}, {count(found.events, 'event')} {dim('(`tallystick ledger verify` reads every one)')}"
+    if found.trouble:
+        chain = bad("not intact") + dim(f", {count(found.events, 'event')} can be read; run `tallystick check`")
+    yield from row("chain", chain)
+    yield from row("witness", _witness(found))
+    by = found.by and f", {DOORS.get(found.by.partition(':')[0]) or shown(found.by)}"
+    yield from row("last write", f"{ago(found.last)}{by} {dim(f'({when(found.last)})')}")
+    yield from row("on disk", size(found.size))
+    yield from row("times", warn(shown(found.times)) if found.times else "")
+    yield from row("writing", "" if found.writable else warn("read-only here"))
+    yield from row("warning", warn(shown(found.warning)) if found.warning else "")
+    yield from row("trouble", bad(shown(found.trouble)) if found.trouble else "")
+
+
+def _counts(found: Status) -> Iterator[str]:
+    """The number of each kind, aligned. Zero is left out, but for beliefs."""
+    parts = (
+        good(f"{found.learned:,} learned this week") if found.learned else "",
+        dim(f"{found.forgotten:,} forgotten") if found.forgotten else "",
+    )
+    counts = {
+        "beliefs": found.beliefs, "episodes": found.episodes, "pages": found.pages, "entities": found.entities or 0,
+        "paths": found.paths, "vectors": found.vectors,
+    }  # fmt: skip
+    room = max(len(f"{number:,}") for number in counts.values())
+    for name, number in counts.items():
+        more = dim(", ").join(filter(None, parts)) if name == "beliefs" else ""
+        if number or name == "beliefs":
+            yield from row(name, f"{bold(f'{number:>{room},}')}  {more}".rstrip())
+
+
+def _witness(found: Status) -> str:
+    if found.checkpoint is None:
+        return f"none outside the folder {dim('(`tallystick ledger checkpoint` makes one)')}"
+    if found.checkpoint > found.events:
+        return warn(f"outside the folder, for {count(found.checkpoint, 'event')}, which is more than there are")
+    much = "all" if found.checkpoint == found.events else f"{found.checkpoint:,}"
+    return f"outside the folder, for {much} of {count(found.events, 'event')}{dim(f', {ago(found.checkpoint_at)}')}"
+
+
+@command(
+    "show",
+    example="""
+tallystick show
+tallystick show ana-tea --history
+tallystick show --at 2026-05-03""",
+)
+@click.argument("name", required=False, shell_complete=complete)
+@click.option("--history", is_flag=True, help="Every version it had, oldest first.")
+@click.option("--why", is_flag=True, help="The reasons for its status, down to what it depends on.")
+@click.option("--at", metavar="MOMENT", help="As it was then: an event's number, a date or a time.")
+@on_path
+@whose
+def show(call: Call, name: str | None, history: bool, why: bool, at: str | None, path: str | None) -> None:
+    """List current beliefs, or show one
+
+    NAME is a belief's key, any of its ids, or the last six characters of one; or an episode's id. Without it, prints
+    every current belief, a line each: name, confidence, first words.
+    """
+    if history + why + (at is not None) > 1:
+        raise click.UsageError("choose one of --history, --why and --at")
+    if name is None and (history or why):
+        raise click.UsageError("name a belief: tallystick show NAME " + ("--history" if history else "--why"))
+    moment, path = None if at is None else read_moment(at), path or ""
+    with call.memory(read_only=True) as memory:
+        if name is None:
+            beliefs = memory.beliefs.query(believed_at=moment, path=path)
+            call.answer(beliefs, lambda: table(beliefs) if beliefs else [dim("No beliefs.")])
+        elif history:
+            versions = memory.history(name, path=path)
+            call.answer(versions, lambda: history_lines(versions))
+        elif why:
+            reasons = memory.why(name, path=path)
+            indented = [(len(line) - len(line.lstrip(" "))) * " " + short(line, 400) for line in reasons.lines()]
+            call.answer(reasons, lambda: indented)
+        elif moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
+            near = memory.related(episode.source, path=path)
+            call.answer({**episode.to_dict(), "related": near}, lambda: _episode(episode, near))
+        else:
+            belief = memory.show(name, believed_at=moment, path=path)
+            near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
+            call.answer({**belief.to_dict(), "related": near}, lambda: _belief(memory, belief, near))
+
+
+def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
+    yield bold(shown(episode.content))
+    yield ""
+    yield from row("id", shown(episode.id))
+    yield from row("happened", when(stamp(episode.timestamp)))
+    for name in ("session", "agent", "user", "trust"):
+        yield from row(name, shown(getattr(episode, name)))
+    pairs = (f"{shown(key)} {shown(str(value))}" for key, value in episode.metadata.items())
+    yield from row("metadata", ", ".join(pairs))
+    yield from row("related", neighbours(near))
+
+
+def _belief(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[str]:
+    names = {ref: found.key for ref in belief.rests_on if (found := memory.get(ref))}
+    sources = fact_of(belief).episodes[-EPISODES:]
+    episodes = {name: episode.content for name in sources if (episode := memory.episodes.find(name))}
+    yield from page(belief, names, episodes)
+    yield from row("related", neighbours(near))
+    if belief.is_held and (why := memory.withheld(belief.id)):
+        yield from row("hidden", shown(why.why))
+
+
+@command(
+    "log",
+    example="""
+tallystick log --last 20
+tallystick log --op belief.put
+tallystick log --audit --last 20
+tallystick log 40""",
+)
+@click.argument("start", required=False, type=click.IntRange(min=0), metavar="[SEQ]")
+@click.option("-f", "--follow", is_flag=True, help="Go on as others write, until Ctrl-C.")
+@click.option("-n", "--last", type=click.IntRange(min=0), metavar="N", help="Only the last N.")
+@click.option("--op", default="", metavar="KIND", help="Only that kind: belief, belief.put, erase, ledger …")
+@click.option("--audit", is_flag=True, help="Who did what, to what, and on whose approval; no words of the memory.")
+def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, audit: bool) -> None:
+    """List events, oldest first
+
+    From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and a summary. With --json, an array;
+    with --follow as well, or with --jsonl, an object per line. With --audit, an act per line: number, time, by whom,
+    what, to what, and its outcome; `tallystick ledger prove SEQ` proves it.
+    """
+    with call.memory(read_only=True) as memory:
+        events = _chosen(memory, start or 0, last, op, follow, audit)
+        if call.jsonl or (call.json and follow):
+            for event in events:
+                print_json(event.to_dict(), indent=None)
+        elif call.json:
+            between = "["
+            for event in events:
+                click.echo(between, nl=False)
+                print_json(event.to_dict(), indent=None, end="")
+                between = ",\n"
+            click.echo("[]" if between == "[" else "]")
+        else:
+            room = max(len(str(memory.ledger.size)), 4)
+            while some := list(islice(events, 1 if follow else _AT_ONCE)):
+                click.echo("\n".join(_line(memory, event, room) for event in some))
+
+
+def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Listed]:
+    def listed(start: int, follow: bool = False) -> Iterator[Listed]:
+        if not audit:
+            return memory.log(start, op=op, follow=follow)
+        return (line for line in memory.audit(start, follow=follow) if line.op.startswith(op))
+
+    if last is None:
+        yield from listed(start, follow)
+        return
+    end = memory.ledger.size
+    near = start if op or audit else max(start, end - last)  # those of one kind may be far back
+    recent = deque(listed(near), maxlen=min(last, end))
+    yield from recent
+    if follow:
+        yield from listed(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
+
+
+def _line(memory: Memory, event: Listed, room: int) -> str:
+    if isinstance(event, AuditLine):
+        return audit_line(event, room)
+    return event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))

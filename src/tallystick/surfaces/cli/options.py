@@ -1,0 +1,241 @@
+"""Options and inputs that several commands share, and the names that the Tab key completes.
+
+Completion only reads, and what it needs is loaded when the key is pressed. Whatever goes wrong, it offers nothing and
+prints nothing. The names of other users are not offered.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tallystick.records.belief import TRUST
+from tallystick.records.errors import Refused
+from tallystick.surfaces.cli.command import BY, Call
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from tallystick.memory.memory import Memory
+
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+STANDARD_INPUT = "-"
+LIMIT = 1 << 20  # bytes; a line of the ledger holds no more
+LINES_LIMIT = 1 << 24  # bytes of all lines together
+NAMES_LIMIT = 200  # that the Tab key offers
+_LISTS = ("tags", "evidence", "rests_on")
+
+Names = Iterable[tuple[str, str]]  # a name, and what it stands for
+
+
+# -- completion --------------------------------------------------------------------------------------------------------
+
+
+def _completer(names_in: Callable[[Memory, str], Names]) -> Completer:
+    """The completion of the names that `names_in` finds in a memory."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from tallystick.memory.memory import Memory
+        from tallystick.stores.esdb.migrate import is_old
+        from tallystick.stores.open_folder import is_memory
+        from tallystick.surfaces.present.text import short
+
+        call = ctx.ensure_object(Call)
+        try:
+            folder = call.locate()
+            if not is_memory(folder) or is_old(folder):
+                return []
+            with warnings.catch_warnings(), Memory(folder, by=BY, read_only=True, user=call.owner()) as memory:
+                warnings.simplefilter("ignore")
+                names = names_in(memory, incomplete)
+                fitting = (pair for pair in names if pair[0].startswith(incomplete) and _can_be_typed(pair[0]))
+                return [  # fish ends a help text at a comma
+                    CompletionItem(name, help=short(text, 60).replace(",", ";"))
+                    for name, text in islice(fitting, NAMES_LIMIT)
+                ]
+        except Exception:  # the command itself will say what is wrong
+            return []
+
+    return complete
+
+
+def _can_be_typed(name: str) -> bool:
+    from tallystick.surfaces.present.text import shown
+
+    return shown(name) == name and "," not in name and not any(char.isspace() for char in name)
+
+
+def _beliefs(memory: Memory, incomplete: str) -> Names:
+    """Short names; whole ids once somebody begins to type one."""
+    from tallystick.surfaces.present.names import handle
+
+    for belief in memory.beliefs.query():
+        yield from ((name, belief.text) for name in (handle(belief.key), belief.id) if incomplete or name != belief.id)
+
+
+def _reviews(memory: Memory, incomplete: str) -> Names:
+    for review in memory.reviews.waiting():
+        names = (review.id[-6:], review.id) if incomplete else (review.id[-6:],)
+        yield from ((name, review.action.label) for name in names)
+
+
+def _pages(memory: Memory, _: str) -> Names:
+    from tallystick.surfaces.present.names import called
+
+    return ((called(info), info.description) for info in memory.pages.list())
+
+
+complete = _completer(_beliefs)
+complete_review = _completer(_reviews)
+complete_page = _completer(_pages)
+complete_entity = _completer(lambda memory, _: ((info.about, info.description) for info in memory.pages.list()))
+complete_path = _completer(lambda memory, _: ((path.path_id, path.state) for path in memory.paths.all()))
+complete_frame = _completer(lambda memory, _: ((frame.name, "") for frame in memory.frames.all()))
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+class FilePath(click.types.StringParamType):
+    """A path, completed by the shell. Click's own looks up a translation as it is made, which loads `locale`."""
+
+    name = "path"
+
+    def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Put an option into the `Call`."""
+    if value is not None:
+        _check_utf8(param.opts[0], value)
+        setattr(ctx.ensure_object(Call), param.opts[0].lstrip("-"), value)
+
+
+whose = click.option("--user", metavar="NAME", expose_value=False, callback=_keep, help="Whose memory it is.  [me]")
+on_path = click.option(
+    "--path", metavar="PATH", shell_complete=complete_path, help="The path of the conversation.  [main]"
+)
+speaker = click.option(
+    "--trust", type=click.Choice(TRUST), metavar="WHO", expose_value=False, callback=_keep,
+    help="Who speaks: human, agent, tool, web, import.  [human]",
+)  # fmt: skip
+keep_secrets = click.option(
+    "--keep-secrets", is_flag=True, help="Keep keys, tokens, passwords and card numbers instead of masking them."
+)
+by_line = click.option(
+    "--lines", "by_line", is_flag=True, help="Take each line of TEXT as one of its own; all are recorded, or none."
+)
+yes = click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
+
+
+def belief_options(function: F) -> F:
+    """The function with the options for the fields of a belief, in this order on its help page."""
+    options = (
+        click.option(
+            "--about", metavar="ENTITY", shell_complete=complete_entity,
+            help="Who or what it is about, and so its page: person-ana.",
+        ),
+        click.option("--kind", metavar="KIND", help="The kind of belief, such as preference or decision.  [fact]"),
+        click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
+        click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),
+        click.option("--evidence", multiple=True, metavar="TEXT", help="What supports it. Repeat for more."),
+        click.option(
+            "rests_on", "--rests-on", multiple=True, metavar="NAME", shell_complete=complete,
+            help="A belief that it depends on. Repeat for more.",
+        ),
+        click.option("is_hypothesis", "--hypothesis/--no-hypothesis", default=None, help="A guess, not yet known."),
+        click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
+        click.option("--valid-to", metavar="DATE", help="Until when it is true in the world."),
+        click.option("--expires", metavar="DATE", help="From when on recall leaves it out."),
+        click.option("--always/--no-always", default=None, help="Serve it in every frame whose filters it passes."),
+        click.option("--source-type", metavar="WORD", help="How it became known.  [observed]"),
+        click.option("--session", metavar="NAME", help="The session it was learned in."),
+        click.option("--agent", metavar="NAME", help="The agent that learned it."),
+        on_path, keep_secrets, speaker, whose,
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were used. An empty value empties a list: `--tag ''`."""
+    used = {name: value for name, value in options.items() if value is not None and value != ()}
+    for name, value in used.items():
+        if isinstance(value, str | tuple):
+            _check_utf8(f"--{name.replace('_', '-')}", "".join(value))
+    return {name: tuple(filter(None, value)) if name in _LISTS else value for name, value in used.items()}
+
+
+def _check_utf8(what: str, text: str) -> None:
+    """Refuse bytes of a command line that are not text; they arrive as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv", "text") from None
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def text_from(words: tuple[str, ...], command: str, limit: int = LIMIT) -> str | None:
+    """The text on the line, or standard input for `-`; None if there is neither."""
+    if len(words) > 1:
+        raise click.UsageError(f'put the text in quotes: tallystick {command} "{words[0]} {words[1]} …"')
+    _check_utf8("the text", "".join(words))
+    return from_standard_input(limit) if words == (STANDARD_INPUT,) else words[0] if words else None
+
+
+def text_or_input(words: tuple[str, ...], command: str, example: str, *, by_line: bool = False) -> str:
+    """The text on the line, else standard input; wrong usage where a person would have to type it."""
+    limit = LINES_LIMIT if by_line else LIMIT
+    text = text_from(words, command, limit)
+    if text is None and sys.stdin.isatty():
+        raise click.UsageError(example)
+    return from_standard_input(limit) if text is None else text
+
+
+def from_standard_input(limit: int = LIMIT) -> str:
+    """All of standard input as text, without the newlines at its end."""
+    return decoded(sys.stdin.buffer.read(limit + 1), "standard input", limit).rstrip("\r\n")
+
+
+def decoded(data: bytes, name: str, limit: int = LIMIT) -> str:
+    """The text of a file or stream, refused if it is too long or not UTF-8."""
+    if len(data) > limit:
+        raise Refused(f"{name} has more than {limit:,} bytes; write it in parts", "size")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(
+            f"{name} is not UTF-8 (byte {error.start}); convert it first, for example with iconv", "text"
+        ) from None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text that are not empty."""
+    found = [line.strip() for line in text.split("\n") if line.strip()]
+    if not found:
+        raise Refused("every line is empty", "required")
+    return found
+
+
+def read_input(name: str) -> tuple[str, bytes]:
+    """The display name and the bytes of a file; `-` is standard input."""
+    if name == STANDARD_INPUT:
+        return "standard input", sys.stdin.buffer.read()
+    return name, Path(name).read_bytes()

@@ -1,0 +1,66 @@
+"""Two programs that state the same thing at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tallystick import Memory
+from tallystick.memory.beliefs.remember import RememberService
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Once, after somebody looked around for what a statement repeats, do something else first."""
+
+    def once(work: Callable[[], object]) -> None:
+        looked, done = RememberService._around, list[int]()
+
+        def around(self: RememberService, statement: Any) -> Any:
+            found = looked(self, statement)
+            if not done:
+                done.append(1)
+                work()
+            return found
+
+        monkeypatch.setattr(RememberService, "_around", around)
+
+    return once
+
+
+def test_the_same_words_are_one_belief(tmp_path, interrupted):
+    with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
+        one.remember("The sky is grey.")
+        interrupted(lambda: other.remember("Ana likes tea."))
+        assert one.remember("Ana likes tea.").answer.what == "known"
+
+        assert [each.text for each in one.beliefs.all()] == ["The sky is grey.", "Ana likes tea."]
+
+
+def test_a_correction_corrects_what_was_written_meanwhile(tmp_path, interrupted):
+    with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
+        one.remember("The sky is grey.")
+        interrupted(lambda: other.remember("The port is 5432."))
+        assert one.remember("The port is 6543.").answer.what == "corrected"
+
+        assert [each.text for each in one.beliefs.query()] == ["The sky is grey.", "The port is 6543."]
+
+
+def test_whoever_never_finds_a_quiet_moment_still_writes(tmp_path, monkeypatch):
+    with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
+        one.remember("The sky is grey.")
+        looked = RememberService._around
+
+        def around(self: RememberService, statement: Any) -> Any:
+            found = looked(self, statement)
+            if self is one._remember:
+                other.remember(f"Number {len(other.beliefs)}.", key=f"n{len(other.beliefs)}")
+            return found
+
+        monkeypatch.setattr(RememberService, "_around", around)
+        one.remember("Ana likes tea.")
+
+        assert one.get("n1") is not None
+        assert [each.text for each in one.beliefs if "Ana" in each.text] == ["Ana likes tea."]
