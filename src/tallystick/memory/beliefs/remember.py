@@ -5,10 +5,7 @@ who repeats a belief reinforces it. A program that repeats its own statement, or
 the same words of another program, or in another scope, are a belief of their own. If the repeat adds tags, evidence,
 grounds or another confidence, the known belief gets a version with them.
 
-A correction replaces what it corrects: "the port is 6543" after "the port is 5432" is about the same thing and gives
-another number, so the old belief is superseded, and its history says by what. Only where nothing else can be meant, and
-only by a program that is trusted no less than whoever stated or approved the old one. A belief with a key or data of
-somebody's own is theirs to change, and a hypothesis replaces nothing. Everything less certain is stated beside what it
+A correction replaces what it corrects (`decide/corrections`). Everything less certain is stated beside what it
 contradicts; `tidy` proposes which to keep.
 
 Contradictions are looked for among beliefs about the same thing (`text/claims`), and only reported: both stay active.
@@ -18,9 +15,10 @@ Nothing is looked for in a batch, which is not indexed yet, nor if the index is 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tallystick.decide.corrections import corrected
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
     CORRECTED,
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
 MOST = 40  # beliefs about the same thing that are compared, the newest
 _NAMED = 5  # of what contradicts, or is near
-_INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 _USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
 _ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
@@ -85,7 +82,8 @@ class RememberService:
             since = None if is_in_batch or is_last else self._folder.state.changed[0]
         around = _NOTHING if is_in_batch else self._around(statement)
         if not is_named and asker not in DEFAULT.quarantined:
-            statement = self._corrected(around.of_the_same, statement, asker)
+            with self._folder.ledger.reading():
+                statement = corrected(self._folder.state, around.of_the_same, statement, asker)
         is_correction = not is_named and bool(statement.key)
         if not idempotency_key and (repeated := self._repeated(statement)) is not None:
             return self._answered(repeated, KNOWN, around)
@@ -129,23 +127,7 @@ class RememberService:
             held = known.find(name, user=statement.user, path=statement.path, short=False)
             return held.belief() if held and held.status == "active" else None
 
-    # -- corrections and repeats -------------------------------------------------------------------------------------
-
-    def _corrected(self, others: tuple[CurrentVersion, ...], statement: Statement, trust: str) -> Statement:
-        """A statement, under the key of the belief that it corrects, if it corrects one of these."""
-        state = self._folder.state
-        for held in others:
-            with self._folder.ledger.reading():
-                if not state.sees(held, statement.path) or held.key != state.origin(held).ref:  # has a key of its own
-                    continue
-                old = held.belief()
-                above = "human" if state.reviews.is_approved(old.id) else old.trust
-            if not is_above(above, trust) and _corrects(statement, old):
-                usual = Statement(statement.text, statement.user)
-                silent = [name for name in _INHERITED if getattr(statement, name) == getattr(usual, name)]
-                kept: dict[str, Any] = {name: getattr(old, name) for name in silent}
-                return replace(statement, **kept, key=old.key, reason=f"corrects {old.id}")
-        return statement
+    # -- repeats -------------------------------------------------------------------------------------
 
     def _again_of(
         self, known: Belief, statement: Statement, idempotency_key: str, asker: str, since: int | None
@@ -230,19 +212,6 @@ class RememberService:
 def _says(held: CurrentVersion, text: str) -> bool:
     """Whether it is active and has these very words: "Password: ABC" is not "password: abc"."""
     return held.status == "active" and held.belief().text.strip() == text.strip()
-
-
-def _corrects(statement: Statement, old: Belief) -> bool:
-    """Whether a statement can only mean to replace a belief."""
-    from tallystick.text.claims import corrects
-
-    if statement.is_hypothesis or old.views or old.data not in ({}, statement.data) or not old.is_held:
-        return False
-    if statement.about and statement.about != old.about:
-        return False
-    if any(getattr(statement, name) != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
-        return False
-    return corrects(statement.text, old.text, statement.triple, old.triple)
 
 
 def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:

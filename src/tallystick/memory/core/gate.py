@@ -28,6 +28,7 @@ from tallystick.decide import (
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
+from tallystick.decide.quarantine import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
@@ -138,7 +139,7 @@ class WriteGate:
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A request for approval for each version in `drafts` that is quarantined."""
-        return asking.quarantine(self._state, self.policy, drafts, self.by, draw)
+        return quarantine(self._state, self.policy, drafts, self.by, draw)
 
     # -- its trust ---------------------------------------------------------------------------------------------------
 
@@ -336,7 +337,7 @@ class WriteGate:
         draw, policy = self._folder.draw(), self._policy or self.policy
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
-            drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)
+            drafts = drafts + quarantine(self._state, policy, drafts, self.by, draw)
             drafts = worth.explained(self._state, drafts)
         return Cleared(self.borne_out(drafts))
 
