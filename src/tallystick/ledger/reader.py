@@ -121,9 +121,7 @@ class LedgerReader:
         self.writable = not read_only and self._may_write()
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"no memory at {self.folder.root}, and this user may not create one there")
-        self._lock = Lock(
-            self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here
-        )
+        self._lock = Lock(self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here)
         self.writable = self.writable and self._lock.writable
 
     def _may_write(self) -> bool:

@@ -36,10 +36,11 @@ class Part:
     """Tables that follow events. Applying the same events in the same order always gives the same tables."""
 
     _acts: ClassVar[dict[str, Callable[..., None]]] = {}
+    follows_all: ClassVar[bool] = False  # it has an `apply` of its own, which events of any kind may change
 
     def __init_subclass__(cls) -> None:
         found = {op: method for method in vars(cls).values() for op in getattr(method, "ops", ())}
-        cls._acts = {**cls._acts, **found}
+        cls._acts, cls.follows_all = {**cls._acts, **found}, "apply" in vars(cls)
 
     def __init__(self, journal: Journal | None = None) -> None:
         self.journal = journal or Journal()

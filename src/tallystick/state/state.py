@@ -49,6 +49,7 @@ class State(Beliefs):
         self.relations = Relations(journal)
         self.taken_in = Taken(journal)
         self._before = self.changed
+        self._followers: dict[str, list[_Part]] = {}  # by op: the parts that are not the same after such an event
         self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": paths, "distrusts": self.distrusts,
@@ -68,7 +69,10 @@ class State(Beliefs):
         super().apply(event)
         if event.op not in _CHANGE_NOTHING:
             self.changed = (event.seq, event.hash)
-        for part in self._parts.values():
+        if event.op not in self._followers:
+            parts = self._parts.values()
+            self._followers[event.op] = [part for part in parts if part.knows(event.op) or part.follows_all]
+        for part in self._followers[event.op]:
             part.apply(event)
 
     def begin(self) -> None:
