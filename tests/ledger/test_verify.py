@@ -8,7 +8,7 @@ import pytest
 
 from tallystick.ledger import checkpoint, format as fmt, scan as parts
 from tallystick.ledger.backup import back_up
-from tallystick.ledger.checkpoint import CheckpointWitness
+from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.lock import Witness
@@ -551,7 +551,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
         key = ring.verifier(ledger.standing.ledger)
-    seen = [CheckpointWitness(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+    seen = [claim_of(key.open(note), f"note {number}") for number, note in enumerate(notes)]
 
     report = verify(sealed, checkpoints=seen)
 
@@ -564,7 +564,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
         note = checkpoint.take(ledger, ring)
-        seen = CheckpointWitness(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        seen = claim_of(ring.verifier(ledger.standing.ledger).open(note), "an old note")
         for _ in range(2):
             ledger.append([put("b")])
             ledger.compact()

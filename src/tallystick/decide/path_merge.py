@@ -98,7 +98,7 @@ def plan(
             f"path {name!r:.80} can be merged only into one that it branched from, not into {shown(target)!r:.80}",
             "state",
         )
-    known.writable(user, target)
+    known.paths.writable(user, target)
     below = [each for each in known.paths.below(user, name) if known.paths.state(user, each) not in (MERGED, ABANDONED)]
     if below:
         raise Refused(

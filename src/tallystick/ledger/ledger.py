@@ -318,7 +318,8 @@ class Ledger(LedgerReader):
         return pending
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
-        fmt.check_op(draft.op)
+        if len(draft.op) > fmt.LONGEST_OP or not fmt.OP.match(draft.op):
+            raise Refused(f"not an operation: {draft.op!r}", "name")
         try:
             check(draft.body)
             if type(draft.body) is not dict:
@@ -477,7 +478,7 @@ class Ledger(LedgerReader):
         except OSError as error:
             raise NotWritten(f"not compacted, and nothing was changed: {self.folder.root}: {error.strerror}") from error
         try:
-            self._disk.rename(self.folder.wal, self.folder.sealed_name(self._segment, last.seq))
+            self._disk.rename(self.folder.wal, self.folder.sealed / f"{self._segment:012d}-{last.seq:012d}.wal")
             self._disk.sync_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
             self._disk.rename(self.folder.new_wal, self.folder.wal)

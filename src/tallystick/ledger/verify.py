@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from tallystick.ledger import format as fmt, recover, scan
 from tallystick.ledger.chain import file_lines, first_line, offset_of
-from tallystick.ledger.checkpoint import IN_FOLDER, CheckpointWitness, witness_of
+from tallystick.ledger.checkpoint import IN_FOLDER, Claim
 from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.genesis import is_prepared
 from tallystick.ledger.layout import Folder, Segment
@@ -79,21 +79,6 @@ class Report(Displayable):
         return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
 
 
-class Claim(NamedTuple):
-    """A statement about the ledger, from a witness. A `doubt` is why it cannot be trusted."""
-
-    witness: Witness
-    root: bytes | None = None
-    outside: bool = False
-    doubt: str = ""
-
-    @classmethod
-    def of(cls, kept: CheckpointWitness) -> Claim:
-        if kept.checkpoint is None:
-            return cls(Witness(-1, "", name=kept.name), None, kept.outside, kept.trouble)
-        return cls(witness_of(kept.checkpoint, kept.name), kept.checkpoint.root, kept.outside)
-
-
 class Read(NamedTuple):
     """One segment as read."""
 
@@ -121,7 +106,7 @@ def verify(
     *,
     processes: int = 1,
     witnesses: Sequence[Witness] = (),
-    checkpoints: Sequence[CheckpointWitness] = (),
+    checkpoints: Sequence[Claim] = (),
     tree: bool = False,
     on_progress: Progress | None = None,
 ) -> Report:
@@ -131,7 +116,7 @@ def verify(
     half as much again; it is computed if a checkpoint or a seal needs it, or with `tree`.
     """
     folder = Folder(root)
-    claims = [*map(Claim.of, checkpoints), *map(Claim, witnesses)]  # the strongest first
+    claims = [*checkpoints, *map(Claim, witnesses)]  # the strongest first
     report = None
     for _ in range(_ATTEMPTS):
         before = _state(folder)
