@@ -749,7 +749,7 @@ def test_pages_are_not_written_inside_a_batch_and_follow_when_it_ends(m):
     with m.batch():
         m.remember("one", about="person-ana")
         for write in (lambda: m.pages.append("person-ana", "two"), m.pages.sync, m.pages.rebuild, m.pages.clean):
-            with refuses("batch"):
+            with refuses("batch", "pages"):
                 write()
         assert [e.text for e in m.pages.read("person-ana").entries] == ["zero"]
     assert "\none\n" in page_at(m, "person-ana.md").read_text()
@@ -765,7 +765,7 @@ def test_a_memory_that_may_only_be_read_shows_its_pages_and_writes_nothing(m):
         assert [e.text for e in reader.pages.read("person-ana").entries] == ["one"]
         assert reader.pages.search("one") != []
         for write in (reader.pages.sync, reader.pages.rebuild, reader.pages.clean):
-            with refuses("permission"):
+            with refuses("permission", "reading only"):
                 write()
         with pytest.raises(TallystickError):
             reader.pages.append("person-ana", "three", ["x"])

@@ -13,7 +13,7 @@ from tallystick import Memory
 from tallystick.memory.pages import files as pages_at
 from tallystick.memory.pages.sync import Sync
 from tallystick.projections.markdown import parse
-from tallystick.records.errors import Busy, Closed, Moved, TallystickError
+from tallystick.records.errors import Busy, Moved, TallystickError
 from tallystick.stores.page_files import NoPage, PageFolder, Raced
 from tests.memory.paged import (
     end_of,
@@ -26,6 +26,7 @@ from tests.memory.paged import (
     tables_of,
 )
 from tests.memory.pages.test_pages import edit, lag, m
+from tests.refusals import refuses
 
 __all__ = ["m"]
 
@@ -449,7 +450,7 @@ def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, 
     m.pages.append("person-ana", "one", ["x"])
     monkeypatch.setattr(pages_at, "_PATIENCE", 0.05)
     with Memory(m.folder) as other, other._context.page_files.working():
-        with pytest.raises(Busy):
+        with pytest.raises(Busy, match="pages"):
             m.pages.sync()
         m.remember("two", about="person-ana")
         assert m.pages.append("person-ana", "three", ["x"]).text == "three"
@@ -478,9 +479,9 @@ def test_a_forked_child_is_told_to_open_the_memory_anew(m):
     m.pages.append("person-ana", "one", ["x"])
 
     def child():
-        with pytest.raises(Closed):
+        with refuses("forked", str(m.folder)):
             m.pages.append("person-ana", "two", ["x"])
-        with pytest.raises(Closed):
+        with refuses("forked", str(m.folder)):
             m.pages.sync()
         with Memory(m.folder) as own:
             own.pages.append("person-ana", "three", ["x"])
