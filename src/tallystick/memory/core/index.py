@@ -33,7 +33,16 @@ from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.index.read_bookmark import is_hash
-from tallystick.records.errors import Busy, Closed, Damaged, NotWritable, NotWritten, RolledBack, TallystickError
+from tallystick.records.errors import (
+    Busy,
+    Closed,
+    Damaged,
+    Missing,
+    NotWritable,
+    NotWritten,
+    RolledBack,
+    TallystickError,
+)
 from tallystick.records.event import Event
 from tallystick.records.operations import (
     EPISODE_FADE,
@@ -144,12 +153,19 @@ class IndexService:
                     raise Busy(f"the index is not available ({error}); try again") from error
         raise Damaged(f"{self._path} is damaged as soon as it is rebuilt; check the disk")
 
-    def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
-        """Ask the index a question. If that meets damage, the index is rebuilt, and asked again."""
+    def read(
+        self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None, *, at: int | None = None
+    ) -> Answer:
+        """Ask the index a question, perhaps about the state `at` an event. On damage it is rebuilt and asked again."""
         for tried in range(_TRIES):
             index = self.level(on_progress)
             index.times = self._ledger.standing.times
             try:
+                if at is not None and at < (since := index.bookmark().since):
+                    raise Missing(
+                        f"the events before {since} were moved away;"
+                        " put their files back into sealed/ and run `tallystick rebuild-index`"
+                    )
                 return question(index)
             except _WRONG as error:
                 if not self._let_go(error, again=tried > 0) or tried == _TRIES - 1:
