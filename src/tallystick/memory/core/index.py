@@ -130,8 +130,8 @@ class IndexService:
             self._mark = index.catch_up(events, expected=self._mark)
         end = self._ledger.end
         level = self._mark is not None and self._mark.hash == end.hash
-        if not level and end.seq <= index.bookmark().seq + FAR:
-            self._catch_up(index)
+        if not level:
+            self._catch_up(index, limit=FAR)
 
     def _let_go(self, error: Exception, *, again: bool = False) -> bool:
         """Close an index with which something is wrong; its next user looks closer. False if it is not the file."""
@@ -178,8 +178,7 @@ class IndexService:
         with suppress(OSError, TallystickError), self._ledger.reading():
             try:
                 index = self._at_hand()
-                if index is not None and self._ledger.end.seq <= index.bookmark().seq + FAR:
-                    self._catch_up(index)
+                if index is not None and self._catch_up(index, limit=FAR):
                     answer = question(index)
             except (OSError, TallystickError, *_WRONG) as error:
                 self._let_go(error)
@@ -254,9 +253,13 @@ class IndexService:
         except FileNotFoundError:
             return False
 
-    def _catch_up(self, index: IndexFile, on_progress: Progress | None = None) -> None:
-        """Read on from the bookmark to the end of the ledger."""
+    def _catch_up(
+        self, index: IndexFile, on_progress: Progress | None = None, *, limit: int | None = None
+    ) -> bool:  # fmt: skip
+        """Read on from the bookmark to the end of the ledger. False, if that is more than `limit` events away."""
         mark = index.bookmark()
+        if limit is not None and self._ledger.end.seq > mark.seq + limit:
+            return False
         if mark.seq > self._ledger.end.seq:
             self._ledger.refresh()  # another process may have written and followed since we looked
         end = self._ledger.end
@@ -272,6 +275,7 @@ class IndexService:
             while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
                 mark = index.catch_up(some)
         self._mark, self._erasures = mark, self._ledger.standing.erasures
+        return True
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:
         if mark.seq > self._ledger.end.seq:
