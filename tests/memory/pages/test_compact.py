@@ -456,7 +456,7 @@ def test_the_rows_that_followed_are_the_rows_rebuilt(memory, clock):
     memory.pages.compact("user-profile")
 
     def rows() -> list[tuple[object, ...]]:
-        db = memory._context.page_files.level()
+        db = memory._services.page_files.level()
         found = [tuple(row[:-2]) for row in db.entries("user-profile.md")]
         words = db.db.execute("SELECT rowid, content FROM entries_fts WHERE entries_fts MATCH 'tea OR corp'").fetchall()
         return [*found, *sorted(words), db.file("user-profile.md").tokens, db.file("user-profile.md").entry_count]

@@ -58,7 +58,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def lag(memory: Memory) -> None:
     """From now on pages are written only when somebody asks."""
-    memory._context.page_writer._is_on = False
+    memory._services.page_writer._is_on = False
 
 
 # -- the sample, and folders without a ledger --------------------------------------------------------------------------
@@ -557,7 +557,7 @@ def test_no_text_forges_an_entry_a_tag_a_status_or_a_front_matter(tmp_path_facto
     said = [text for text in texts if text.strip()]
     place = folder_in(tmp_path_factory.mktemp("said"))
     with Memory(place) as m:
-        m._context.page_writer._is_on = False
+        m._services.page_writer._is_on = False
         with m.batch():
             made = [m.remember(text, about="person-ana", tags=[text, "ok"], key=f"k{n}") for n, text in enumerate(said)]
         m.pages.sync()
@@ -849,7 +849,7 @@ def test_damaged_tables_are_rebuilt_whoever_comes_upon_it(m, at):
 
 def test_tables_of_another_shape_are_rebuilt(m):
     m.pages.append("person-ana", "one", ["x"])
-    m._context.page_files.level().db.execute("UPDATE bookmark SET shape = 0")
+    m._services.page_files.level().db.execute("UPDATE bookmark SET shape = 0")
     before = files_of(m)
     is_settled(m)
     assert files_of(m) == before

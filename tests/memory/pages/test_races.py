@@ -150,7 +150,7 @@ def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
     if tables == "lost":
-        m._context.page_files._throw_away()
+        m._services.page_files._throw_away()
 
     told = m.pages.sync()
 
@@ -216,7 +216,7 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
     entry = m.pages.append("person-ana", "one", ["x"])
     edit(page_at(m, "person-ana.md"), "} #x", "} #byhand")
     if tables == "lost":
-        m._context.page_files._throw_away()
+        m._services.page_files._throw_away()
 
     m.pages.sync()
 
@@ -226,7 +226,7 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
 
 def test_a_file_is_read_as_whole_and_written_only_over_what_was_read(home, m):
     m.pages.append("person-ana", "one", ["x"])
-    folder = m._context.page_files.folder
+    folder = m._services.page_files.folder
     read = folder.read("person-ana.md")
     edit(page_at(m, "person-ana.md"), "one", "two")
     with pytest.raises(Raced):
@@ -273,9 +273,9 @@ def test_an_earlier_state_of_a_page_put_back_loses_nothing(m, tables):
     for state in states[:-1]:
         path.write_bytes(state)
         if tables == "lost":
-            m._context.page_files._throw_away()
+            m._services.page_files._throw_away()
         elif tables == "older":
-            m._context.page_files._throw_away()
+            m._services.page_files._throw_away()
             shutil.copy(m.folder / "older.db", m.folder / "pages.db")
 
         m.pages.sync()
@@ -449,7 +449,7 @@ def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
 def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, monkeypatch):
     m.pages.append("person-ana", "one", ["x"])
     monkeypatch.setattr(pages_at, "_PATIENCE", 0.05)
-    with Memory(m.folder) as other, other._context.page_files.working():
+    with Memory(m.folder) as other, other._services.page_files.working():
         with pytest.raises(Busy, match="pages"):
             m.pages.sync()
         m.remember("two", about="person-ana")
