@@ -35,12 +35,11 @@ def follows(*ops: str) -> Callable[[F], F]:
 class Part:
     """Tables that follow events. Applying the same events in the same order always gives the same tables."""
 
-    _acts: ClassVar[dict[str, Callable[..., None]]] = {}
-    follows_all: ClassVar[bool] = False  # it has an `apply` of its own, which events of any kind may change
+    acts: ClassVar[dict[str, Callable[..., None]]] = {}
 
     def __init_subclass__(cls) -> None:
         found = {op: method for method in vars(cls).values() for op in getattr(method, "ops", ())}
-        cls._acts, cls.follows_all = {**cls._acts, **found}, "apply" in vars(cls)
+        cls.acts = {**cls.acts, **found}
 
     def __init__(self, journal: Journal | None = None) -> None:
         self.journal = journal or Journal()
@@ -50,11 +49,11 @@ class Part:
         """Empty all tables."""
 
     def knows(self, op: str) -> bool:
-        return op in self._acts
+        return op in self.acts
 
     def apply(self, event: Event) -> None:
         """Follow one event. One that was erased changes nothing."""
-        act = self._acts.get(event.op)
+        act = self.acts.get(event.op)
         if act is not None and event.body is not None:
             act(self, event, event.body)
 

@@ -15,6 +15,7 @@ from tallystick.state.episodes import Episodes
 from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
+from tallystick.state.part import Part
 from tallystick.state.paths import Paths
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
@@ -49,12 +50,16 @@ class State(Beliefs):
         self.relations = Relations(journal)
         self.taken_in = Taken(journal)
         self._before = self.changed
-        self._followers: dict[str, list[_Part]] = {}  # by op: the parts that are not the same after such an event
         self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": paths, "distrusts": self.distrusts,
             "graph": self.graph, "relations": self.relations, "taken_in": self.taken_in,
         }  # fmt: skip
+        self._watching = [part for part in self._parts.values() if type(part).apply is not Part.apply]
+        self._following: dict[str, list[Part]] = {}
+        for part in self._parts.values():
+            for op in () if part in self._watching else part.acts:
+                self._following.setdefault(op, []).append(part)
         super().__init__(paths)
 
     def clear(self) -> None:
@@ -69,11 +74,10 @@ class State(Beliefs):
         super().apply(event)
         if event.op not in _CHANGE_NOTHING:
             self.changed = (event.seq, event.hash)
-        if event.op not in self._followers:
-            parts = self._parts.values()
-            self._followers[event.op] = [part for part in parts if part.knows(event.op) or part.follows_all]
-        for part in self._followers[event.op]:
+        for part in self._watching:  # these look at every event
             part.apply(event)
+        for follower in self._following.get(event.op, ()):
+            follower.apply(event)
 
     def begin(self) -> None:
         super().begin()
