@@ -1,4 +1,4 @@
-"""Decisions about beliefs: put, revise, forget, invalidate, merge, erase.
+"""Decisions about beliefs: put, correct, revise, forget, invalidate, merge, erase.
 
 Nothing here touches a disk or a clock: new ids come from the function that the caller passes in. A decision that
 changes nothing (the same statement again) gives no drafts. A refusal names the reason.
@@ -10,15 +10,17 @@ A belief on a path that is not seen from another cannot be changed from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tallystick.decide.graph import merges_thing, tells_of
 from tallystick.records import operations as op
-from tallystick.records.belief import OWNER, Belief, recorded
+from tallystick.records.belief import OWNER, Belief, Statement, recorded
 from tallystick.records.entity import thing_key
 from tallystick.records.errors import KeyReused, Moved, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.fact import grown, sources_in, trimmed
+from tallystick.records.policy import is_above
 from tallystick.records.receipt import has_words
 from tallystick.state.beliefs import Beliefs, gist_of
 from tallystick.state.episodes import mark_of
@@ -30,6 +32,7 @@ Draw = Callable[[], str]
 CONFIDENCE = 0.7  # by default
 WEAKER = 0.5  # the share of its confidence that a belief keeps when something it depends on is invalidated
 
+_INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 _MAY_BE_WEAKER = ("active", "deprecated", "hypothesis")
 _WITH_IDS = (op.RECEIPT_PUT, op.OUTCOME_PUT, op.EPISODE_FADE, op.EPISODE_RETRACT, op.RULE_FOUND, op.RELATION_PUT)
@@ -96,6 +99,40 @@ def revise(
     if _says_the_same(current, belief):
         return []
     return [in_its_place(belief, current, path)]
+
+
+def corrected(known: State, others: Iterable[CurrentVersion], statement: Statement, trust: str) -> Statement:
+    """A statement, under the key of the belief that it corrects, if it corrects one of these.
+
+    "The port is 6543" after "the port is 5432" is about the same thing and gives another number: the old belief is
+    superseded, and its history says by what. Only where nothing else can be meant, and only by a program that is
+    trusted no less than whoever stated or approved the old one. A belief with a key or data of somebody's own is theirs
+    to change, and a hypothesis replaces nothing.
+    """
+    for held in others:
+        if not known.sees(held, statement.path) or held.key != known.origin(held).ref:  # has a key of its own
+            continue
+        old = held.belief()
+        above = "human" if known.reviews.is_approved(old.id) else old.trust
+        if not is_above(above, trust) and _corrects(statement, old):
+            usual = Statement(statement.text, statement.user)
+            silent = [name for name in _INHERITED if getattr(statement, name) == getattr(usual, name)]
+            kept: dict[str, Any] = {name: getattr(old, name) for name in silent}
+            return replace(statement, **kept, key=old.key, reason=f"corrects {old.id}")
+    return statement
+
+
+def _corrects(statement: Statement, old: Belief) -> bool:
+    """Whether a statement can only mean to replace a belief."""
+    from tallystick.text.claims import corrects
+
+    if statement.is_hypothesis or old.views or old.data not in ({}, statement.data) or not old.is_held:
+        return False
+    if statement.about and statement.about != old.about:
+        return False
+    if any(getattr(statement, name) != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
+        return False
+    return corrects(statement.text, old.text, statement.triple, old.triple)
 
 
 def carried(before: Belief) -> dict[str, Any]:

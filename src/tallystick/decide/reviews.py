@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tallystick.decide import beliefs as decide, path_actions as path_action
+from tallystick.decide import beliefs as decide, paths
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
-from tallystick.decide.quarantine import quarantine
-from tallystick.decide.review_request import ask, question, refuse
+from tallystick.decide.review_request import ask, quarantine, question, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Moved, Refused, Why
@@ -74,7 +73,7 @@ def _allowed(
     action, is_path = review.action, review.action.noun == "path"
     try:
         if is_path:
-            drafts = path_action.carried_out(known, policy, action, draw, several=several, is_approved=True)
+            drafts = paths.carried_out(known, policy, action, draw, several=several, is_approved=True)
         else:
             drafts = carried_out(known, action, draw)
     except (Moved, Refused) as error:

@@ -5,7 +5,7 @@ who repeats a belief reinforces it. A program that repeats its own statement, or
 the same words of another program, or in another scope, are a belief of their own. If the repeat adds tags, evidence,
 grounds or another confidence, the known belief gets a version with them.
 
-A correction replaces what it corrects (`decide/corrections`). Everything less certain is stated beside what it
+A correction replaces what it corrects (`decide.beliefs.corrected`). Everything less certain is stated beside what it
 contradicts; `tidy` proposes which to keep.
 
 Contradictions are looked for among beliefs about the same thing (`text/claims`), and only reported: both stay active.
@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tallystick.decide.corrections import corrected
+from tallystick.decide.beliefs import corrected
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
     CORRECTED,

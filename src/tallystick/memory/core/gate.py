@@ -20,7 +20,7 @@ from typing import Any
 from tallystick.decide import (
     beliefs as decide,
     erasure,
-    path_actions as path_action,
+    paths,
     review_request as asking,
     reviews as review,
     trust as worth,
@@ -28,7 +28,6 @@ from tallystick.decide import (
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.quarantine import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
@@ -139,7 +138,7 @@ class WriteGate:
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A request for approval for each version in `drafts` that is quarantined."""
-        return quarantine(self._state, self.policy, drafts, self.by, draw)
+        return asking.quarantine(self._state, self.policy, drafts, self.by, draw)
 
     # -- its trust ---------------------------------------------------------------------------------------------------
 
@@ -337,7 +336,7 @@ class WriteGate:
         draw, policy = self._folder.draw(), self._policy or self.policy
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
-            drafts = drafts + quarantine(self._state, policy, drafts, self.by, draw)
+            drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)
             drafts = worth.explained(self._state, drafts)
         return Cleared(self.borne_out(drafts))
 
@@ -387,7 +386,7 @@ class WriteGate:
 
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         if action.noun == "path":
-            drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.multi_valued())
+            drafts = paths.carried_out(self._state, self.policy, action, draw, several=self.multi_valued())
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
                 raise Refused(
