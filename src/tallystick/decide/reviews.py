@@ -31,9 +31,7 @@ KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less al
 # -- requesting --------------------------------------------------------------------------------------------------------
 
 
-def judged(
-    known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
-) -> list[Draft]:
+def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = "") -> list[Draft]:
     """The drafts that may be recorded to carry out an action; or the request for approval instead."""
     refuse_claims(action)
     verdict = gate(policy, action, subjects(known, action, drafts, now))
