@@ -17,8 +17,7 @@ from tallystick.projections.database import Database
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
-from tallystick.projections.index.builtin import CONFIG, FRAMES
-from tallystick.projections.index.schema import SCHEMA, TABLES
+from tallystick.projections.index.schema import CONFIG, FRAMES, SCHEMA, TABLES
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times

@@ -60,7 +60,7 @@ class Edit:
         self._end = page.text[-3:] if end is None else end
         self._places = {entry.id: place for place, entry in reversed(list(enumerate(page.entries)))}
         self._changes: dict[int, _Change] = {}
-        self._headings: list[Splice] = []
+        self._headings: list[Splice[str]] = []
         self._drafts: list[Draft] = []
         self._fields: dict[str, str | tuple[str, ...]] = {}
         self._is_zone_used = False
@@ -198,7 +198,7 @@ class Edit:
         return self._changes.setdefault(place, _Change()), self._page.entries[place]
 
 
-def _entry_splices(page: Page, entry: Entry, change: _Change) -> list[Splice]:
+def _entry_splices(page: Page, entry: Entry, change: _Change) -> list[Splice[str]]:
     if change.is_removed:
         return [Splice(entry.span.start, entry.span.end, "")]
     end = entry.heading.end
