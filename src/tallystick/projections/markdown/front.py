@@ -277,7 +277,8 @@ def spliced(text: AnyStr, splices: Iterable[Splice[AnyStr]]) -> AnyStr:
         if start >= done:
             parts += [text[done:start], new]
             done = end
-    return text[:0].join([*parts, text[done:]])
+    parts.append(text[done:])
+    return text[:0].join(parts)
 
 
 def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
