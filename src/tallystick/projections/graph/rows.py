@@ -185,7 +185,7 @@ class Rows:
 
     def _show_node(self, user: str, name: str) -> None:
         said = self._said("nodes", user, name)
-        told = view.with_beliefs(_read(said), self._derived_node(user, name))
+        told = view.with_beliefs(orjson.loads(said) if said is not None else None, self._derived_node(user, name))
         if told is None:
             self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
             return
@@ -201,7 +201,7 @@ class Rows:
         said = self._said("edges", user, name)
         fact = self.facts.get(name)
         derived = self._derived_edge(fact) if fact and fact.user == user and fact.is_edge else None
-        told = view.with_beliefs(_read(said), derived)
+        told = view.with_beliefs(orjson.loads(said) if said is not None else None, derived)
         if told is None:
             self.db.execute("DELETE FROM edges WHERE user = ? AND id = ?", (user, name))
             return
@@ -218,10 +218,8 @@ class Rows:
     # -- what follows from beliefs -----------------------------------------------------------------------------------
 
     def _derived_node(self, user: str, name: str) -> RecordFields | None:
-        counted = self.db.execute(
-            "SELECT told, held FROM entities WHERE user = ? AND node = ?", (user, name)
-        ).fetchone()  # fmt: skip
-        if counted is None:
+        counts = "SELECT told, held FROM entities WHERE user = ? AND node = ?"
+        if (counted := self.db.execute(counts, (user, name)).fetchone()) is None:
             return None
         told, held = counted
         latest = self._mentioned(user, name, _SOURCES, "DESC")
@@ -270,10 +268,6 @@ class Rows:
         }  # fmt: skip
         weight = {} if fact.weight == 1 else {"weight": fact.weight}
         return weight | {field: value for field, value in edge.items() if value}
-
-
-def _read(line: bytes | None) -> RecordFields | None:
-    return None if line is None else orjson.loads(line)
 
 
 def said_in(said: bytes | None, line: bytes) -> bytes | None:

@@ -136,9 +136,6 @@ class VectorFile:
     @contextmanager
     def writing(self) -> Iterator[bool]:
         """Hold the lock to add or remove; what others did meanwhile is read first. False: in memory alone."""
-        if self._home is None:
-            yield False
-            return
         with locked(self._home) as is_mine:
             self._locked = is_mine
             try:
@@ -150,9 +147,6 @@ class VectorFile:
     @contextmanager
     def unchanged(self) -> Iterator[bool]:
         """Hold the lock; True if these are still the rows that count. Nothing is read: no row changes its place."""
-        if self._home is None:
-            yield False
-            return
         with locked(self._home) as is_mine:
             yield is_mine and bool(self.generation) and self._said() == self.generation
 
@@ -263,8 +257,11 @@ def remove_files(home: Path, name: str, keep: set[str] | frozenset[str] = frozen
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[bool]:
-    """Hold the lock of an embedder's folder, which is made. False if it is not available."""
+def locked(home: Path | None) -> Iterator[bool]:
+    """Hold the lock of an embedder's folder, which is made. False if there is none, or it is not available."""
+    if home is None:
+        yield False
+        return
     lock = -1
     try:
         for folder in (home.parent, home):
