@@ -32,6 +32,7 @@ _FOLLOWED = re.compile(rb"[ \t]*(?:\n[ \t]*)*(?:\Z|(?<=\n)## \[\d[^]\n]*\] \{id:
 _NAMED = f"#{SUPERSEDED}".encode()
 _FEW = 16  # entries that are searched for; parsing the page takes as long as some hundreds
 
+moment = datetime.fromisoformat
 Shown = list[tuple[int, int]]  # (n of an entry, 1 as it is or 2 struck; 0 not on the page)
 
 
@@ -50,10 +51,6 @@ class Completion(NamedTuple):
     id: str
     at: datetime
     tags: tuple[str, ...]
-
-
-def moment(ts: str) -> datetime:
-    return datetime.fromisoformat(ts)
 
 
 def draft_of(entry: Entry) -> Draft:
@@ -181,7 +178,11 @@ def changed(
     edit = edit.append(*drafts) if drafts else edit
     text = (edit.front(**fields) if fields else edit).stamp(moment(file.updated)).text
     if gone or title:
-        made = _retitled(without(parse(text, page.zone), gone), title)
+        made = without(parse(text, page.zone), gone)
+        start = made.front.span.end if made.front.span else 0
+        place = _TITLE.search(made.text, start, made.entries[0].span.start if made.entries else len(made.text))
+        if title and place:
+            made = parse(spliced(made.text, [Splice(*place.span(1), title)]), made.zone)
         return Rendering(made.data, shown, seen_front(made))
     compacted = {row.id for row in due if row.id in there and _is_compacted(there[row.id], row, row.id in recorded)}
     left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in compacted]
@@ -309,14 +310,6 @@ def _title(page: Page, file: File) -> str:
     """The new title, if it changed. A page without one gets none."""
     title = one_line(file.title)
     return escaped(title) if page.title and title and one_line(page.title) != title else ""
-
-
-def _retitled(page: Page, title: str) -> Page:
-    start = page.front.span.end if page.front.span else 0
-    found = _TITLE.search(page.text, start, page.entries[0].span.start if page.entries else len(page.text))
-    if not title or found is None:
-        return page
-    return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
 
 
 def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
