@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import cleandoc
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -251,11 +252,11 @@ class Command(click.Command):
     """A command with an example, its exit statuses, and the common options."""
 
     def __init__(
-        self, *args: Any, example: str = "", exits: dict[int, str] | None = None, without: Sequence[str] = (),
-        **rest: Any,
+        self, *args: Any, examples: Sequence[str] = (), exits: dict[int, str] | None = None,
+        without: Sequence[str] = (), **rest: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **rest)
-        self.example, self.exits = example, {**EXITS, **(exits or {})}
+        self.examples, self.exits = examples, {**EXITS, **(exits or {})}
         self.common = common_options(without)
         self.params += self.common
 
@@ -274,21 +275,23 @@ class Command(click.Command):
         write_options(ctx, formatter, "Everywhere", [*self.common, HELP])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        if self.example:
-            write_block(formatter, "Example", [f"$ {line}" for line in self.example.strip().splitlines()])
+        write_block(formatter, "Example", [f"$ {line}" for line in self.examples])
         with formatter.section("Exit status"):
             formatter.write_dl([(str(status), meaning) for status, meaning in self.exits.items()])
 
 
-def command(typed: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function, which gets the `Call` first, the command that is typed so; the map has its first help line."""
+def command(typed: str, *examples: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function, which gets the `Call` first, the command that is typed so.
+
+    The map has the first line of its help; the rest is the docstring.
+    """
     entry = entry_of(typed)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        rest = (function.__doc__ or "").partition("\n")[2]
-        function.__doc__ = f"{entry.line}\n{rest}"
+        page = f"{entry.line}\n\n{cleandoc(function.__doc__ or '')}"
         passing = click.make_pass_decorator(Call, ensure=True)(function)
-        return click.command(entry.name, cls=Command, short_help=entry.line, **more)(passing)
+        make = click.command(entry.name, cls=Command, short_help=entry.line, help=page, examples=examples, **more)
+        return make(passing)
 
     return decorate
 

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from tallystick.memory import settings
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.serve import check_packages, profiles_option
 from tallystick.surfaces.connect import clients, hooks, plan
 from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
@@ -53,29 +53,26 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 @command(
     "connect",
-    example="""
-tallystick connect
-tallystick connect claude-code --print
-tallystick connect cursor --project --yes
-tallystick connect cursor --project --remove --yes""",
+    "tallystick connect",
+    "tallystick connect claude-code --print",
+    "tallystick connect cursor --project --yes",
+    "tallystick connect cursor --project --remove --yes",
     exits={0: "done, or shown", 1: "refused, or the client's file is not understood: what to add is printed"},
 )
 @click.argument("client", required=False, shell_complete=_complete)
-@click.option("--project", is_flag=True, help="For the project in this folder only.")
-@click.option("--user-wide", is_flag=True, help="For everything you do.  [this]")
-@click.option("--capture", is_flag=True, help="Also start each session with a frame, and record what is said in it.")
-@click.option("--http", metavar="URL", help="Connect to a running server (`mcp --http`) instead of starting one.")
+@option("--project", "For the project in this folder only.")
+@option("--user-wide", "For everything you do.  [this]")
+@option("--capture", "Also start each session with a frame, and record what is said in it.")
+@option("--http URL", "Connect to a running server (`mcp --http`) instead of starting one.")
 @profiles_option
-@click.option("print_only", "--print", is_flag=True, help="Only print what to add, and where.")
+@option("print_only --print", "Only print what to add, and where.")
 @yes_option
-@click.option("--remove", is_flag=True, help="Remove tallystick from the client's files; with --capture its hooks.")
+@option("--remove", "Remove tallystick from the client's files; with --capture its hooks.")
 def connect(
     call: Call, client: str | None, project: bool, user_wide: bool, capture: bool, http: str | None,
     profiles: tuple[str, ...], print_only: bool, yes: bool, remove: bool,
 ) -> None:  # fmt: skip
-    """Set up an MCP client to use this memory
-
-    Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
+    """Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
     Everything else in the file stays as it is. Without CLIENT, lists the known clients, which of them are installed,
     and which are connected. For an unknown client, prints what most clients understand.
 

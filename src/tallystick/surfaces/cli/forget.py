@@ -10,7 +10,7 @@ import click
 
 from tallystick.records.belief import Belief
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import complete, on_path, speaker, whose, yes as yes_option
+from tallystick.surfaces.cli.options import complete, on_path, option, speaker, yes as yes_option
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.beliefs import table
 from tallystick.surfaces.present.names import copies_in, episode_named, handle, short_id
@@ -24,17 +24,14 @@ if TYPE_CHECKING:
     from tallystick.records.status import Erasure
 
 
-@command("forget", example='tallystick forget ana-tea --reason "she moved away"')
+@command("forget", 'tallystick forget ana-tea --reason "she moved away"')
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
-@click.option("--reason", metavar="TEXT", default="", help="Why it is no longer wanted.")
-@click.option("--withdraw", is_flag=True, help="With an episode, forget the facts that come from it alone as well.")
+@option("--reason TEXT", "Why it is no longer wanted.", default="")
+@option("--withdraw", "With an episode, forget the facts that come from it alone as well.")
 @on_path
 @speaker
-@whose
 def forget(call: Call, names: tuple[str, ...], reason: str, withdraw: bool, path: str | None) -> None:
-    """Hide beliefs from recall; history stays
-
-    Prints each, and when it was forgotten if it was before. All are forgotten, or none. `tallystick show NAME
+    """Prints each, and when it was forgotten if it was before. All are forgotten, or none. `tallystick show NAME
     --history` still shows them; `tallystick erase` is the command that destroys words.
 
     NAME may be an episode's id: it is no longer recalled or consolidated, and the facts that come from it are listed.
@@ -75,16 +72,13 @@ def _retracted(retraction: Retraction) -> Iterator[str]:
             yield f"  {dim(short(handle(fact.id), 24))}  {short(words, 60)}  {dim(how)}"
 
 
-@command("erase", example="tallystick erase ana-tea --yes", exits={1: "refused, not found or declined"})
+@command("erase", "tallystick erase ana-tea --yes", exits={1: "refused, not found or declined"})
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @yes_option
-@click.option("--dry-run", is_flag=True, help="Show what would be erased, and stop.")
+@option("--dry-run", "Show what would be erased, and stop.")
 @speaker
-@whose
 def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool) -> None:
-    """Destroy the words of beliefs or episodes; the proof stays
-
-    NAME is a belief's or an episode's, or that of something else that has words, with its kind in front: `page:`
+    """NAME is a belief's or an episode's, or that of something else that has words, with its kind in front: `page:`
     (description, title, tags), `path:` (and everything said on it), `source:` (why it is not trusted), `frame:`,
     `rule:`, `setting:`, `receipt:` (and its question), `session:`, `node:` (of the graph) or `graph:metadata`.
 
@@ -135,17 +129,14 @@ def _elsewhere(erasure: Erasure, how: str) -> Iterator[str]:
         yield from (f"    {shown(place)}" for place in erasure.elsewhere)
 
 
-@command("clean", example="tallystick clean memory --yes", exits={1: "refused or declined"})
+@command("clean", "tallystick clean memory --yes", exits={1: "refused or declined"})
 @click.argument("what", type=click.Choice(("memory", "all")), metavar="WHAT")
 @yes_option
-@click.option("--reason", metavar="TEXT", default="cleaned", help="Why.")
+@option("--reason TEXT", "Why.", default="cleaned")
 @speaker
-@whose
 def clean(call: Call, what: str, yes: bool, reason: str) -> None:
-    """Hide all beliefs and pages; history stays
-
-    WHAT is `memory`, every belief and page; or `all`, observations and rules as well. Prints how much it would hide and
-    asks first. All of it stays in history, where `show`, `log` and `recall --at` find it; `tallystick erase` is the
+    """WHAT is `memory`, every belief and page; or `all`, observations and rules as well. Prints how much it would hide
+    and asks first. All of it stays in history, where `show`, `log` and `recall --at` find it; `tallystick erase` is the
     command that destroys. Settings are not touched.
     """
     with call.memory() as memory:

@@ -15,7 +15,7 @@ from tallystick.memory.maintenance import check as checks
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
 from tallystick.surfaces.cli.command import BY, Call, command, has_ledger
-from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import copies_in
 from tallystick.surfaces.present.terminal import bold, dim, findings_page, outcome, warn
@@ -26,13 +26,11 @@ _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`
 _LIMIT = 20  # steps of a repair of one kind that are printed
 
 
-@command("init", example="tallystick init --here")
-@click.option("--here", is_flag=True, help="In `.tallystick/` of this folder: a project's own memory.")
+@command("init", "tallystick init --here")
+@option("--here", "In `.tallystick/` of this folder: a project's own memory.")
 @click.argument("path", required=False, type=click.Path(file_okay=False))
 def init(call: Call, here: bool, path: str | None) -> None:
-    """Create a memory in a folder of your choice
-
-    With --here in `.tallystick/` of this folder, with PATH in that one, else where commands look for it now. This is
+    """With --here in `.tallystick/` of this folder, with PATH in that one, else where commands look for it now. This is
     optional: the first `tallystick remember` creates one as well. Prints where it is and how it will be found. It gets
     its settings and, in `memory/`, the two pages about the user; what exists already is left as it is.
     """
@@ -76,7 +74,8 @@ def _write_once(path: Path, text: str) -> None:
 
 @command(
     "check",
-    example="tallystick check\ntallystick check --strict --json",
+    "tallystick check",
+    "tallystick check --strict --json",
     exits={
         0: "done, and nothing is lost",
         4: "something is lost or wrong: see what is printed",
@@ -84,13 +83,11 @@ def _write_once(path: Path, text: str) -> None:
     },
 )
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
-@click.option("--strict", is_flag=True, help="Report warnings in the exit status too.")
+@option("--strict", "Report warnings in the exit status too.")
 def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
-    """Look for damage; changes nothing
-
-    Reads every event and what it refers to, every backup in the folder, the snapshot, the index, the pages, the vectors
-    and the settings, and looks for files that do not belong there. Prints each finding with its place and the way out,
-    the worst first. It works on a folder that is read-only or too damaged to open.
+    """Reads every event and what it refers to, every backup in the folder, the snapshot, the index, the pages, the
+    vectors and the settings, and looks for files that do not belong there. Prints each finding with its place and the
+    way out, the worst first. It works on a folder that is read-only or too damaged to open.
 
     CODE is the name of a finding: with some, only those are looked for.
     """
@@ -105,16 +102,14 @@ def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     return _ACT_SOON if strict and "warning" in worst else 0
 
 
-@command("repair", example="tallystick repair torn-end --yes", exits={1: "refused, cannot be fixed, or declined"})
+@command("repair", "tallystick repair torn-end --yes", exits={1: "refused, cannot be fixed, or declined"})
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
 @yes_option
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
+@option("--dry-run", "Show what would be done, and stop.")
 def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None:
-    """Fix what `check` found; the original is kept
-
-    CODE is the name of a finding of `tallystick check`; several can be given. Prints what would be done and asks first.
-    If one of them cannot be fixed, nothing is changed. Damaged parts are kept under `sealed/`, and every fix is an
-    event; an intact line is never changed.
+    """CODE is the name of a finding of `tallystick check`; several can be given. Prints what would be done and asks
+    first. If one of them cannot be fixed, nothing is changed. Damaged parts are kept under `sealed/`, and every fix is
+    an event; an intact line is never changed.
     """
     folder = call.existing()
     with waiting("Looking …"):
@@ -147,20 +142,11 @@ def _steps(steps: list[checks.Step], title: str) -> Iterator[str]:
         yield warn(f"{line} (cannot be fixed)") if step.refused else line
 
 
-@command(
-    "backup",
-    example="""
-tallystick backup
-tallystick backup --to copies""",
-)
-@click.option(
-    "--to", type=click.Path(), metavar="DIR", help="A folder outside the memory, for example on another disk."
-)
+@command("backup", "tallystick backup", "tallystick backup --to copies")
+@option("--to DIR", "A folder outside the memory, for example on another disk.", type=click.Path())
 def backup(call: Call, to: str | None) -> None:
-    """Make a verified copy
-
-    Reads the copy back from its first event to its last before it gets its name. Prints where it is: under `backup/` in
-    the memory folder, or under DIR. Others can go on writing meanwhile. `tallystick restore` goes back to it.
+    """Reads the copy back from its first event to its last before it gets its name. Prints where it is: under `backup/`
+    in the memory folder, or under DIR. Others can go on writing meanwhile. `tallystick restore` goes back to it.
     """
     with call.memory() as memory, waiting("Copying, then reading the copy back …"):
         place = memory.backup(to)
@@ -175,17 +161,10 @@ def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[C
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@command(
-    "restore",
-    example="""
-tallystick restore
-tallystick -C elsewhere restore copies/20260503T140000""",
-)
+@command("restore", "tallystick restore", "tallystick -C elsewhere restore copies/20260503T140000")
 @click.argument("copy", required=False, shell_complete=_complete)
 def restore(call: Call, copy: str | None) -> None:
-    """Go back to a backup; what it replaces is kept
-
-    COPY is a folder that `tallystick backup` made, or its name under `backup/`; without it, prints the backups. The
+    """COPY is a folder that `tallystick backup` made, or its name under `backup/`; without it, prints the backups. The
     backup is checked first. The ledger records what it replaces, which stays under `backup/` too. What was erased since
     the backup was made is erased from it.
     """

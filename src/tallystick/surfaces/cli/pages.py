@@ -15,7 +15,7 @@ import click
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command, has_ledger
-from tallystick.surfaces.cli.options import complete_page, given, speaker, whose
+from tallystick.surfaces.cli.options import complete_page, given, option, speaker
 from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
@@ -36,38 +36,34 @@ _ENTRY = re.compile(r"(## \[[^\]]*\])( \{id: [^}]*\})?(.*)", re.DOTALL)
 
 @command(
     "pages",
-    example="""
-tallystick pages
-tallystick pages person-ana
-tallystick pages person-ana --path
-tallystick pages --search "blue-green deploy*" --in project- --since 2026-04""",
+    "tallystick pages",
+    "tallystick pages person-ana",
+    "tallystick pages person-ana --path",
+    'tallystick pages --search "blue-green deploy*" --in project- --since 2026-04',
     exits={0: "done, also when nothing is found"},
 )
 @click.argument("name", required=False, shell_complete=complete_page)
-@click.option("everything", "--all", is_flag=True, help="Also dormant and archived pages.")
-@click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids.")
-@click.option(
-    "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
+@option("everything --all", "Also dormant and archived pages.")
+@option("--search WORDS", "Find entries: words, \"phrases\", depl*, #tags, dates, ids.")
+@option(
+    "within --in NAME...", shell_complete=complete_page,
     help="With --search: only on that page, or such pages: person-. Repeat for more.",
 )  # fmt: skip
-@click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]")
-@click.option("--since", metavar="DATE", help="Only entries of then or later: a month, a day, a time.")
-@click.option("--until", metavar="DATE", help="Only entries up to the end of that.")
-@click.option("tags", "--tag", multiple=True, metavar="TAG", help="Only entries with that tag. Repeat for more.")
-@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N entries of the page.")
-@click.option("--history", is_flag=True, help="Also entries that were replaced or retracted.")
-@click.option("--path", is_flag=True, help="Update the page's file, and print where it is.")
-@click.option("--archive", is_flag=True, help="Archive the page: it stays, and only --all lists it.")
-@click.option("--activate", is_flag=True, help="Make it active again.")
-@click.option("--flag", is_flag=True, help="Flag it for the next `tallystick tidy --compact`.")
-@click.option("--schema", is_flag=True, help="Print which page a thing belongs on, and how to write it.")
+@option("--limit N", "With --search: at most so many.  [10]", type=click.IntRange(1, 10_000))
+@option("--since DATE", "Only entries of then or later: a month, a day, a time.")
+@option("--until DATE", "Only entries up to the end of that.")
+@option("tags --tag TAG...", "Only entries with that tag. Repeat for more.")
+@option("--tail N", "Only the last N entries of the page.", type=click.IntRange(min=0))
+@option("--history", "Also entries that were replaced or retracted.")
+@option("--path", "Update the page's file, and print where it is.")
+@option("--archive", "Archive the page: it stays, and only --all lists it.")
+@option("--activate", "Make it active again.")
+@option("--flag", "Flag it for the next `tallystick tidy --compact`.")
+@option("--schema", "Print which page a thing belongs on, and how to write it.")
 @speaker
-@whose
 def pages(call: Call, /, name: str | None, **options: Any) -> None:
-    """List, read or search pages
-
-    Without NAME, prints a line for each page, the last changed first. NAME is a page: person-ana. With it, prints the
-    page as it is in its file, as Markdown; with --since, --until, --tag, --tail or --history, those entries only.
+    """Without NAME, prints a line for each page, the last changed first. NAME is a page: person-ana. With it, prints
+    the page as it is in its file, as Markdown; with --since, --until, --tag, --tail or --history, those entries only.
 
     To edit one: $EDITOR "$(tallystick pages person-ana --path)", then `tallystick sync`.
     """

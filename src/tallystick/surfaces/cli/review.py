@@ -12,7 +12,7 @@ from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
 from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
+from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
 from tallystick.surfaces.present.reviews import page, table
 from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
 from tallystick.surfaces.present.text import cells, short, shown
@@ -32,42 +32,37 @@ _UNITS = tuple((name, timedelta(**{f"{name}s": 1})) for name in ("week", "day", 
 
 @command(
     "review",
-    example="""
-tallystick review
-tallystick review c4f1a5
-tallystick review approve c4f1a5 --reason "she told me too"
-tallystick review reject --all --trust web --yes
-tallystick review policy --test erase --trust agent
-tallystick review policy --matrix""",
+    "tallystick review",
+    "tallystick review c4f1a5",
+    'tallystick review approve c4f1a5 --reason "she told me too"',
+    "tallystick review reject --all --trust web --yes",
+    "tallystick review policy --test erase --trust agent",
+    "tallystick review policy --matrix",
     exits={1: "refused, not found, stale, or declined"},
 )
 @click.argument("names", nargs=-1, metavar="[ID]...", shell_complete=complete_review)
-@click.option("--approve", is_flag=True, help="Approve: the change is made.")
-@click.option("--reject", is_flag=True, help="Reject: the change is not made; quarantined words are hidden.")
-@click.option("--grant", is_flag=True, help="With approve, print the marker for `memory.apply` instead of applying it.")
-@click.option("--reason", metavar="TEXT", default="", help="Why you decide so.")
-@click.option("everything", "--all", is_flag=True, help="Decide all pending ones; else list decided ones too.")
-@click.option("--kind", metavar="ACTION", default="", help="Only that action, such as revise or erase.")
-@click.option("--trust", type=click.Choice(TRUST), metavar="WHO", default=None, help="Only what such a program asks.")
-@click.option(
-    "--about", metavar="ENTITY", default="", shell_complete=complete_entity, help="Only what is about it: person-ana."
-)
-@click.option("--source", metavar="SOURCE", default="", help="Only what comes from it: import:3f9a2c01b7de.")
-@click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
-@click.option("matrix", "--matrix", is_flag=True, help="With policy: the verdict for every verb on every noun.")
-@click.option("tested", "--test", metavar="ACTION", default="", help="With policy: the verdict for that action.")
-@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test or --matrix: more about it.")
+@option("--approve", "Approve: the change is made.")
+@option("--reject", "Reject: the change is not made; quarantined words are hidden.")
+@option("--grant", "With approve, print the marker for `memory.apply` instead of applying it.")
+@option("--reason TEXT", "Why you decide so.", default="")
+@option("everything --all", "Decide all pending ones; else list decided ones too.")
+@option("--kind ACTION", "Only that action, such as revise or erase.", default="")
+@option("--trust WHO", "Only what such a program asks.", type=click.Choice(TRUST), default=None)
+@option("--about ENTITY", "Only what is about it: person-ana.", default="", shell_complete=complete_entity)
+@option("--source SOURCE", "Only what comes from it: import:3f9a2c01b7de.", default="")
+@option("--yes", "With several, do not ask; for scripts.")
+@option("--matrix", "With policy: the verdict for every verb on every noun.")
+@option("tested --test ACTION", "With policy: the verdict for that action.", default="")
+@option("fields --with FIELD=VALUE...", "With --test or --matrix: more about it.")
 @whose
 def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
     kind: str, trust: str | None, about: str, source: str, yes: bool, matrix: bool, tested: str,
     fields: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Approve or reject pending changes
-
-    Without an ID, prints the pending reviews, a line each. ID is a review's id or the last six characters of it; prints
-    the change as a difference, who asks for it, and why it needs approval. `review approve ID…`, or --approve, and
-    `review reject ID…`, or --reject, print the result. Several, or --all, are shown first, and you are asked once;
+    """Without an ID, prints the pending reviews, a line each. ID is a review's id or the last six characters of it;
+    prints the change as a difference, who asks for it, and why it needs approval. `review approve ID…`, or --approve,
+    and `review reject ID…`, or --reject, print the result. Several, or --all, are shown first, and you are asked once;
     --kind, --trust, --about and --source select among them. `review approve --all --source SOURCE` also releases the
     episodes of SOURCE from quarantine: use it to approve an import from another memory.
 
@@ -280,20 +275,17 @@ def _policy_page(policy: Policy) -> Iterator[str]:
 
 @command(
     "trust",
-    example="""
-tallystick trust
-tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"
-tallystick trust --usual mcp:3f9a""",
+    "tallystick trust",
+    'tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"',
+    "tallystick trust --usual mcp:3f9a",
 )
-@click.option("none", "--none", metavar="SOURCE", help="Exclude what it said from recall.")
-@click.option("usual", "--usual", metavar="SOURCE", help="Include it in recall again.")
-@click.option("--since", metavar="MOMENT", help="With --none: only what it said from then on.")
-@click.option("--reason", metavar="TEXT", default="", help="Why.")
+@option("--none SOURCE", "Exclude what it said from recall.")
+@option("--usual SOURCE", "Include it in recall again.")
+@option("--since MOMENT", "With --none: only what it said from then on.")
+@option("--reason TEXT", "Why.", default="")
 @whose
 def trust(call: Call, none: str | None, usual: str | None, since: str | None, reason: str) -> None:
-    """List sources, and exclude some from recall
-
-    Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
+    """Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
     said, and its status.
 
     SOURCE is such a name (mcp:3f9a), a whole kind of client (mcp:*), or agent:NAME, session:NAME, trust:web. One event

@@ -22,7 +22,7 @@ import click
 from tallystick.records.errors import Busy
 from tallystick.records.page import Synced
 from tallystick.surfaces.cli.command import Call, command, print_json
-from tallystick.surfaces.cli.options import whose
+from tallystick.surfaces.cli.options import option, whose
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.names import has_pages
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
@@ -39,19 +39,17 @@ _LIMIT = 2.0  # seconds that a change may take
 
 @command(
     "sync",
-    example="tallystick sync",
+    "tallystick sync",
     exits={0: "done, and everything was understood", 1: "refused, or something was not understood: it is printed"},
 )
-@click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
+@option("--watch", "Go on, after each change of a page or of the memory, until Ctrl-C.")
 @whose
 def sync(call: Call, watch: bool) -> int:
-    """Import edits made on pages, and update the pages
-
-    Prints the imported edits, with file and line, and the pages that were written. What is not understood is reported
-    on standard error, every time until it is fixed, and stays as it is; so is a page with an unfinished merge. A change
-    on both sides becomes a review (`tallystick review`), and so does a page that was cut short, cannot be read, or lost
-    most of its entries. The pages of all users are read; the output is about this one's. In a folder with pages and no
-    ledger, it creates one.
+    """Prints the imported edits, with file and line, and the pages that were written. What is not understood is
+    reported on standard error, every time until it is fixed, and stays as it is; so is a page with an unfinished merge.
+    A change on both sides becomes a review (`tallystick review`), and so does a page that was cut short, cannot be
+    read, or lost most of its entries. The pages of all users are read; the output is about this one's. In a folder with
+    pages and no ledger, it creates one.
 
     With --watch and --json, prints an object per line.
     """
@@ -194,21 +192,18 @@ def _until_signal() -> Iterator[threading.Event]:
 
 @command(
     "rebuild-index",
-    example="""
-tallystick rebuild-index
-tallystick rebuild-index --vectors""",
+    "tallystick rebuild-index",
+    "tallystick rebuild-index --vectors",
     exits={
         0: "done, and every page was understood",
         1: "refused, or something on a page was not understood: it is printed",
         4: "the ledger is damaged, or segments that are needed are not in the folder",
     },
 )
-@click.option("--vectors", is_flag=True, help="Only add the missing vectors.")
+@option("--vectors", "Only add the missing vectors.")
 @whose
 def rebuild_index(call: Call, vectors: bool) -> int:
-    """Rebuild the index and the tables of the pages
-
-    First, every page is read, edits are imported as `tallystick sync` does, and the tables `files`, `entries` and
+    """First, every page is read, edits are imported as `tallystick sync` does, and the tables `files`, `entries` and
     `entries_fts` are rebuilt; a page that is not understood is reported and does not stop the others. The tables of the
     graph are rebuilt, if there are any. Then a new index is built from the ledger; the old one is used until the new
     one replaces it. Last, missing vectors are added. Prints what it found, from how many events the index was built,

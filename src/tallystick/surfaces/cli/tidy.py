@@ -11,7 +11,7 @@ import click
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, speaker, whose
+from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import page_name
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
@@ -38,28 +38,22 @@ _UNIMPORTANT = re.compile(r"\s*\Z|(?:entry_count|needs_compact|updated): ")  # l
 
 @command(
     "tidy",
-    example="""
-tallystick tidy
-tallystick tidy --apply all --yes --reason "spring cleaning"
-tallystick tidy --compact""",
+    "tallystick tidy",
+    'tallystick tidy --apply all --yes --reason "spring cleaning"',
+    "tallystick tidy --compact",
     exits={1: "refused, not found, changed meanwhile, or declined"},
 )
-@click.option("chosen", "--apply", multiple=True, metavar="N", help="Carry out proposal N, or all. Repeat for more.")
-@click.option("--yes", is_flag=True, help="With --apply, do not ask; for scripts.")
-@click.option("--reason", metavar="TEXT", default="", help="Why you apply them.")
-@click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=50, metavar="N", help="At most so many proposals.  [50]"
-)
-@click.option("is_compact", "--compact", is_flag=True, help="Compact pages that are flagged or too long.")
-@click.option("--rewrite", metavar="FILE", default="", help="With --compact --apply NAME: a rewrite of that page.")
+@option("chosen --apply N...", "Carry out proposal N, or all. Repeat for more.")
+@option("--yes", "With --apply, do not ask; for scripts.")
+@option("--reason TEXT", "Why you apply them.", default="")
+@option("--limit N", "At most so many proposals.  [50]", type=click.IntRange(1, 10_000), default=50)
+@option("is_compact --compact", "Compact pages that are flagged or too long.")
+@option("--rewrite FILE", "With --compact --apply NAME: a rewrite of that page.", default="")
 @speaker
-@whose
 def tidy(
     call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, is_compact: bool, rewrite: str,
 ) -> None:  # fmt: skip
-    """Propose what to forget or merge; applies nothing by itself
-
-    Prints beliefs that have expired, contradict or repeat another one, or were not said or used for long, and pages
+    """Prints beliefs that have expired, contradict or repeat another one, or were not said or used for long, and pages
     that were not touched for long, each with the reason: `+` stays, `-` would go. Names the flagged pages, for
     --compact. With --apply, shows the chosen ones and asks first; N is the number or the six characters next to it,
     which stay the same as long as the same is proposed. Words and history stay: `tallystick erase` is the command that

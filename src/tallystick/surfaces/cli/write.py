@@ -12,7 +12,7 @@ from tallystick.memory.pages.page_of_belief import page_of
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, has_ledger
-from tallystick.surfaces.cli.options import complete, from_standard_input, given, lines_of, text_from, text_or_input
+from tallystick.surfaces.cli.options import complete, given, lines_of, option, text_from, text_or_input
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.beliefs import DONE, related, remembered
 from tallystick.surfaces.present.names import handle, short_id
@@ -27,20 +27,17 @@ if TYPE_CHECKING:
 
 @command(
     "remember",
-    example="""
-tallystick remember "Ana prefers tea" --about person-ana --tag drinks
-tallystick remember "Ana drinks green tea" --key ana-tea --evidence "she said so"
-git log -1 --format=%B | tallystick remember --kind decision
-cat notes.txt | tallystick remember --lines --tag notes""",
+    'tallystick remember "Ana prefers tea" --about person-ana --tag drinks',
+    'tallystick remember "Ana drinks green tea" --key ana-tea --evidence "she said so"',
+    "git log -1 --format=%B | tallystick remember --kind decision",
+    "cat notes.txt | tallystick remember --lines --tag notes",
 )
 @click.argument("text", nargs=-1, metavar="TEXT")
-@click.option("--key", metavar="NAME", help="Your own name for it. A known name gets a new version.")
+@option("--key NAME", "Your own name for it. A known name gets a new version.")
 @shared.belief_options
 @shared.by_line
 def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: bool, **options: Any) -> None:
-    """Remember a statement
-
-    TEXT is the statement; `-`, or nothing, reads it from standard input: all of its lines as one belief or, with
+    """TEXT is the statement; `-`, or nothing, reads it from standard input: all of its lines as one belief or, with
     --lines, each as one. The memory is created on first use. Prints the name of the belief, where it is stored, and its
     page; it is on disk by then. A correction ("the port is 6543" after "the port is 5432") replaces the old belief;
     give it a --key to keep both. The same words again reinforce a belief. Reports contradictions. Masks secrets and
@@ -86,29 +83,25 @@ def _is_quarantined(memory: Memory, belief: Belief) -> bool:
 
 @command(
     "observe",
-    example="""
-tallystick observe "Let's ship on Friday." --session standup --agent ana
-tallystick observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main""",
+    """tallystick observe "Let's ship on Friday." --session standup --agent ana""",
+    'tallystick observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main',
 )
 @click.argument("text", nargs=-1, metavar="TEXT")
-@click.option("--session", metavar="NAME", default="", help="The conversation it belongs to.")
-@click.option("--agent", metavar="NAME", default="", help="Who said or did it.")
-@click.option("--at", metavar="TIME", help="When it happened.  [now]")
-@click.option("--id", "name", metavar="NAME", default="", help="Your own name for it, unique in its session and agent.")
-@click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Something about it. Repeat for more.")
+@option("--session NAME", "The conversation it belongs to.", default="")
+@option("--agent NAME", "Who said or did it.", default="")
+@option("--at TIME", "When it happened.  [now]")
+@option("name --id NAME", "Your own name for it, unique in its session and agent.", default="")
+@option("--meta KEY=VALUE...", "Something about it. Repeat for more.")
 @shared.on_path
 @shared.keep_secrets
 @shared.by_line
 @shared.speaker
-@shared.whose
 def observe(
     call: Call, /, text: tuple[str, ...], name: str, meta: tuple[str, ...], path: str | None, by_line: bool,
     **fields: Any,
 ) -> None:  # fmt: skip
-    """Record something that was said or happened
-
-    TEXT is kept word for word, with secrets masked; `-`, or nothing, reads it from standard input: all of its lines as
-    one episode or, with --lines, each as one. It is not a belief, and `recall` finds it. Prints its id.
+    """TEXT is kept word for word, with secrets masked; `-`, or nothing, reads it from standard input: all of its lines
+    as one episode or, with --lines, each as one. It is not a belief, and `recall` finds it. Prints its id.
     """
     words = text_or_input(text, "observe", 'say what happened: tallystick observe "The build broke"', by_line=by_line)
     if by_line and name:
@@ -132,20 +125,17 @@ def observe(
 
 @command(
     "revise",
-    example="""
-tallystick revise ana-tea "Ana prefers green tea" --reason "she said so today"
-tallystick revise ana-tea --confidence 0.9""",
+    'tallystick revise ana-tea "Ana prefers green tea" --reason "she said so today"',
+    "tallystick revise ana-tea --confidence 0.9",
 )
 @click.argument("name", shell_complete=complete)
 @click.argument("text", nargs=-1, metavar="[TEXT]")
-@click.option("--reason", metavar="TEXT", default="", help="Why it is better than before.")
+@option("--reason TEXT", "Why it is better than before.", default="")
 @shared.belief_options
 def revise(
     call: Call, /, name: str, text: tuple[str, ...], reason: str, keep_secrets: bool, **options: Any
 ) -> None:
-    """Replace a belief with a better version; history stays
-
-    NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording; `-` reads it
+    """NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording; `-` reads it
     from standard input, and so does a pipe if no option changes anything. Fields that are not given stay. A list that
     is given (tags, evidence) replaces the old one; '' empties it. Prints the name of the belief.
 
@@ -154,7 +144,7 @@ def revise(
     words, changes = text_from(text, "revise NAME"), given(options)
     has_changes = bool(changes.keys() - {"path"})
     if words is None and not has_changes and not sys.stdin.isatty():
-        words = from_standard_input() or None
+        words = shared.from_standard_input() or None
     if words is None and not has_changes:
         typed = "NAME" if " " in name.strip() else shown(name)  # the new words, perhaps
         raise click.UsageError(f'say what to change: tallystick revise {typed} "the new words", or an option')
@@ -170,23 +160,15 @@ def revise(
     call.answer({**belief.to_dict(), "masked": masked}, lambda: [line])
 
 
-@command(
-    "relate",
-    example="""
-tallystick relate ana-tea ana-sleep "is because of"
-tallystick relate ana-tea ana-sleep ''""",
-)
+@command("relate", 'tallystick relate ana-tea ana-sleep "is because of"', "tallystick relate ana-tea ana-sleep ''")
 @click.argument("one", shell_complete=complete)
 @click.argument("other", shell_complete=complete)
 @click.argument("relation")
 @shared.on_path
 @shared.speaker
-@shared.whose
 def relate(call: Call, one: str, other: str, relation: str, path: str | None) -> None:
-    """Record how two memories are related
-
-    ONE and OTHER are beliefs or episodes, by key or id. RELATION is in words, read from ONE to OTHER. Given again, it
-    replaces the words, in whichever order the two are named; an empty one removes the relation. Prints the relation,
+    """ONE and OTHER are beliefs or episodes, by key or id. RELATION is in words, read from ONE to OTHER. Given again,
+    it replaces the words, in whichever order the two are named; an empty one removes the relation. Prints the relation,
     and whether it is new.
 
     Recall serves one of them after the other, where only that one answers. `tallystick show ONE` lists its relations.
