@@ -113,12 +113,12 @@ class Call:
             self.note(f"tallystick: incomplete: {shown(memory.trouble)}")
         return memory
 
-    def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
-        """Print `value`, a record or plain data, as JSON if that was asked for; else the lines of `text`."""
+    def answer(self, value: Any, lines: Iterable[str]) -> None:
+        """Print `value`, a record or plain data, as JSON if that was asked for; else these lines."""
         if self.json:
             self.print(value)
         else:
-            click.echo("\n".join(text()))
+            click.echo("\n".join(lines))
 
     def print(self, value: Any) -> None:
         """Print `value` as JSON: one value or, with --jsonl, each item of a list on a line of its own."""
@@ -147,14 +147,14 @@ class Call:
         return not self.json and on_a_terminal()
 
     def confirm(
-        self, question: str, lines: Callable[[], Iterable[str]], *, unattended: str, no: str = "nothing was changed"
+        self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed"
     ) -> None:
         """Show what would be done, and ask. Refused with `no` if declined, `unattended` where nobody can be asked."""
         from tallystick.records.errors import Refused
 
         if not self.is_attended():
             raise Refused(unattended, "unconfirmed")
-        click.echo("\n".join(lines()))
+        click.echo("\n".join(lines))
         if not click.confirm(f"\n{question}"):
             raise Refused(no, "unconfirmed")
 

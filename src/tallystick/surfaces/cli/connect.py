@@ -87,7 +87,7 @@ def connect(
         raise click.UsageError("a running server has its own memory and tools; leave --folder and --profile out")
     if client is None:
         rows = [_row(each) for each in CLIENTS]
-        call.answer(rows, lambda: _table(rows))
+        call.answer(rows, _table(rows))
         return
     known = BY_NAME.get(client, GENERIC)
     if remove and known is GENERIC:
@@ -182,13 +182,13 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         nothing = f"{client.title} is not connected"
     if not changes:
         path = shown(str(setup.client.path(project=setup.project)))
-        call.answer(_answer(setup.client, [], written=False), lambda: [f"{nothing}: {dim(path)}"])
+        call.answer(_answer(setup.client, [], written=False), [f"{nothing}: {dim(path)}"])
         return
     if not call.json:
         click.echo("\n".join([*_differences(changes), *(warn(shown(remark)) for remark in remarks)]))
     if not yes and not call.is_attended():
         line = f"Nothing was written. Add {bold('--yes')} to write it."
-        call.answer(_answer(setup.client, changes, written=False), lambda: [line])
+        call.answer(_answer(setup.client, changes, written=False), [line])
         return
     if not yes and not click.confirm("\nWrite this?"):
         raise Refused("nothing was changed", "unconfirmed")
@@ -197,7 +197,7 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         change.carry_out()
         kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
         page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
-    call.answer(_answer(setup.client, changes, written=True), lambda: [*page, done])
+    call.answer(_answer(setup.client, changes, written=True), [*page, done])
 
 
 def _remarks(setup: Setup) -> list[str]:
@@ -234,7 +234,7 @@ def _print_manual(call: Call, setup: Setup, name: str) -> None:
     if setup.groups:
         parts.append((str(client.hooks_path(project=project)), hooks.with_hooks("", setup.groups)))
     value = {"client": name, "known": is_known, "add": [{"file": file, "text": text} for file, text in parts]}
-    call.answer(value, lambda: _manual(parts, "" if is_known else name))
+    call.answer(value, _manual(parts, "" if is_known else name))
 
 
 def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:

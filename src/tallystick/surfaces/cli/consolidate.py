@@ -87,23 +87,23 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
                     memory.rules.put(rule)
             on_demand = dim("  (without a cadence, it runs only on demand)")
             saved_lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-            call.answer(rules, lambda: saved_lines)
+            call.answer(rules, saved_lines)
         elif mode == "due":
             _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
             memory.rules.drop(options["drop"])
-            call.answer({"dropped": options["drop"]}, lambda: [outcome("Dropped", options["drop"])])
+            call.answer({"dropped": options["drop"]}, [outcome("Dropped", options["drop"])])
         elif mode == "listed":
             saved = memory.rules.all()
             lines = _rule_table(saved) if saved else [dim("No saved rules.")]
-            call.answer(saved, lambda: lines)
+            call.answer(saved, lines)
         else:
             found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
             names = ((each, episode.id if episode else each.source) for each, episode in found)
             value = [
                 {"rule": each.rule, "episode": name, "reason": each.reason, "seq": each.seq} for each, name in names
             ]
-            call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
+            call.answer(value, _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:

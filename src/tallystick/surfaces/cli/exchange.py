@@ -88,7 +88,7 @@ def import_(
     if not done.files and not done.skipped:
         where = short(" ".join(sources), 200)
         raise Refused(f"nothing to import at {where}; `tallystick import --help` lists the formats", "file")
-    call.answer(done, lambda: _imported(done))
+    call.answer(done, _imported(done))
 
 
 def _imported(done: Imported) -> Iterator[str]:
@@ -207,7 +207,7 @@ def export(call: Call, format: str, to: str | None, no_history: bool, force: boo
         with waiting("Writing …"):
             done = memory.export(to, format=format, history=not no_history, replace=force)
     written = counts({_PLURALS.get(kind, f"{kind}s"): number for kind, number in done.counts.items()})
-    call.answer(done, lambda: [f"{dim('Wrote')} {bold(written)} {dim('to')} {shown(done.place)}"])
+    call.answer(done, [f"{dim('Wrote')} {bold(written)} {dim('to')} {shown(done.place)}"])
 
 
 @command("migrate", "tallystick migrate", "tallystick migrate ../other/.specsmith --project .", without=("folder",))
@@ -232,7 +232,7 @@ def migrate(call: Call, source: str, project: str | None) -> None:
         for kind in (SkippedRecord, TakeoverWarning)
     )
     answer = {**counts, "reasons": reasons, "taken_over": notes, "folder": str(store.root)}
-    call.answer(answer, lambda: _migrated(counts, reasons, notes, store.root))
+    call.answer(answer, _migrated(counts, reasons, notes, store.root))
 
 
 def _migrated(counts: dict[str, int], reasons: list[str], notes: list[str], root: Path) -> Iterator[str]:

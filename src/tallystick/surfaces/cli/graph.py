@@ -49,7 +49,7 @@ def show(call: Call, name: str, hops: int, limit: int) -> None:
         "nodes": [node.to_dict() | {"distance": found.distance[node.id]} for node in found.nodes],
         "edges": [edge.to_dict() for edge in found.edges], "is_cut": found.is_cut,
     }  # fmt: skip
-    call.answer(value, lambda: _tree(found))
+    call.answer(value, _tree(found))
 
 
 def _tree(found: Expansion) -> Iterator[str]:
@@ -133,7 +133,7 @@ def export(call: Call, file: str | None, explicit: bool, force: bool) -> None:
         print_bytes([envelope.to_bytes()])
         return
     found = envelope_counts(envelope)
-    call.answer({"file": file, **found}, lambda: [f"{dim('Wrote')} {bold(counts(found))} {dim('to')} {shown(file)}"])
+    call.answer({"file": file, **found}, [f"{dim('Wrote')} {bold(counts(found))} {dim('to')} {shown(file)}"])
 
 
 @command(
@@ -170,7 +170,7 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
     for part, numbers in found.items():
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
         page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
-    call.answer({"records": found, "dry_run": dry_run}, lambda: page)
+    call.answer({"records": found, "dry_run": dry_run}, page)
 
 
 # -- same, merge, unmerge ----------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def same(call: Call, kind: str | None, limit: int) -> None:
         if {pair.keep, pair.gone} not in known:
             page += _pair(pair.gone, pair.keep, pair.score, pair.reasons)
     value = {"proposed": proposed, "alike": [_likeness(each) for each in alike]}
-    call.answer(value, lambda: page or [dim("No likely duplicates.")])
+    call.answer(value, page or [dim("No likely duplicates.")])
 
 
 def _likeness(each: Likeness) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
     with call.memory() as memory:
         if two:
             memory.graph.dismiss(node, into)
-            call.answer({"node": node, "into": into, "done": "dismissed"}, lambda: [dim("Kept as two nodes.")])
+            call.answer({"node": node, "into": into, "done": "dismissed"}, [dim("Kept as two nodes.")])
             return
         merge = memory.graph.merge(node, into, sure=sure)
     alike = merge.likeness
@@ -237,7 +237,7 @@ def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
     page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
     if not merge.is_done:
         page.append(dim("not certain that they are the same; if you know it, add --sure"))
-    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, lambda: page)
+    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, page)
 
 
 @command("graph unmerge", "tallystick graph unmerge person-anna")
@@ -249,4 +249,4 @@ def unmerge(call: Call, node: str) -> None:
     """
     with call.memory() as memory:
         found = memory.graph.unmerge(node)
-    call.answer(found, lambda: [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])
+    call.answer(found, [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])

@@ -40,7 +40,7 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     with progress("Verifying", size) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
         report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
-    call.answer(report, lambda: _verified(report))
+    call.answer(report, _verified(report))
     return 0 if report.ok else 4
 
 
@@ -77,12 +77,12 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
         unattended = "what was pinned before would no longer count; confirm with --yes"
         question = "Is this the ledger that you mean?"
         warning = "What was pinned before will no longer count."
-        call.confirm(question, lambda: [warning], unattended=unattended, no="the pin stays as it was")
+        call.confirm(question, [warning], unattended=unattended, no="the pin stays as it was")
     with call.memory() as memory:
         with waiting("Signing …"):
             note = memory.ledger.checkpoint(repin=repin)
         pin, key = str(memory.ledger.pin_path), memory.ledger.verifier_key
-    call.answer({"note": note, "pin": pin, "key": key}, lambda: lines(note.rstrip("\n")))
+    call.answer({"note": note, "pin": pin, "key": key}, lines(note.rstrip("\n")))
     call.note(dim(f"pinned at {shown(pin)}"))
     call.note(dim(f"checked with the key {shown(key)}"))
 
@@ -118,7 +118,7 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
             with call.memory(read_only=True) as memory:
                 found = memory.ledger.check_proof(text)
         rows = (line for name, value in found.items() for line in row(shown(name), short(str(value), 400)))
-        call.answer(found, lambda: [good("The proof is valid"), "", *rows])
+        call.answer(found, [good("The proof is valid"), "", *rows])
         return
     if out is not None and Path(out).is_dir():
         raise click.UsageError(f"{out} is a folder; name a file")
@@ -128,7 +128,7 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
         Path(out).write_text(proof, encoding="utf-8")
     call.answer(
         {"seq": seq, "proof": proof, "out": out},
-        lambda: lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"],
+        lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"],
     )
 
 
@@ -142,7 +142,7 @@ def compact(call: Call) -> None:
     """
     with call.memory() as memory, waiting("Compacting …"):
         number = memory.ledger.compact()
-    call.answer({"folded": number}, lambda: [outcome("Compacted", count(number, "event"))])
+    call.answer({"folded": number}, [outcome("Compacted", count(number, "event"))])
 
 
 @command("ledger prune", "tallystick ledger prune --to sealed-elsewhere")
@@ -156,5 +156,5 @@ def prune(call: Call, to: str) -> None:
     nothing = [dim("nothing is sealed yet; run `tallystick ledger compact` first")]
     call.answer(
         {"moved": [str(path) for path in moved]},
-        lambda: [outcome("Moved to", str(path)) for path in moved] or nothing,
+        [outcome("Moved to", str(path)) for path in moved] or nothing,
     )

@@ -46,7 +46,7 @@ def status(call: Call) -> int:
     """
     with call.memory(read_only=True) as memory:
         found = memory.status()
-    call.answer(found, lambda: _status_page(found))
+    call.answer(found, _status_page(found))
     return 4 if found.trouble else 0
 
 
@@ -121,21 +121,21 @@ def show(call: Call, name: str | None, history: bool, why: bool, at: str | None,
     with call.memory(read_only=True) as memory:
         if name is None:
             beliefs = memory.beliefs.query(believed_at=moment, path=path)
-            call.answer(beliefs, lambda: table(beliefs) if beliefs else [dim("No beliefs.")])
+            call.answer(beliefs, table(beliefs) if beliefs else [dim("No beliefs.")])
         elif history:
             versions = memory.history(name, path=path)
-            call.answer(versions, lambda: history_lines(versions))
+            call.answer(versions, history_lines(versions))
         elif why:
             reasons = memory.why(name, path=path)
             indented = [(len(line) - len(line.lstrip(" "))) * " " + short(line, 400) for line in reasons.lines()]
-            call.answer(reasons, lambda: indented)
+            call.answer(reasons, indented)
         elif moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
             near = memory.related(episode.source, path=path)
-            call.answer({**episode.to_dict(), "related": near}, lambda: _episode(episode, near))
+            call.answer({**episode.to_dict(), "related": near}, _episode(episode, near))
         else:
             belief = memory.show(name, believed_at=moment, path=path)
             near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
-            call.answer({**belief.to_dict(), "related": near}, lambda: _belief(memory, belief, near))
+            call.answer({**belief.to_dict(), "related": near}, _belief(memory, belief, near))
 
 
 def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:

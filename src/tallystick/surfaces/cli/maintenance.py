@@ -55,7 +55,7 @@ def init(call: Call, here: bool, path: str | None) -> None:
     if (folder.parent / ".git").exists():
         page.append(dim(f"git will see it: add {settings.NAME}/ to .gitignore unless you mean to share it"))
     answer = {"folder": str(folder), "new": new, "settings": str(toml), "found": first == folder}
-    call.answer(answer, lambda: page)
+    call.answer(answer, page)
 
 
 def _write_once(path: Path, text: str) -> None:
@@ -95,7 +95,7 @@ def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     with waiting("Reading everything …"):
         findings = checks.check(folder, codes)
     report = [(each.severity, each.code, each.text, each.place, each.remedy) for each in findings]
-    call.answer(findings, lambda: findings_page(report))
+    call.answer(findings, findings_page(report))
     worst = {finding.severity for finding in findings}
     if "error" in worst:
         return _LOST
@@ -117,11 +117,11 @@ def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None
     if steps and not dry_run:
         if not yes and not any(step.refused for step in steps):  # else the call that follows says why
             unattended = "a repair changes the ledger; preview it with --dry-run, confirm with --yes"
-            call.confirm("Do this?", lambda: _steps(steps, "Would do"), unattended=unattended)
+            call.confirm("Do this?", _steps(steps, "Would do"), unattended=unattended)
         with waiting("Repairing …"):
             steps = checks.repair(folder, codes, by=BY)
     answer = {"done": not dry_run, "steps": steps}
-    call.answer(answer, lambda: _steps(steps, "Would do" if dry_run else "Done"))
+    call.answer(answer, _steps(steps, "Would do" if dry_run else "Done"))
 
 
 def _steps(steps: list[checks.Step], title: str) -> Iterator[str]:
@@ -150,7 +150,7 @@ def backup(call: Call, to: str | None) -> None:
     """
     with call.memory() as memory, waiting("Copying, then reading the copy back …"):
         place = memory.backup(to)
-    call.answer({"backup": str(place)}, lambda: [outcome("Copied to", str(place))])
+    call.answer({"backup": str(place)}, [outcome("Copied to", str(place))])
 
 
 def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -173,11 +173,11 @@ def restore(call: Call, copy: str | None) -> None:
         copies = copies_in(folder)
         nothing = dim(f"no backups under {shown(str(folder / 'backup'))}; run `tallystick backup` to make one")
         names = [shown(path.name) for path in copies]
-        call.answer({"copies": [str(path) for path in copies]}, lambda: names or [nothing])
+        call.answer({"copies": [str(path) for path in copies]}, names or [nothing])
         return
     before = set(copies_in(call.locate()))
     with waiting("Checking the backup, then going back to it …"), Memory.restore(copy, call.locate(), by=BY) as memory:
         status, left = memory.status(), sorted(set(copies_in(memory.folder)) - before)
     answer = {"folder": status.folder, "events": status.events, "left_behind": [str(path) for path in left]}
     done = f"{outcome('Restored', copy)}{dim(': ' + count(status.beliefs, 'belief'))}"
-    call.answer(answer, lambda: [done, *(dim(f"the state before is kept in {shown(str(path))}") for path in left)])
+    call.answer(answer, [done, *(dim(f"the state before is kept in {shown(str(path))}") for path in left)])

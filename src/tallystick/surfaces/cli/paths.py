@@ -43,7 +43,7 @@ def paths(ctx: click.Context) -> None:
     call = ctx.ensure_object(Call)
     with call.memory(read_only=True) as memory:
         tree = memory.paths.tree()
-    call.answer(tree, lambda: _tree(tree))
+    call.answer(tree, _tree(tree))
 
 
 def _tree(tree: Tree, mark: str = "", indent: str = "") -> Iterator[str]:
@@ -81,7 +81,7 @@ def branch(call: Call, name: str, parent: str) -> None:
     with call.memory() as memory:
         path = memory.paths.branch(name, parent)
     origin = dim(f"from {shown(parent or MAIN)}")
-    call.answer(path, lambda: [f"{outcome('Branched', name)} {origin}"])
+    call.answer(path, [f"{outcome('Branched', name)} {origin}"])
 
 
 @command(
@@ -116,7 +116,7 @@ def merge(
             words = belief.text if belief.is_held else f"{belief.status}: {belief.text}"
             page.append(f"    {dim(short(where, 24))}  {short(words, width() - 30)}")
     page += [f"  {dim('pending:')} `tallystick review {review[-6:]}`" for review in done.reviews]
-    call.answer(done, lambda: page)
+    call.answer(done, page)
 
 
 @command("paths abandon", "tallystick paths branch try-b", 'tallystick paths abandon try-b --reason "it led nowhere"')
@@ -127,7 +127,7 @@ def abandon(call: Call, name: str, reason: str) -> None:
     """Prints the path. What was said on NAME is no longer recalled, and everything above it is as it was before."""
     with call.memory() as memory:
         path = memory.paths.abandon(name, reason)
-    call.answer(path, lambda: [outcome("Abandoned", name)])
+    call.answer(path, [outcome("Abandoned", name)])
 
 
 @command(
@@ -142,7 +142,7 @@ def compact(call: Call, name: str, summary: str) -> None:
     """
     with call.memory() as memory:
         path = memory.paths.compact(name, summary=summary)
-    call.answer(path, lambda: [outcome("Closed", name)])
+    call.answer(path, [outcome("Closed", name)])
 
 
 @command(
@@ -160,7 +160,7 @@ def reopen(call: Call, name: str, reason: str) -> None:
     """
     with call.memory() as memory:
         path = memory.paths.reopen(name, reason)
-    call.answer(path, lambda: [outcome("Reopened", name)])
+    call.answer(path, [outcome("Reopened", name)])
 
 
 @command("paths show", "tallystick paths branch try-b", "tallystick paths show try-b")
@@ -183,4 +183,4 @@ def show(call: Call, name: str) -> None:
         "path": path.to_dict(), "said": beliefs,
         "events": events,
     }  # fmt: skip
-    call.answer(value, lambda: page)
+    call.answer(value, page)

@@ -108,7 +108,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             raise click.UsageError("--replay asks the question as it was asked; leave the other options out")
         with call.memory() as memory, waiting("Looking …"):
             replayed = memory.replay(replay, question=words or "")
-        call.answer(replayed, lambda: _replayed(replayed))
+        call.answer(replayed, _replayed(replayed))
         if not replayed.question:
             raise Refused("the receipt has no question, so it was not asked again; write it as QUESTION", "state")
         return 0 if replayed.is_the_same else 1
@@ -132,7 +132,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             explain, receipt = "explain" in request, "receipt" in request
             who = "" if memory.user == OWNER else memory.user
             value = found if explain or receipt else list(found)
-            call.answer(value, lambda: _page(found, who, explain=explain, receipt=receipt or explain))
+            call.answer(value, _page(found, who, explain=explain, receipt=receipt or explain))
         if "words" not in request and not call.json and (missing := memory.missing_vectors()):
             have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
             text = f"{count(missing, 'text')} {have} found by words alone; run `tallystick rebuild-index` to add them"
@@ -326,7 +326,7 @@ def test(call: Call, file: str) -> int:
     """
     with call.memory() as memory, waiting("Asking …"):
         verdicts = memory.test(file)
-    call.answer(verdicts, lambda: _verdicts(verdicts))
+    call.answer(verdicts, _verdicts(verdicts))
     return 0 if verdicts.all_passed else 1
 
 

@@ -86,10 +86,10 @@ def review(
         with call.memory(read_only=True) as memory:
             if names:
                 found = memory.reviews.get(names[0])
-                call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
+                call.answer(found, page(found, _beliefs(memory, found, as_asked=not found.is_open)))
             else:
                 reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
-                call.answer(reviews, lambda: _table(memory, reviews))
+                call.answer(reviews, _table(memory, reviews))
         return
     with call.memory() as memory:
         if approve and not grant and selection.keys() == {"source"}:
@@ -101,7 +101,7 @@ def review(
             verb = "Grant" if grant else "Approve" if approve else "Reject"
             unattended = "list them with `tallystick review`, confirm with --yes"
             question = f"{verb} {count(len(chosen), 'review')}?"
-            call.confirm(question, lambda: _table(memory, chosen), unattended=unattended)
+            call.confirm(question, _table(memory, chosen), unattended=unattended)
         _decide(call, memory, chosen, approve, grant, reason, several=several)
 
 
@@ -145,12 +145,12 @@ def _approve_source(call: Call, memory: Memory, source: str, reason: str, *, yes
     if not yes and (pending or episodes):
         unattended = f"list them with `tallystick review --source {shown(source)}`, confirm with --yes"
         question = f"Approve {what} of {shown(source)}?"
-        call.confirm(question, lambda: _table(memory, pending[:_LIMIT]), unattended=unattended)
+        call.confirm(question, _table(memory, pending[:_LIMIT]), unattended=unattended)
     done = memory.reviews.approve_all(reason=reason, source=source)
     failed = sum(bool(each.error) for each in done)
     value = {"source": source, "approved": len(done) - failed, "episodes": len(episodes), "failed": failed}
     line = f"{dim('Approved')} {bold(what)} {dim(f'of {shown(source)}')}"
-    call.answer(value, lambda: [line if pending or episodes else dim(f"nothing of {shown(source)} is pending")])
+    call.answer(value, [line if pending or episodes else dim(f"nothing of {shown(source)} is pending")])
     _check_failures(failed)
 
 
@@ -173,7 +173,7 @@ def _decide(
 
     done = call.one_by_one(chosen, decide)
     found = [value for value, _ in done]
-    call.answer(found if several else found[0], lambda: [line for _, line in done] or [dim("No pending reviews.")])
+    call.answer(found if several else found[0], [line for _, line in done] or [dim("No pending reviews.")])
     _check_failures(len(chosen) - len(done))
 
 
@@ -197,7 +197,7 @@ def _policy(
     with call.memory(read_only=True) as memory:
         if matrix:
             rows = memory.matrix(**_fields(fields, about))
-            call.answer(rows, lambda: _matrix_page(rows))
+            call.answer(rows, _matrix_page(rows))
         elif tested:
             trust, more = trust or "agent", _fields(fields, about)
             verdict = memory.check_policy(tested, trust=trust, **more)
@@ -205,10 +205,10 @@ def _policy(
             by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
             who = f"{trust} ({shown(more['source'])})" if more.get("source") else trust
             lines = [f"{bold(verdict.kind)}{dim(':')} {shown(tested)} by {who}{dim(', ')}{by}"]
-            call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
+            call.answer(value, [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
         else:
             policy = memory.policy
-            call.answer(policy, lambda: _policy_page(policy))
+            call.answer(policy, _policy_page(policy))
 
 
 def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
@@ -301,15 +301,15 @@ def trust(call: Call, none: str | None, usual: str | None, since: str | None, re
             excluded = (each for each in memory.sources() if each.withheld == found)
             affected = next((each for each in excluded if each.source == found.source), None)
         much = dim(f", which said {_amount(affected)}")
-        call.answer(found, lambda: [outcome("Excluded", found.source) + much])
+        call.answer(found, [outcome("Excluded", found.source) + much])
     elif usual is not None:
         with call.memory() as memory:
             memory.restore_trust(usual, reason=reason)
-        call.answer({"source": usual, "trust": "usual"}, lambda: [outcome("Trusted again:", usual)])
+        call.answer({"source": usual, "trust": "usual"}, [outcome("Trusted again:", usual)])
     else:
         with call.memory(read_only=True) as memory:
             sources = memory.sources()
-        call.answer(sources, lambda: _sources(sources))
+        call.answer(sources, _sources(sources))
 
 
 def _amount(each: SourceStatus | None) -> str:

@@ -63,7 +63,7 @@ def create(call: Call, folder: str) -> None:
     """
     made = workspace.create(folder)
     line = outcome("Created an empty workspace at" if made else "Nothing to do: there is a workspace at", folder)
-    call.answer({"folder": str(Path(folder).absolute()), "made": made}, lambda: [line])
+    call.answer({"folder": str(Path(folder).absolute()), "made": made}, [line])
 
 
 @_command(
@@ -95,7 +95,7 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
         page += row(_KINDS[each.kind], shown(each.name))
     page += row("replaced", count(taken.replaced, "record") if taken.replaced else "")
     page += row("known", f"{count(taken.known, 'event')} that were here already" if taken.known else "")
-    call.answer(answer, lambda: page)
+    call.answer(answer, page)
 
 
 @_command(
@@ -118,7 +118,7 @@ def append(call: Call, folder: str, file: str) -> None:
         page.append(f"  {shown(event.id)}  {shown(event.kind)}  {short(about, 60)}")
     if len(events) > _LIMIT:
         page.append(dim(f"  … and {len(events) - _LIMIT:,} more"))
-    call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, lambda: page)
+    call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, page)
 
 
 # -- inspect, export, diagnose -----------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def inspect(call: Call, folder: str, last: int) -> None:
     findings = runtime.diagnostics()
     paths = runtime.store.list_paths()
     answer = {"folder": str(getattr(runtime.store, "root", folder)), **found, "findings": len(findings)}
-    call.answer(answer, lambda: _inspected(found, paths, len(findings)))
+    call.answer(answer, _inspected(found, paths, len(findings)))
 
 
 def _inspected(found: dict[str, Any], paths: list[MemoryPath], findings: int) -> Iterator[str]:
@@ -213,7 +213,7 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
         workspace.write_file(Path(file), data)
         numbers = envelope_counts(envelope)
         line = f"{dim('Wrote')} {bold(counts(numbers))} {dim('to')} {shown(file)}"
-        call.answer({"file": file, "bytes": len(data), **numbers}, lambda: [line])
+        call.answer({"file": file, "bytes": len(data), **numbers}, [line])
     return 4 if lost else 0
 
 
@@ -231,7 +231,7 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer(findings, lambda: findings_page(report))
+    call.answer(findings, findings_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 
@@ -263,7 +263,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         page = [f"{dim('Visible from')} {shown(path)}{dim(':')} {counts(numbers)}"]
         for name, node in seen.nodes.items():
             page += row("node", f"{short(name, 40)}  {dim(short(node.get('label', ''), 60))}")
-        call.answer(answer, lambda: (*page, *_refused(refused)))
+        call.answer(answer, (*page, *_refused(refused)))
         return 4 if refused else 0
     with waiting("Replaying …"):
         found = runtime.rebuild() if write else runtime.compare()
@@ -274,7 +274,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         "skipped": [asdict(each) for each in found.snapshot.skipped], "written": write and not found.is_same,
         "refused": refused, **_rebuilt(call, runtime),
     }  # fmt: skip
-    call.answer(answer, lambda: (*_compared(found, write), *_refused(refused)))
+    call.answer(answer, (*_compared(found, write), *_refused(refused)))
     return 4 if refused or not (found.is_same or write) else 0
 
 
@@ -355,4 +355,4 @@ def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
         *row("changed", counts({"nodes": len(payload["nodes"]), "edges": len(payload["edges"])})),
         *row("approved by", shown(payload["approval"]["by"]) if payload["approval"] else ""),
     ]
-    call.answer({**answer, **_rebuilt(call, runtime)}, lambda: page)
+    call.answer({**answer, **_rebuilt(call, runtime)}, page)
