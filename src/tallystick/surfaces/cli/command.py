@@ -146,9 +146,7 @@ class Call:
         """Whether a person can be asked a question."""
         return not self.json and on_a_terminal()
 
-    def confirm(
-        self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed"
-    ) -> None:
+    def confirm(self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed") -> None:
         """Show what would be done, and ask. Refused with `no` if declined, `unattended` where nobody can be asked."""
         from tallystick.records.errors import Refused
 

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from tallystick.stores.phase.graph.traverse import Expansion
 
 _PARTS = ("nodes", "edges", "paths", "events")
-_VERDICTS = {
-    "new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped",
-}  # fmt: skip
+_VERDICTS = {"new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped"}
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
 

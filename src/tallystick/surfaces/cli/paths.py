@@ -98,9 +98,7 @@ def branch(call: Call, name: str, parent: str) -> None:
 )  # fmt: skip
 @option("--dry-run", "Show what would be merged, and stop.")
 @speaker
-def merge(
-    call: Call, name: str, into: str | None, conflicts: str, dry_run: bool
-) -> None:
+def merge(call: Call, name: str, into: str | None, conflicts: str, dry_run: bool) -> None:
     """Prints what was merged, and each conflict: what both sides changed. `parent` keeps the parent's version, `branch`
     takes the branch's, `newest` the one recorded later; `review` keeps the parent's and asks a person. NAME is closed
     then: nothing more can be said on it.

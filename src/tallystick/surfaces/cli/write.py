@@ -136,9 +136,7 @@ def observe(
 @click.argument("text", nargs=-1, metavar="[TEXT]")
 @option("--reason TEXT", "Why it is better than before.", default="")
 @shared.belief_options
-def revise(
-    call: Call, /, name: str, text: tuple[str, ...], reason: str, keep_secrets: bool, **options: Any
-) -> None:
+def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, keep_secrets: bool, **options: Any) -> None:
     """NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording; `-` reads it
     from standard input, and so does a pipe if no option changes anything. Fields that are not given stay. A list that
     is given (tags, evidence) replaces the old one; '' empties it. Prints the name of the belief.

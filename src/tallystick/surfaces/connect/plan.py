@@ -228,9 +228,7 @@ def look(path: Path) -> FileState:
     if not stat.S_ISREG(found.st_mode):
         raise Refused(f"{path} is not a regular file; move it away, then try again", "place")
     if found.st_size > LIMIT:
-        raise Refused(
-            f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size"
-        )
+        raise Refused(f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size")
     return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
 
 
