@@ -115,7 +115,8 @@ def _setup(
         folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []
-    clients.check_writable(words)
+    if strange := next((word for word in words if any("\ud800" <= char <= "\udfff" for char in word)), ""):
+        raise Refused(f"{strange!r} is not UTF-8, so no configuration can hold it; use another folder name", "text")
     if http is None:
         return Setup(client, project, program, folder, client.starts(words), capture)
     if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:

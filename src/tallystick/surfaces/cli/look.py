@@ -192,7 +192,11 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
         else:
             room = max(len(str(memory.ledger.size)), 4)
             while some := list(islice(events, 1 if follow else _AT_ONCE)):
-                click.echo("\n".join(_line(memory, event, room) for event in some))
+                click.echo("\n".join(
+                    audit_line(event, room) if isinstance(event, AuditLine)
+                    else event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
+                    for event in some
+                ))  # fmt: skip
 
 
 def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Listed]:
@@ -210,9 +214,3 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
     yield from recent
     if follow:
         yield from listed(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
-
-
-def _line(memory: Memory, event: Listed, room: int) -> str:
-    if isinstance(event, AuditLine):
-        return audit_line(event, room)
-    return event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
