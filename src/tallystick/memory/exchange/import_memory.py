@@ -10,21 +10,22 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tallystick.ledger.chain import first_line, is_ours
-from tallystick.memory.maintenance.ledger import is_old
+from tallystick.memory.settings import is_old
 from tallystick.records.episode import checked
 from tallystick.records.errors import Closed, NotWritable, Refused
 from tallystick.state.imports import source_of
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.exchange.importer import ImportRun
     from tallystick.memory.exchange.sources import Source
+    from tallystick.memory.services import Services
     from tallystick.records.transfer import Imported, Skipped
 
 
 def import_from(
-    context: Context,
+    services: Services,
     episodes: EpisodeStore,
     source: str | Path | bytes,
     *,
@@ -40,6 +41,7 @@ def import_from(
     from tallystick.memory.exchange.sources import Source, is_export, sources_in
     from tallystick.memory.settings import place_of
 
+    context = services.context
     if format and format not in formats():
         raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
     if mine and (quarantine or context.gate.trust != "human"):
@@ -58,7 +60,7 @@ def import_from(
     if isinstance(given, Path) and is_export(given) and not format:
         if mine and not dry_run:
             skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
-            return _import_folder(context, import_run, given, skipped)
+            return _import_folder(services, import_run, given, skipped)
         import_run.skip(given.name, "only the pages of an exported folder are read")
         given = given / "pages" if (given / "pages").is_dir() else given
     found = list(sources_in(given))
@@ -88,7 +90,7 @@ def _import_old(context: Context, import_run: ImportRun, folder: Path, format: s
     return import_run.result()
 
 
-def _import_folder(context: Context, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
+def _import_folder(services: Services, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
     """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
     from tallystick.memory.exchange.import_pages import PageRestorer
     from tallystick.memory.exchange.restore_export import report
@@ -96,7 +98,7 @@ def _import_folder(context: Context, import_run: ImportRun, folder: Path, skippe
     import_run.begin("pages", "", folder.name)
     for each in skipped:
         import_run.skip(each.place, each.reason)
-    pages = PageRestorer(context.page_files, context.pages_of(import_run.user), import_run.user)
+    pages = PageRestorer(services.page_files, services.pages_of(import_run.user), import_run.user)
     report(import_run, pages.run(folder), folder.name)
     return import_run.result()
 

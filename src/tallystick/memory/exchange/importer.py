@@ -29,7 +29,7 @@ from tallystick.exchange.conversation import (
     Note,
     named_after,
 )
-from tallystick.memory.context import Context
+from tallystick.memory.core.context import Context
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange.import_notes import Noting
 from tallystick.records.errors import Refused
