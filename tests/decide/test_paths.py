@@ -133,18 +133,18 @@ def test_a_yes_to_a_branchs_version_is_a_yes_to_what_was_brought_also_without_sa
 def test_a_new_path_begins_from_one_that_goes_on(desk):
     desk.do(paths.abandon(desk.state, "me", "b", "no"))
 
-    with refuses("state"):
+    with refuses("state", "'b'", "abandoned"):
         paths.branch(desk.state, "me", "c", "b")
     with pytest.raises(NotFound):
         paths.branch(desk.state, "me", "c", "x")
-    with refuses("exists"):
+    with refuses("exists", "'b'"):
         paths.branch(desk.state, "me", "b")
 
 
 def test_a_label_in_use_cannot_be_branched_and_can_be_merged(desk):
     desk.put("said on a label", "k", "draft")
 
-    with refuses("exists"):
+    with refuses("exists", "'draft'"):
         paths.branch(desk.state, "me", "draft")
     desk.merge("draft")
     assert desk.state.get("k").body()["text"] == "said on a label"

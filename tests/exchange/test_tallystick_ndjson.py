@@ -139,7 +139,7 @@ def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
     assert all(state.knows(op) for op in _SHAPES)
     assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
-        with refuses("unsupported"):
+        with refuses("unsupported", op):
             checked(event(op=op), "me")
 
 

@@ -65,7 +65,7 @@ def test_what_several_do_at_once_with_a_keyring_is_one_key_and_all_erasures(ring
 @pytest.mark.parametrize("name", ["", "../../etc/x", "a" * 31, "A" * 32, "ab" * 16 + "\n", "ab" * 17, ".", "a/b", "\0"])
 def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_path, name):
     for touch in (ring.signer, ring.pin_path, ring.erased, lambda name: ring.add_erased(name, ["x"])):
-        with refuses("name"):
+        with refuses("name", repr(name), "events.wal"):
             touch(name)
     assert ring.verifier(name) is None
     assert ring.pin(name) is None
@@ -185,7 +185,7 @@ def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
         path = ring.pin_path(ledger.standing.ledger)
         for content in (note.replace("\n6\n", "\n5\n").encode(), b"", b"\xff", note.encode()[:-10]):
             path.write_bytes(content)
-            with pytest.raises(Damaged):
+            with pytest.raises(Damaged, match=f"{path} .*trusted"):
                 ring.pin(ledger.standing.ledger)
             [seen, _] = check(root, ring)
             assert (seen.checkpoint, seen.outside) == (None, True)
@@ -200,7 +200,7 @@ def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, rin
     other = Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
     ring.pin_path(name).write_text(ring.signer(name).sign(other))
 
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match=f"{ring.pin_path(name)} .*{other.origin}"):
         ring.pin(name)
 
 
@@ -243,7 +243,7 @@ def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
     elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
 
     assert check(root, elsewhere) == []
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="--key"):
         checkpoint.verifier_of(name, elsewhere)
     assert not (tmp_path / "none").exists()
 

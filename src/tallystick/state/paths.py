@@ -55,7 +55,7 @@ class Paths(Part):
 
     def apply(self, event: Event) -> None:
         body = event.body or {}
-        if event.op in self._acts:
+        if event.op in self.acts:
             super().apply(event)
         elif "belief" in body:
             self._stand(event, body["belief"], body["belief"].get("id", ""))

@@ -64,9 +64,9 @@ class Hands:
         self.held |= stated_in(self.memory.pages.append(PAGE, self.fresh(), ["x"]).text)
 
     def lag(self) -> None:
-        self.memory._context.page_writer._is_on = False
+        self.memory._services.page_writer._is_on = False
         self.held |= stated_in(self.memory.remember(self.fresh(), about=PAGE).text)
-        self.memory._context.page_writer._is_on = True
+        self.memory._services.page_writer._is_on = True
 
     def supersede(self) -> None:
         for entry in self.one():

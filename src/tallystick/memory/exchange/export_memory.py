@@ -40,8 +40,8 @@ from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
     from tallystick.memory.graph.graph import GraphService
+    from tallystick.memory.services import Services
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
@@ -50,8 +50,9 @@ FORMATS = (NDJSON, MARKDOWN, GRAPH)
 class ExportService:
     """Exports of one memory, and imports of another's."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder, self._gate = context, context.folder, context.gate
+    def __init__(self, services: Services) -> None:
+        context = services.context
+        self._services, self._context, self._folder, self._gate = services, context, context.folder, context.gate
 
     def export(
         self,
@@ -73,13 +74,13 @@ class ExportService:
         self._must_read_all(whose)
         place = settled(to, self._context.root, replace=replace)
         if format == GRAPH:
-            envelope = self._context.graph_of(whose).export_envelope()
+            envelope = self._services.graph_of(whose).export_envelope()
             write_file(disk, place, [envelope.to_bytes()])
             counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
         elif format == MARKDOWN:
             if self._folder.ledger.writable:
-                self._context.page_writer.look_at_all()
-            folder = Folder(self._folder, self._context.page_files, whose, self._context.zone, history=history)
+                self._services.page_writer.look_at_all()
+            folder = Folder(self._folder, self._services.page_files, whose, self._context.zone, history=history)
             write_folder(disk, place, folder)
             counts = folder.counts
         else:
@@ -124,7 +125,7 @@ class ExportService:
             raise Refused(
                 "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
             )
-        return PageRestorer(self._context.page_files, self._context.pages_of(whose), whose).run(file)
+        return PageRestorer(self._services.page_files, self._services.pages_of(whose), whose).run(file)
 
     def _must_read_all(self, user: str) -> None:
         """NotApproved, if there are words that this program may not read: an export has all, or there is no export."""
@@ -143,7 +144,7 @@ class ExportService:
         return whose
 
     def _lines(self, user: str, history: bool) -> Lines:
-        return Lines(self._folder, self._context.graph_of(user), user, history=history)
+        return Lines(self._folder, self._services.graph_of(user), user, history=history)
 
 
 # -- A user's memory as the lines of one file: what is there now, then every event that made it so ---------------------

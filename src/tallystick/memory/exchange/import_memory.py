@@ -11,13 +11,13 @@ from types import ModuleType
 from tallystick.exchange import agent_memory
 from tallystick.exchange.detect import AGENT_MEMORY, FORMATS, HEAD, MARKDOWN, detected
 from tallystick.ledger.chain import first_line, is_ours
-from tallystick.memory.context import Context
+from tallystick.memory.core.context import Context
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export
 from tallystick.memory.exchange.importer import ImportRun
 from tallystick.memory.exchange.sources import CannotRead, Source, is_export, sources_in
-from tallystick.memory.maintenance.ledger import is_old
-from tallystick.memory.settings import place_of
+from tallystick.memory.services import Services
+from tallystick.memory.settings import is_old, place_of
 from tallystick.records.episode import checked
 from tallystick.records.errors import Closed, NotWritable, Refused
 from tallystick.records.transfer import Imported, Skipped
@@ -30,7 +30,7 @@ _OWN: dict[str, ModuleType] = {
 
 
 def import_from(
-    context: Context,
+    services: Services,
     episodes: EpisodeStore,
     source: str | Path | bytes,
     *,
@@ -42,6 +42,7 @@ def import_from(
     on_progress: Callable[[int], None] | None,
 ) -> Imported:
     """Import a file, a folder, a zip, or the bytes of a file, and return what came in and what did not."""
+    context = services.context
     if format and format not in formats():
         raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
     if mine and (quarantine or context.gate.trust != "human"):
@@ -60,7 +61,7 @@ def import_from(
     if isinstance(given, Path) and is_export(given) and not format:
         if mine and not dry_run:
             skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
-            return _import_folder(context, import_run, given, skipped)
+            return _import_folder(services, import_run, given, skipped)
         import_run.skip(given.name, "only the pages of an exported folder are read")
         given = given / "pages" if (given / "pages").is_dir() else given
     found = list(sources_in(given))
@@ -88,12 +89,12 @@ def _import_old(context: Context, import_run: ImportRun, folder: Path, format: s
     return import_run.result()
 
 
-def _import_folder(context: Context, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
+def _import_folder(services: Services, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
     """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
     import_run.begin("pages", "", folder.name)
     for each in skipped:
         import_run.skip(each.place, each.reason)
-    pages = import_pages.PageRestorer(context.page_files, context.pages_of(import_run.user), import_run.user)
+    pages = import_pages.PageRestorer(services.page_files, services.pages_of(import_run.user), import_run.user)
     restore_export.report(import_run, pages.run(folder), folder.name)
     return import_run.result()
 

@@ -32,7 +32,7 @@ from tallystick.exchange.conversation import (
     Note,
     named_after,
 )
-from tallystick.memory.context import Context
+from tallystick.memory.core.context import Context
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.graph.entities import Naming

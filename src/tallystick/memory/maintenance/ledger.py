@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory import settings
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
@@ -40,7 +39,7 @@ def verify_folder(
     folder: Path, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
-    if is_old(folder):
+    if settings.is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
             "`tallystick backup` imports it and makes a first copy", "place"
@@ -54,19 +53,6 @@ def verify_folder(
 
         checkpoints = [*check(folder, settings.keyring()), *checkpoints]
     return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
-
-
-def is_old(folder: Path) -> bool:
-    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
-    try:
-        line = first_line(folder / "events.wal")
-    except FileNotFoundError:
-        line = b""
-    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
-        return False
-    from tallystick.stores.esdb import migrate as takeover
-
-    return takeover.is_old(folder)
 
 
 def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
