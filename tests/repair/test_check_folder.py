@@ -71,7 +71,7 @@ def test_what_a_pin_vouches_for_is_not_recorded_again(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), 3)
 
-    with refuses("state"):
+    with refuses("state", LINE, "the pin", "event 8", "tallystick restore"):
         care.repair(root, [LINE])
 
 
