@@ -341,7 +341,7 @@ def test_a_child_and_its_parent_do_not_get_in_each_others_way(log, file):
 
 
 def test_a_writer_waits_for_the_one_before_and_gives_up_politely(log, file):
-    with LineFile(file).writing(), pytest.raises(Busy):
+    with LineFile(file).writing(), pytest.raises(Busy, match=f"{file.parent} .*process"):
         JsonlMemoryEventLog(file, timeout=0.05).append(said("d"))
 
     assert ids(log) == ["a", "b", "c"]

@@ -281,7 +281,7 @@ def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hund
         info = m.pages.read("person-ana").info
         assert info.entry_count == 200
         found = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH 'says'"
-        assert m._context.page_files.level().db.execute(found).fetchone() == (200,)
+        assert m._services.page_files.level().db.execute(found).fetchone() == (200,)
         is_settled(m)
 
 

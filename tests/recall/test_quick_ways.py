@@ -153,7 +153,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Tea at NOON", expires=soon.isoformat())
     memory.remember("tea at noon")
-    meaning, index = memory._context.recall.meaning, memory._context.index.level()
+    meaning, index = memory._services.recall.meaning, memory._context.index.level()
 
     def texts(now):
         ask = Ask("when is tea?", Scope("me", now=now.isoformat()), now, floor=0.0)

@@ -97,7 +97,7 @@ def test_a_place_that_is_not_safe_is_warned_of(tmp_path):
     [finding] = care.check(place)
 
     assert (finding.code, finding.severity) == ("unsafe-place", "warning")
-    with refuses("state"):
+    with refuses("state", "unsafe-place", str(place)):
         care.repair(place, ["unsafe-place"])
 
 

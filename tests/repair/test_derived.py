@@ -246,7 +246,7 @@ def test_a_page_that_is_not_as_it_was_seen_waits_for_a_sync(root, how):
     assert (finding.code, finding.place) == ("page-unsynced", "memory/person-ana.md")
     assert finding.text.startswith(why)
     assert finding.remedy == "tallystick sync"
-    with refuses("state"):
+    with refuses("state", "page-unsynced", "tallystick sync"):
         care.repair(root, ["page-unsynced"])
     with Memory(root) as memory:
         memory.pages.sync()
@@ -478,7 +478,7 @@ def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypat
         offset = int(each.place.partition("byte ")[2])
         assert op in lines(wal(root))[number - 1]
         assert wal(root).read_bytes()[offset:].startswith(lines(wal(root))[number - 1])
-    with refuses("state"):
+    with refuses("state", "newer-events", found[0].place, "belief.put/9"):
         care.repair(root, ["newer-events"])
 
 
@@ -521,5 +521,5 @@ def test_nobody_waits_for_a_pipe(root, name):
 
     also = [("settings-unreadable", name)] if name == "tallystick.toml" else []
     assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name), *also]
-    with refuses("state"):
+    with refuses("state", "file-unreadable", name):
         care.repair(root, ["torn-end"])

@@ -242,7 +242,7 @@ def test_an_agent_asks_before_it_changes_a_persons_line_and_changes_no_half_of_a
     memory.files.write(FILE, NOTES)
     with Memory(memory.folder, trust="agent", by="mcp:x") as agent:
         before = agent.ledger.size
-        with refuses("permission") as refused:
+        with refuses("permission", "paragraph") as refused:
             agent.files.write(FILE, NOTES.replace("likes", "loves"))
         assert not isinstance(refused.value, NeedsApproval)
         assert agent.ledger.size == before

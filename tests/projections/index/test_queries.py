@@ -247,7 +247,7 @@ def test_content_may_hold_a_nul_and_a_name_may_not(index):
         lambda: index.reinforce_blocks(["a\0b"], 1.0),
         lambda: index.set_config("k\0", "v"),
     ):
-        with refuses("name"):
+        with refuses("name", "NUL"):
             call()
     assert index.get_block("a")["reinforcement_count"] == 0  # SQLite's JSON would have read 'a'
 
@@ -291,7 +291,7 @@ LONE = "half \ud83d of an emoji"
 def test_a_lone_surrogate_is_refused_in_one_line_and_nothing_is_written(index, name, args, kwargs):
     before = everything(index)
 
-    with refuses("text") as told:
+    with refuses("text", "surrogate") as told:
         index.call(name, *args, **kwargs)
 
     assert "\n" not in str(told.value)

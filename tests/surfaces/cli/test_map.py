@@ -254,7 +254,7 @@ def test_the_examples_in_the_help_work_as_they_stand(tallystick, home, path):
     if path.startswith("store ") and path != "store create":
         a_workspace(tallystick, home / "work")
 
-    for line in COMMANDS[path].example.strip().splitlines():
+    for line in COMMANDS[path].examples:
         line = line.replace("20260503T140000", made.name).replace("c4f1a5", asked["id"][-6:])
         typed, _, into = line.partition(" > ")
         words = shlex.split(typed)

@@ -136,7 +136,7 @@ def test_a_folder_that_may_not_be_written_into_is_named(path, monkeypatch):
         return real(name, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuses)
-    with pytest.raises(NotWritable):
+    with pytest.raises(NotWritable, match=r"\.cursor .*--print"):
         connect()
     assert in_folder(path) == ["mcp.json"]
 
@@ -191,7 +191,7 @@ def test_a_file_that_another_program_changed_meanwhile_is_not_overwritten(path, 
     [change] = to_connect(CURSOR, ENTRY, {}, project=None)
     path.write_text('{"theirs": 1}')
 
-    with pytest.raises(Moved):
+    with pytest.raises(Moved, match=str(path)):
         change.carry_out()
     assert path.read_text() == '{"theirs": 1}'
 

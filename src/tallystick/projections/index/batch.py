@@ -286,12 +286,12 @@ class WriteBatch:
         for name in self._cut:
             self._db.execute(sql.DROP_EDGES, {"of": name})
             self._db.execute(sql.DROP_TIES, {"of": name})
-        every = self._ties.values()
-        is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
-        many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
-        many(sql.SET_TIE, [rows.tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
-        many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
-        many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
+        if every := self._ties.values():
+            is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
+            many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
+            many(sql.SET_TIE, [rows.tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
+            many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
+            many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
         if self.names:
             many(sql.ADD_NAME, sorted(
                 (user, name, what, as_written, path, seq)
@@ -305,10 +305,8 @@ class WriteBatch:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, map(rows.block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
-            self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
-            if any(block.path for block in new):
-                self._db.execute(sql.ADD_ASIDES, (last or 0,))
-            for row, block in enumerate(new, (last or 0) + 1):
+            for row, block in enumerate(new, (last or 0) + 1):  # in their order: full text is slow to go back
+                self._db.execute(sql.ADD_ASIDE if block.path else sql.ADD_TEXT, (row, block.content))
                 if has_no_spaces(block.content):  # such scripts are indexed character by character
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
                     self._db.execute(statement, (row, spread(block.content)))
