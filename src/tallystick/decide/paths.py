@@ -92,7 +92,7 @@ def abandon(known: State, user: str, name: str, reason: str) -> list[Draft]:
 def compact(known: State, user: str, name: str, draw: Draw, *, summary: str = "", trust: str = "human") -> list[Draft]:
     """Close a path: it cannot be written to, and its episodes are not recalled. Its beliefs stay."""
     must_be_a_branch(known, user, name, "closed")
-    known.writable(user, name)
+    known.paths.writable(user, name)
     given, drafts, version = cast("object", summary), list[Draft](), ""
     if not isinstance(given, str):
         raise Refused(f"a summary must be a string, not {type(given).__name__}")
@@ -212,7 +212,7 @@ def plan(
             f"path {name!r:.80} can be merged only into one that it branched from, not into {shown(target)!r:.80}",
             "state",
         )
-    known.writable(user, target)
+    known.paths.writable(user, target)
     below = [each for each in known.paths.below(user, name) if known.paths.state(user, each) not in (MERGED, ABANDONED)]
     if below:
         raise Refused(

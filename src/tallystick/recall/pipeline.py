@@ -109,11 +109,6 @@ class Ranking:
         """The likelihood that the best candidate answers; nothing answers a question without words."""
         return self.judged.fit if self.question.words else 0.0
 
-    @property
-    def floor(self) -> float:
-        """The least likelihood of an answer of the best candidate's kind."""
-        return self.judged.floor
-
     def serving(self, ask: Ask) -> list[int]:
         """The places that may be served, best first: where likeness decides, it must reach the floor."""
         return [place for place in self.order if place not in self.outside and self._may_show(ask, place)]
@@ -213,7 +208,7 @@ def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0)
     name = ask.frame.name if ask.frame else ""
     if ranking is None:
         return RecallResult(question=ask.question, floor=ask.floor or 0.0, frame=name)
-    floor = ranking.floor
+    floor = ranking.judged.floor  # of an answer of the best candidate's kind
     top = float(ranking.scores[ranking.judged.best])
     scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
     places = ranking.serving(ask)[: ask.k]

@@ -392,5 +392,3 @@ class Paths(Part):
 
 def _is_by(seq: int, at: int | None) -> bool:
     return at is None or seq <= at
-
-

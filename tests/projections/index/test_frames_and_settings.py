@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records.errors import Damaged, Refused
 from tallystick.stores.elfmem.models import frames, sessions, system_config
 from tests.refusals import refuses

@@ -21,6 +21,7 @@ from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.folder import SOAK
+from tests.refusals import needs_approval
 from tests.stores.phase.test_workspace import Workspace, one_step, steps
 
 STEP = 1 if SOAK else 5  # every day, every fifth place at which one can die
@@ -238,13 +239,13 @@ def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, t
         forged = replace(applied, payload={**applied.payload, **change})
         with pytest.raises(NeedsApproval, match=f"event {applied.id}"):
             other.import_envelope(GraphEnvelope(events=[*TALK, forged]))
-    with pytest.raises(NeedsApproval):
+    with needs_approval("forged", "event again"):
         other.import_envelope(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
     assert other.export() == GraphEnvelope()
 
     other.import_envelope(runtime.export())
     assert other.store.load_node("b").properties["status"] == "archived"
-    with pytest.raises(NeedsApproval, match="archive"):
+    with needs_approval("used", "archive b"):
         other.apply(action, runtime.approve(action, by="ana"))
 
 
@@ -301,7 +302,7 @@ def test_the_policy_says_whose_yes_counts_also_for_what_is_brought_over(tmp_path
     action = runtime.propose("archive", ["b"], by="bot")
     runtime.apply(action, runtime.approve(action, by="ana"))
 
-    with pytest.raises(NeedsApproval, match="'ana'"):
+    with needs_approval("stranger", "'ana'", "eva"):
         strict.import_envelope(runtime.export())
 
 

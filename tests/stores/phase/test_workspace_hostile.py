@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tallystick.records.errors import Damaged, Moved, NeedsApproval, NotWritable, Refused
+from tallystick.records.errors import Damaged, Moved, NotWritable, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction
@@ -24,7 +24,7 @@ from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -249,9 +249,9 @@ def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
     old = runtime.export()
     runtime.apply(action, runtime.approve(action, by="ana"))
 
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.record([put(MemoryNode(id="n", kind="fact", label="back"))])
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.import_envelope(old)
 
     assert runtime.store.load_node("n").properties["status"] == "archived"

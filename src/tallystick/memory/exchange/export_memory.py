@@ -19,7 +19,7 @@ import orjson
 
 from tallystick.exchange import ndjson as ndjson
 from tallystick.exchange.ndjson_events import OF_ALL
-from tallystick.ledger.disk import Disk, write_all
+from tallystick.ledger.disk import Disk, write_all, write_new
 from tallystick.ledger.scan import Place
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.exchange.sources import is_export
@@ -168,9 +168,13 @@ class Lines:
                 f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
                 f" {self._folder.ledger.folder.sealed} first (`tallystick log --op ledger.prune` shows where they are)"
             )
-        yield self._header(end).line()
-        current = (self._belief(held) for held in beliefs)
-        for kind, fields in chain(current, self._episodes(end), rest, self._graph_records()):
+        standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
+        yield ndjson.Header(
+            user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
+            made=self._folder.ledger.now(), program=_program(), through=end.seq, head=end.hash,
+            history=self._history,
+        ).line()  # fmt: skip
+        for kind, fields in chain(map(self._belief, beliefs), self._episodes(end), rest, self._graph_records()):
             self.counts[kind] = self.counts.get(kind, 0) + 1
             yield ndjson.line(kind, fields)
         records = sum(self.counts.values())
@@ -179,14 +183,6 @@ class Lines:
                 self.counts["event"] = self.counts.get("event", 0) + 1
                 yield line
         yield ndjson.line(ndjson.END, {"records": records, "events": self.counts.get("event", 0)})
-
-    def _header(self, end: Place) -> ndjson.Header:
-        standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
-        return ndjson.Header(
-            user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
-            made=self._folder.ledger.now(), program=_program(), through=end.seq, head=end.hash,
-            history=self._history,
-        )  # fmt: skip
 
     # -- what is there now -------------------------------------------------------------------------------------------
 
@@ -295,7 +291,17 @@ def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> None:
     if place.is_dir():
         raise Refused(f"{place} is a folder; give a file", "place")
     with _fresh(disk, place) as fresh:
-        _fill(disk, fresh, parts)
+        fd, block = disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND), bytearray()
+        try:
+            for part in parts:
+                block += part
+                if len(block) >= _FULL:
+                    write_all(disk, fd, bytes(block))
+                    block.clear()
+            write_all(disk, fd, bytes(block))
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
 
 
 def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) -> None:
@@ -308,7 +314,7 @@ def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) ->
         disk.make_folder(fresh)
         for path, data in files:
             disk.make_folder((fresh / path).parent)
-            _fill(disk, fresh / path, [data])
+            write_new(disk, fresh / path, data)
         for folder in {fresh, *(each for each in fresh.rglob("*") if each.is_dir())}:
             disk.sync_folder(folder)
 
@@ -319,58 +325,27 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
     fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.new")
     try:
         yield fresh
-        _put_in_place(disk, fresh, place)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise NotWritten(f"{place} was not written: {why}; nothing was changed") from error
-    finally:
-        _remove(fresh)
-
-
-def _put_in_place(disk: Disk, fresh: Path, place: Path) -> None:
-    if fresh.is_dir() and place.is_dir():
-        old = place.with_name(f"{fresh.name.removesuffix('.new')}.old")
-        disk.rename(place, old)
+        is_folder = fresh.is_dir() and place.is_dir()
+        old = place.with_name(f"{fresh.name.removesuffix('.new')}.old") if is_folder else None
+        if old:
+            disk.rename(place, old)
         try:
             disk.rename(fresh, place)
         except OSError:
-            disk.rename(old, place)
+            if old:
+                disk.rename(old, place)
             raise
         disk.sync_folder(place.parent)
-        shutil.rmtree(old)
-        return
-    disk.rename(fresh, place)
-    disk.sync_folder(place.parent)
-
-
-def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> None:
-    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
-    try:
-        for block in _blocks(parts):
-            write_all(disk, fd, block)
-        disk.sync(fd)
-    finally:
-        disk.close(fd)
-
-
-def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
-    gathered, size = list[bytes](), 0
-    for part in parts:
-        gathered.append(part)
-        size += len(part)
-        if size >= _FULL:
-            yield b"".join(gathered)
-            gathered, size = [], 0
-    if gathered:
-        yield b"".join(gathered)
-
-
-def _remove(path: Path) -> None:
-    """Whatever a failure left; nothing, if it got its name."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+        if old:
+            shutil.rmtree(old)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise NotWritten(f"{place} was not written: {why}; nothing was changed") from error
+    finally:  # whatever a failure left
+        if fresh.is_dir():
+            shutil.rmtree(fresh, ignore_errors=True)
+        else:
+            fresh.unlink(missing_ok=True)
 
 
 # -- A user's memory as a folder of Markdown that anybody can read: the pages, what happened day by day,  --------------
@@ -406,9 +381,9 @@ class Folder:
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         with self._folder.ledger.reading():
             end, now = self._folder.ledger.end.seq, self._folder.ledger.now()
-        index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n"]
-        index.append("\n## Pages\n\n")
-        for file in self._files():
+        index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n\n## Pages\n\n"]
+        files = self._at.read(lambda db: [file for file in db.files(self._user) if not file.is_gone])
+        for file in sorted(files, key=lambda file: file.path):
             name = file.path.rpartition("/")[2]
             yield f"pages/{name}", self._page(file)
             self.counts["pages"] += 1
@@ -422,10 +397,6 @@ class Folder:
         yield "index.md", "".join(index).encode("utf-8", "replace")
 
     # -- pages -------------------------------------------------------------------------------------------------------
-
-    def _files(self) -> list[File]:
-        found = self._at.read(lambda db: list(db.files(self._user)))
-        return sorted((file for file in found if not file.is_gone), key=lambda file: file.path)
 
     def _page(self, file: File) -> bytes:
         """The page as it stands in its file; as it would, if there is none. Without history, only what holds."""

@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tallystick.memory import settings
+from tallystick.records.display import common_ends
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import option, yes as yes_option
@@ -23,7 +24,6 @@ from tallystick.surfaces.cli.serve import check_packages, profiles_option
 from tallystick.surfaces.connect import clients, hooks, plan
 from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
-from tallystick.surfaces.present.diff import common_ends
 from tallystick.surfaces.present.names import short_path
 from tallystick.surfaces.present.terminal import bold, dim, good, warn, width
 from tallystick.surfaces.present.text import short, shown
