@@ -71,7 +71,7 @@ def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None
 
 @pytest.mark.parametrize("nothing", ["", "  \n", None, 3])
 def test_there_is_nothing_to_remember_in_no_words(memory: Memory, nothing: str) -> None:
-    with refuses("required"):
+    with refuses("required", "text must not be empty"):
         memory.remember(nothing)
     assert len(memory.beliefs) == 0
 

@@ -166,6 +166,8 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
         list(agent.export_lines())
     with not_approved("refused", "tallystick export", "agent"):
         agent.export(tmp_path / "all.ndjson")
+    [refused] = [event.body for event in person.log(op="review.refuse")]  # the same attempt is recorded once
+    assert (refused["kind"], refused["noun"]) == ("export", "memory")
     assert list(person.export_lines())
 
 
