@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import threading
 from itertools import combinations
 
 import pytest
 
-from tallystick.ledger import checkpoint, format as fmt, parallel_scan as parts
+from tallystick.ledger import checkpoint, format as fmt, scan as parts
 from tallystick.ledger.backup import back_up
-from tallystick.ledger.checkpoint import CheckpointWitness
+from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.lock import Witness
@@ -552,7 +551,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
         key = ring.verifier(ledger.standing.ledger)
-    seen = [CheckpointWitness(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+    seen = [claim_of(key.open(note), f"note {number}") for number, note in enumerate(notes)]
 
     report = verify(sealed, checkpoints=seen)
 
@@ -565,7 +564,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
         note = checkpoint.take(ledger, ring)
-        seen = CheckpointWitness(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        seen = claim_of(ring.verifier(ledger.standing.ledger).open(note), "an old note")
         for _ in range(2):
             ledger.append([put("b")])
             ledger.compact()
@@ -581,13 +580,11 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
 # Side by side
 
 
-@pytest.fixture(params=["forked", "afresh"])
-def small_parts(request, monkeypatch):
+@pytest.fixture
+def small_parts(monkeypatch):
     """Files are cut into parts of a few lines."""
     monkeypatch.setattr(parts, "SMALLEST", 0)
     monkeypatch.setattr(parts, "_PART", 1500)
-    monkeypatch.setattr(parts, "_may_fork", lambda: request.param == "forked")
-    return request.param
 
 
 @pytest.fixture
@@ -627,9 +624,7 @@ def test_two_processes_report_what_one_does_of_a_whole_ledger(long, small_parts,
 
 
 @pytest.mark.longer
-def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, monkeypatch):
-    monkeypatch.setattr(parts, "SMALLEST", 0)
-    monkeypatch.setattr(parts, "_PART", 1500)
+def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, small_parts):
     root, seen = long
     with open(wal(root), "rb") as file:
         cuts = {part.end for part in parts._parts(file.fileno(), _start_of(root), wal(root).stat().st_size)}
@@ -651,7 +646,7 @@ def _start_of(root):
 def test_two_processes_report_what_one_does_wherever_a_line_is_changed(long, small_parts):
     root, seen = long
     whole = lines(wal(root))
-    for number in range(0, len(whole), (2 if SOAK else 9) if small_parts == "forked" else 9 if SOAK else 16):
+    for number in range(0, len(whole), 2 if SOAK else 9):
         for content in (
             whole[:number] + whole[number + 1 :],
             whole[: number + 1] + whole[number:],
@@ -678,29 +673,34 @@ def test_groups_longer_than_a_part_are_not_cut(tmp_path, small_parts):
         assert not both(root, ()).ok
 
 
-def test_a_helper_that_dies_changes_nothing(long, small_parts, monkeypatch):
-    if small_parts == "afresh":
-        monkeypatch.setattr(parts, "_FRESH", "import os; os.read(0, 1); os._exit(1)")
-    else:
-        here, work = os.getpid(), parts._work
+_LOADING = "import os, pickle, sys; load = lambda: pickle.load(sys.stdin.buffer); sys.path[:] = load(); "
 
-        def dying(*args):
-            if os.getpid() != here:
-                os.read(args[1], 4)  # takes a part, and is never heard of again
-                os._exit(1)
-            return work(*args)
 
-        monkeypatch.setattr(parts, "_work", dying)
+@pytest.mark.parametrize(
+    "dying",
+    ["import os; os.read(0, 1); os._exit(1)", f"{_LOADING}os.read(load()[1], 4)"],
+    ids=["at once", "after it has taken a part"],
+)
+def test_a_helper_that_dies_changes_nothing(long, small_parts, monkeypatch, dying):
+    ended, begin_one = [], parts._begin_helper
+
+    def begin(*args):
+        helper = begin_one(*args)
+        ended.append(helper.wait())
+        return helper
+
+    monkeypatch.setattr(parts, "_HELPER", dying)
+    monkeypatch.setattr(parts, "_begin_helper", begin)
 
     assert both(*long).ok
+    assert set(ended) == {0 if "load" in dying else 1}
 
 
 def test_a_helper_that_cannot_start_changes_nothing(long, small_parts, monkeypatch):
     def refuse(*_):
         raise OSError(11, "no more processes")
 
-    for name in ("_fork", "_begin_afresh"):
-        monkeypatch.setattr(parts, name, refuse)
+    monkeypatch.setattr(parts, "_begin_helper", refuse)
     told = []
     assert both(*long).ok
     verify(long[0], processes=2, on_progress=told.append)
@@ -708,11 +708,9 @@ def test_a_helper_that_cannot_start_changes_nothing(long, small_parts, monkeypat
 
 
 def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
-    begun = []
-    for name in ("_fork", "_begin_afresh"):
-        begin_one = getattr(parts, name)
-        monkeypatch.setattr(parts, name, lambda *args, b=begin_one: begun.append(b(*args)) or begun[-1])
-    monkeypatch.setattr(parts._Helper, "handed_in", lambda self: 1 / 0)
+    begun, begin_one = [], parts._begin_helper
+    monkeypatch.setattr(parts, "_begin_helper", lambda *args: begun.append(begin_one(*args)) or begun[-1])
+    monkeypatch.setattr(parts, "_handed_in", lambda _: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         verify(long[0], processes=3)
@@ -720,15 +718,4 @@ def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
     assert len(begun) >= 2
     for helper in begun:
         with pytest.raises(ProcessLookupError):
-            os.kill(helper._pid, 0)
-
-
-def test_a_program_with_threads_is_not_forked():
-    waiting = threading.Event()
-    thread = threading.Thread(target=waiting.wait)
-    thread.start()
-    try:
-        assert not parts._may_fork()
-    finally:
-        waiting.set()
-        thread.join()
+            os.kill(helper.pid, 0)

@@ -213,7 +213,7 @@ def test_a_closed_memory_says_so_and_closing_twice_is_closing_once(home):
         await memory.observe("one")
         await memory.close()
         await memory.close()
-        with pytest.raises(Closed):
+        with pytest.raises(Closed, match="closed"):
             await memory.observe("two")
         with pytest.raises(Closed):
             [event async for event in memory.log()]

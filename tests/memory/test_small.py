@@ -97,7 +97,7 @@ def test_a_question_of_names_alone_or_without_any_is_read_as_it_stands(m):
 def test_a_hits_id_may_be_an_episodes_which_is_taken_back_and_never_rewritten(m):
     m.observe("The lift is broken again.", session="s1", trust="agent")
     [hit] = m.recall("is the lift broken?")
-    with refuses("permission"):
+    with refuses("permission", hit.id):
         m.revise(hit.id, "it works")
     gone = m.forget(hit.id, reason="repaired")
 
@@ -116,7 +116,7 @@ def test_the_belief_is_meant_where_an_episode_has_the_same_name(m):
 
 @pytest.mark.parametrize("address", ["postgresql://ana:secret@host/db", "sqlite:///x.db", "https://x", "file:///tmp/x"])
 def test_an_address_is_no_folder_and_its_password_is_not_repeated(home, address, monkeypatch):
-    with refuses("unsupported") as said:
+    with refuses("unsupported", "://…") as said:
         Memory(address)
     monkeypatch.setenv("TALLYSTICK_HOME", address)
     with refuses("unsupported", "TALLYSTICK_HOME"):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -365,12 +366,12 @@ def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
     with refuses("value", "'word'"):
         memory.import_from(b"x", format="word")
-    with pytest.raises(MemoryScopeError):
+    with pytest.raises(MemoryScopeError, match="user must not be empty"):
         memory.import_from(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=re.escape(repr(name)[:20])):
             memory.import_from(name)
-    with refuses("place"):
+    with refuses("place", "'/dev/null'", "neither"):
         memory.import_from("/dev/null")
 
 

@@ -185,7 +185,7 @@ def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypat
         other.remember("two")
     catch_up, begun = AuditFile._catch_up, []
     monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
-    memory._context.audit_file.follow(events)
+    memory._services.audit_file.follow(events)
     assert begun == [3]
     assert lines(memory) == of_the_ledger(memory)
 

@@ -14,7 +14,7 @@ from tallystick.memory.maintenance.tidy import TidyService
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.proposal import Proposal, in_short
 from tests.conftest import at_most
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 from tests.strategies import texts
 
 
@@ -372,7 +372,7 @@ def test_an_agent_may_not_forget_what_a_person_said_and_the_question_waits(memor
     with Memory(trust="agent") as agent:
         tidy = tidy_of(agent)
         [proposal] = tidy.proposals()
-        with pytest.raises(NeedsApproval):
+        with needs_approval("none", "forget", "human"):
             tidy.apply(proposal)
 
     assert memory.get("away").status == "active"

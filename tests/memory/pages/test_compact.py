@@ -456,7 +456,7 @@ def test_the_rows_that_followed_are_the_rows_rebuilt(memory, clock):
     memory.pages.compact("user-profile")
 
     def rows() -> list[tuple[object, ...]]:
-        db = memory._context.page_files.level()
+        db = memory._services.page_files.level()
         found = [tuple(row[:-2]) for row in db.entries("user-profile.md")]
         words = db.db.execute("SELECT rowid, content FROM entries_fts WHERE entries_fts MATCH 'tea OR corp'").fetchall()
         return [*found, *sorted(words), db.file("user-profile.md").tokens, db.file("user-profile.md").entry_count]
@@ -573,10 +573,10 @@ def test_pages_are_folded_by_people_or_with_their_approval_exactly_as_asked(home
 
 def test_nothing_is_folded_inside_a_batch_or_where_nothing_may_be_written(memory, clock):
     job(memory, clock)
-    with memory.batch(), refuses("batch"):
+    with memory.batch(), refuses("batch", "pages"):
         memory.pages.compact("user-profile")
     with Memory(memory.folder, read_only=True) as other:
-        with refuses("permission"):
+        with refuses("permission", "reading only"):
             other.pages.compact("user-profile")
         assert other.pages.compactions() == []
     assert entries(memory) == [OLD, NEW]
@@ -585,13 +585,13 @@ def test_nothing_is_folded_inside_a_batch_or_where_nothing_may_be_written(memory
 def test_a_page_that_is_not_there_is_not_folded(memory):
     with pytest.raises(NotFound):
         memory.pages.compact("person-nobody")
-    with refuses("name"):
+    with refuses("name", "'../escape'"):
         memory.pages.compact("../escape")
 
 
 def test_a_folding_is_of_a_page():
     counts = {"entries_before": 1, "entries_after": 1, "tokens_before": 1, "tokens_after": 1}
-    with refuses("name"):
+    with refuses("name", "person-ana.md", "''"):
         Compaction(path="", why="", text="", diff="", **counts)
     with refuses("value", "a.md"):
         Compaction(path="a.md", why="", text="", diff="", **(counts | {"tokens_after": -1}))

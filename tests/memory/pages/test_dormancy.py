@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import Moved, NotApproved
+from tallystick.records.errors import Moved
 from tallystick.records.operations import PAGE_PUT
 from tallystick.records.proposal import Proposal
 from tests.memory.maintenance.test_tidy import tidy_of
 from tests.memory.told import ALL
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_what_tools_say_puts_no_page_to_rest(home, clock):
     clock.now += timedelta(days=91)
     with Memory(clock=clock, trust="web") as memory:
         [found] = dormant(memory)
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "web", "describe a page"):
             memory.tidy.apply(found)
 
 
@@ -207,7 +207,7 @@ def test_without_the_pages_at_hand_nothing_is_proposed_of_them_and_nothing_rests
     tidy = tidy_of(memory)
 
     assert tidy.proposals() == []
-    with refuses("state"):
+    with refuses("state", "memory.tidy"):
         tidy.apply(found)
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from tallystick import Memory
 from tallystick.records.belief import Belief
-from tallystick.records.errors import NeedsApproval
 from tallystick.records.path import Merged
 from tests.memory.paths.test_paths import held, words
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 
 Door = Callable[..., Memory]
 
@@ -51,7 +50,7 @@ def test_what_was_said_and_changed_on_a_branch_is_brought_over_and_the_path_ends
     assert held(memory, "b")["mind"] == ("never mind", "tombstone", 0.7)
     with refuses("state", "'main'"):
         on.remember("late")
-    with refuses("state"):
+    with refuses("state", "'b' is merged"):
         memory.paths.merge("b")
 
 
@@ -316,7 +315,7 @@ def test_on_a_branch_too_an_agent_does_not_hide_what_a_person_said(memory: Memor
         lambda: agent.on("b").invalidate("a", "no"),
         lambda: agent.on("b").remember("cocoa", key="a"),
     ):
-        with pytest.raises(NeedsApproval):
+        with needs_approval("none", "agent", "human"):
             change()
     assert held(memory, "b") == held(memory)
 

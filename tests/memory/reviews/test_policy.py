@@ -12,7 +12,7 @@ from tallystick import Memory, NeedsApproval, Refused
 from tallystick.memory.core.policy_file import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
-from tests.refusals import refuses
+from tests.refusals import needs_approval, not_approved, refuses
 
 Write = Callable[[str], None]
 Door = Callable[..., Memory]
@@ -140,7 +140,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
     memory.remember("tea", key="tea")
     (memory.folder / "tallystick.toml").write_bytes(damage)
 
-    with refuses("file"):
+    with refuses("file", str(memory.folder / "tallystick.toml")):
         memory.remember("x")
     assert memory.show("tea").text == "tea"
     write("")
@@ -150,7 +150,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
 def test_a_file_that_cannot_be_opened_stops_writing_too(memory: Memory) -> None:
     (memory.folder / "tallystick.toml").mkdir()
 
-    with refuses("file"):
+    with refuses("file", str(memory.folder / "tallystick.toml"), "directory"):
         memory.remember("x")
 
 
@@ -164,7 +164,7 @@ def test_a_running_program_follows_the_file(memory: Memory, write: Write, door: 
     with pytest.raises(NeedsApproval):
         agent.erase("a")
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "agent", "erase", "rule 1"):
         agent.erase("b")
     (memory.folder / "tallystick.toml").unlink()
     memory.erase("a")
@@ -190,7 +190,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 def test_a_persons_own_action_waits_for_a_yes_where_a_rule_says_so(memory: Memory, write: Write) -> None:
     memory.remember("tea", key="k")
     write(_ASK_ME)
-    with pytest.raises(NeedsApproval) as e:
+    with needs_approval("none", "erase", "human", "rule 1") as e:
         memory.erase("k")
     assert memory.show("k").text == "tea"
 
@@ -205,11 +205,11 @@ def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: 
     write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
 
     memory.erase("one")
-    with pytest.raises(NotApproved) as refused:
+    with not_approved("refused", "rule 1") as refused:
         memory.erase("two")
     assert not isinstance(refused.value, NeedsApproval)
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "human", "an episode", "rule 1"):
         memory.erase("two")
     assert [episode.id for episode in memory.episodes.recent(session="two")] == ["two"]
 
@@ -218,7 +218,7 @@ def test_a_statement_may_wait_for_a_yes_before_it_is_one(memory: Memory, write: 
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nabout = 'person-ana'\nthen = 'review'\n")
     agent = door("agent")
     agent.remember("the sky is blue", key="sky")
-    with pytest.raises(NeedsApproval) as held:
+    with needs_approval("none", "remember", "agent", "rule 1") as held:
         agent.remember("Ana is seven", key="age", about="person-ana")
     assert memory.get("age") is None
 
@@ -310,7 +310,7 @@ def test_a_revision_is_judged_by_what_it_does(write: Write, door: Door, verb: st
     write(f"[[policy.rules]]\naction = '{verb}'\nthen = 'refuse'\n")
 
     agent.revise("k", "a third guess")
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "agent", "revise", "rule 1"):
         agent.revise("k", **change)
 
 
@@ -337,7 +337,7 @@ def test_what_is_forgotten_counts_with_the_confidence_it_has(memory: Memory, wri
     agent.remember("well known", key="high", confidence=0.9)
     write("[[policy.rules]]\naction = 'archive'\nconfidence = [0.8, 1.0]\nthen = 'refuse'\n")
 
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "agent", "forget", "rule 1"):
         agent.forget("high")
     [refused] = memory.log(op="review.refuse")
     assert refused.body == {
@@ -360,7 +360,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     ):  # fmt: skip
         with pytest.raises(NeedsApproval):
             do()
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "put away"):
         memory.pages.clean()
     assert memory.beliefs.all() == before
     assert {review.action.kind for review in memory.reviews} == {"merge", "compact", "reinforce", "forget"}
@@ -374,7 +374,7 @@ def test_a_rule_for_one_user_leaves_others_alone(memory: Memory, write: Write) -
     write("[[policy.rules]]\nuser = 'ana'\nthen = 'refuse'\n")
 
     memory.remember("mine")
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "human", "remember", "rule 1"):
         memory.remember("hers", user="ana")
 
 

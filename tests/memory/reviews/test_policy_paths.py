@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tallystick import Memory, Moved, NeedsApproval, NotApproved
-from tests.refusals import refuses
+from tallystick import Memory, Moved, NeedsApproval
+from tests.refusals import not_approved, refuses
 
 RULE = '[policy]\napprovers = ["cli:ana"]\n\n[[policy.rules]]\naction = ["merge", "archive", "compact", "trust"]\n'
 
@@ -39,7 +39,7 @@ def test_where_a_rule_asks_for_approval_a_person_that_the_policy_names_gives_it(
             ENDS[end](memory)
         assert [event.op for event in memory.log(last)] == ["review.ask/1"]
         assert memory.paths.get("b").is_active
-    with Memory(folder, by="cli:bob") as bob, pytest.raises(NotApproved):
+    with Memory(folder, by="cli:bob") as bob, not_approved("approver"):
         bob.reviews.approve(held.value.review)
     with Memory(folder, by="cli:ana") as ana:
         ana.reviews.approve(held.value.review)
@@ -50,7 +50,7 @@ def test_where_a_rule_asks_for_approval_of_what_cannot_be_asked_only_a_person_th
     for by, trust in (("mcp:x", "agent"), ("cli:bob", "human")):
         with Memory(folder, by=by, trust=trust) as memory:
             last = memory.ledger.verify().events
-            with pytest.raises(NotApproved):
+            with not_approved("refused", "distrust a source"):
                 memory.distrust("mcp:*")
             assert [event.op for event in memory.log(last)] == ["review.refuse/1"]
     with Memory(folder, by="cli:ana") as memory:
@@ -61,7 +61,7 @@ def test_where_a_rule_asks_for_approval_of_what_cannot_be_asked_only_a_person_th
 def test_what_a_rule_forbids_nobody_does(folder, end):
     (folder / "tallystick.toml").write_text(RULE + 'then = "refuse"\n')
     with Memory(folder, by="cli:ana") as memory:
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "human", end, "rule 1"):
             ENDS[end](memory)
         assert memory.paths.get("b").is_active
         assert list(memory.recall("what does Ana prefer?", path="b"))
@@ -175,17 +175,17 @@ def test_of_a_path_that_was_closed_and_then_abandoned_the_last_is_undone_first(m
     memory.paths.abandon("b", "no use")
     assert memory.paths.reopen("b", "one").state == "closed"
     assert memory.paths.reopen("b", "two").state == "open"
-    with refuses("state"):
+    with refuses("state", "'b'", "open"):
         memory.paths.reopen("b", "three")
     memory.paths.branch("c", "b")
     memory.paths.abandon("b", "no use")
-    with refuses("state"):
+    with refuses("state", "'c'", "abandoned"):
         memory.paths.reopen("c", "four")
     memory.paths.branch("d")
     memory.paths.merge("d")
-    with refuses("state"):
+    with refuses("state", "'d'", "merged"):
         memory.paths.reopen("d", "five")
-    with refuses("required"):
+    with refuses("required", "'b'", "reason"):
         memory.paths.reopen("b", " ")
 
 
@@ -203,11 +203,11 @@ def test_an_approval_of_a_path_is_granted_and_carried_out_once_by_the_one_who_as
     with next(opened) as one, next(opened) as two:
         review = one.propose(one.action("path.abandon", "b", reason="no use"))
         approval = memory.reviews.grant(review.id)
-        with pytest.raises(NotApproved, match="'b'"):
+        with not_approved("name", "'b'"):
             two.apply(review.action, approval)
         assert memory.paths.get("b").state == "open"
         one.apply(review.action, approval)
         assert memory.paths.get("b").state == "abandoned"
         memory.paths.reopen("b", "again")
-        with pytest.raises(NotApproved, match="'b'"):
+        with not_approved("used", "'b'"):
             one.apply(review.action, approval)

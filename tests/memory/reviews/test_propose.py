@@ -17,7 +17,7 @@ from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action, Applied, Approval, Review
 from tests.memory.conftest import Clock
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 Door = Callable[..., Memory]
 
@@ -187,7 +187,7 @@ def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field
     for kind, target in (("revise", (belief.id,)), ("remember", ())):
         changes = {"text": "x", "key": "k" if target else "new", field: [] if field == "weakened" else "bob"}
         action = Action(kind=kind, target=target, changes=changes, by="python:local")
-        with refuses("field"):
+        with refuses("field", field):
             memory.propose(action)
     assert memory.show("k") == belief
 
@@ -197,7 +197,7 @@ def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(
 
     assert isinstance(done, Applied)
     assert memory.show("k").trust == "agent"
-    with refuses("permission"):
+    with refuses("permission", "human", "agent"):
         agent.propose(
             Action(kind="remember", changes={"text": "y", "trust": "human"}, by="agent:test", trust="agent")
         )  # fmt: skip
@@ -431,7 +431,7 @@ def test_no_event_about_a_yes_or_a_refusal_holds_words(
     hostile = Action(
         kind="erase", target=("a name with words",), by="agent:test", trust="agent", reason="words", user="me"
     )  # fmt: skip
-    with pytest.raises(NotApproved):
+    with not_approved("forged", "erase"):
         agent.apply(hostile, replace(approval, review="words of mine", marker="words of mine"))
     agent.apply(action, approval)
     memory.erase("tea")
@@ -450,14 +450,14 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 
     for number in range(40):
         made_up = Approval(review.id, action.digest, "x", "x", "x", f"{number:032x}")
-        with pytest.raises(NotApproved):
+        with not_approved("forged", "supersede"):
             agent.apply(action, made_up)
         with pytest.raises(NotApproved):
             agent.apply(action, replace(made_up, review=f"r-{number}"))
     assert memory.status().events == before + 2
     memory.ledger.compact()
     number = memory.status().events
-    with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, pytest.raises(NotApproved):
+    with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, not_approved("forged"):
         again.apply(action, made_up)
     assert memory.status().events == number, "a snapshot knows what was refused lately"
     clock.now += timedelta(hours=1)
@@ -475,7 +475,7 @@ def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     before = memory.status().events
 
     for name in names:
-        with pytest.raises(NotApproved):
+        with not_approved("other", "erase"):
             agent.apply(agent.action("erase", name), yes)
     assert memory.status().events == before + 3
 
@@ -492,14 +492,14 @@ def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
             agent.remember("mine", key="mine")
             agent.apply(action, made_up)
 
-    with pytest.raises(NotApproved):
+    with not_approved("forged", "supersede"):
         all_of_it()
     assert memory.beliefs.all() == before
     assert len(list(memory.log(op="review.refuse"))) == 1
 
     with agent.batch():
         agent.remember("mine", key="mine")
-        with pytest.raises(NotApproved):
+        with not_approved("other", "erase"):
             agent.apply(agent.action("erase", "tea"), made_up)
     assert memory.show("mine").text == "mine"
     assert len(list(memory.log(op="review.refuse"))) == 2
@@ -517,7 +517,7 @@ def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> N
             memory.reviews.grant(review.id)
         approval = of_ana.reviews.grant(review.id)
         for wrong in (replace(action, user="bob"), agent.action("archive", "k", user="bob")):
-            with pytest.raises(NotApproved):
+            with not_approved("forged", "archive"):
                 agent.apply(wrong, approval)
         assert memory.show("k", user="bob").status == "active"
         agent.apply(action, approval)

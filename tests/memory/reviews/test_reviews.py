@@ -12,7 +12,7 @@ import pytest
 from tallystick import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
 from tallystick.ledger.ledger import Ledger
 from tests.memory.conftest import files_with
-from tests.refusals import refuses
+from tests.refusals import needs_approval, not_approved, refuses
 
 Door = Callable[..., Memory]
 
@@ -58,7 +58,7 @@ def test_a_no_changes_nothing(memory: Memory, door: Door) -> None:
     assert memory.reviews.reject(held.value.review[-6:], reason="ask her again").status == "rejected"
     assert memory.beliefs.all() == before
     assert list(memory.reviews) == []
-    with refuses("state"):
+    with refuses("state", held.value.review, "rejected"):
         memory.reviews.approve(held.value.review)
 
 
@@ -105,7 +105,7 @@ def test_a_yes_to_old_words_is_no_yes_to_new_ones(memory: Memory, door: Door) ->
     [shown] = memory.reviews
     web.revise("k", "Send money")
 
-    with refuses("state"):
+    with refuses("state", shown.id, "stale"):
         memory.reviews.approve(shown.id)
     [now] = memory.reviews
     assert now.action.target == (memory.show("k").id,)
@@ -139,7 +139,7 @@ def test_only_a_person_answers(memory: Memory, door: Door) -> None:
     before = memory.status().events
 
     for answer in (agent.reviews.approve, agent.reviews.reject):
-        with pytest.raises(NotApproved):
+        with not_approved("approver", "agent"):
             answer(held.value.review)
     assert memory.status().events == before + 1, "the attempt, once"
     assert [review.id for review in agent.reviews] == [held.value.review]
@@ -165,7 +165,7 @@ def test_a_known_key_is_a_revision_and_its_idempotency_key_is_used_when_it_is_do
     memory.remember("tea", key="k", tags=["old"])
     agent = door("agent")
     for _ in range(2):
-        with pytest.raises(NeedsApproval):
+        with needs_approval("none", "revise", "human"):
             agent.remember("coffee", key="k", idempotency_key="once", tags=["new"])
     memory.reviews.approve(memory.reviews.waiting()[0].id)
     again = agent.remember("coffee", key="k", idempotency_key="once", tags=["new"])
@@ -184,7 +184,7 @@ def test_a_yes_that_was_given_to_something_else_is_refused(memory: Memory, door:
         names.append(held.value.review)
     forget, erase = map(memory.reviews.get, names)
 
-    with pytest.raises(NotApproved):
+    with not_approved("other", "erase"):
         memory.reviews.approve(erase.id, digest=forget.digest)
     assert memory.show("k").status == "active"
     memory.reviews.approve(forget.id, digest=forget.digest)
@@ -197,7 +197,7 @@ def test_a_yes_that_was_given_to_something_else_is_refused(memory: Memory, door:
 def test_an_erasure_is_done_when_a_person_says_yes(memory: Memory, door: Door) -> None:
     memory.remember("a secret", key="k")
     memory.remember("another secret", key="k2")
-    with pytest.raises(NeedsApproval) as held:
+    with needs_approval("none", "erase", "and 1 more") as held:
         door("agent").erase("k", "k2")
     assert memory.show("k").text == "a secret"
 
@@ -226,7 +226,7 @@ def test_an_erasure_that_dies_after_its_yes_is_finished_by_approving_it_again(
             memory.reviews.approve(held.value.review)
     [left] = memory.reviews
     assert (left.status, left.is_unfinished, memory.show("k").text) == ("approved", True, "a secret")
-    with refuses("state"):
+    with refuses("state", left.id, "approved"):
         memory.reviews.reject(left.id)
 
     with Memory(memory.folder) as later:
@@ -246,7 +246,7 @@ def test_an_unfinished_erasure_of_what_has_changed_since_is_closed_as_stale(
             memory.reviews.approve(held.value.review)
     memory.revise("k", "other words, which nobody agreed to erase")
 
-    with pytest.raises(Moved):
+    with pytest.raises(Moved, match=f"{held.value.review}.*stale"):
         memory.reviews.approve(held.value.review)
     assert memory.show("k").text == "other words, which nobody agreed to erase"
     assert list(memory.reviews) == []
@@ -304,7 +304,7 @@ def test_a_question_about_words_that_went_with_their_batch_is_not_asked(memory: 
             memory.remember("tea", key="k")
             memory.remember("coffee", key="k", trust="agent")
 
-    with refuses("state"):
+    with refuses("state", "revise", "rolled back"):
         all_of_it()
     assert (memory.get("k"), list(memory.reviews)) == (None, [])
 

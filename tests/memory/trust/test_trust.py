@@ -7,8 +7,7 @@ import pytest
 
 from tallystick import ConsolidationRule, Memory, NeedsApproval, NotFound, Refused
 from tallystick.records.delta import AddDelta, DeltaScope
-from tallystick.records.errors import NotApproved
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -208,9 +207,9 @@ def test_it_is_a_persons_word_and_each_users_own(doors):
     doors["b"].remember("Ana has tea.", user="ana")
     doors["b"].remember("I have tea.")
     for name in ("a", "b", "tool", "web"):
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "distrust a source"):
             doors[name].distrust("cli:me")
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "trust a source"):
             doors[name].restore_trust("cli:me")
     doors["me"].distrust("mcp:b")
     assert texts(doors["me"], "tea") == []
@@ -350,7 +349,7 @@ def test_only_what_is_trusted_alike_becomes_one(doors):
     [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
     assert set(merge.ids) == set(names[1:])
     mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
-    with refuses("mismatch"):
+    with refuses("mismatch", "trust differs"):
         doors["me"].tidy.apply(mixed)
     doors["me"].tidy.apply(merge)
     assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]

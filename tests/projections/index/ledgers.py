@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tallystick.decide import (
     beliefs as decide,
     facts as decide_fact,
-    path_merge,
     paths as decide_path,
     reviews as review,
     rules as decide_rule,
@@ -266,9 +265,9 @@ class MadeUp:
         self.record(decide_path.compact(self.state, user, path, self.draw, summary=summary))
 
     def _join(self, user, path, into, rule, trust):
-        planned = path_merge.plan(self.state, user, path, into)
-        asker = path_merge.Asker("cli:local", trust, DEFAULT)
-        self.record(path_merge.merge(self.state, planned, rule, asker, self.draw))
+        planned = decide_path.plan(self.state, user, path, into)
+        asker = decide_path.Asker("cli:local", trust, DEFAULT)
+        self.record(decide_path.merge(self.state, planned, rule, asker, self.draw))
 
     def _change(self, what, text, user, number, path):
         """One of the user's beliefs, as it is seen from a path, is changed there."""

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records.errors import Damaged, Refused
 from tallystick.stores.elfmem.models import frames, sessions, system_config
 from tests.refusals import refuses
@@ -178,8 +178,8 @@ def test_a_setting_is_set_changed_and_found(index):
         index.set_config("top_k", value)
         assert index.get_config("top_k") == value
     assert len(index.rows(select(system_config))) == 1
-    for key, value, code in (("top_k", 5, "value"), ("", "5", "name")):
-        with refuses(code):
+    for key, value, *named in (("top_k", 5, "value", "value"), ("", "5", "name", "key ", "''")):
+        with refuses(*named):
             index.set_config(key, value)
 
 

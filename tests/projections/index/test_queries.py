@@ -247,7 +247,7 @@ def test_content_may_hold_a_nul_and_a_name_may_not(index):
         lambda: index.reinforce_blocks(["a\0b"], 1.0),
         lambda: index.set_config("k\0", "v"),
     ):
-        with refuses("name"):
+        with refuses("name", "NUL"):
             call()
     assert index.get_block("a")["reinforcement_count"] == 0  # SQLite's JSON would have read 'a'
 
@@ -291,7 +291,7 @@ LONE = "half \ud83d of an emoji"
 def test_a_lone_surrogate_is_refused_in_one_line_and_nothing_is_written(index, name, args, kwargs):
     before = everything(index)
 
-    with refuses("text") as told:
+    with refuses("text", "surrogate") as told:
         index.call(name, *args, **kwargs)
 
     assert "\n" not in str(told.value)
@@ -314,7 +314,7 @@ def test_the_id_of_a_block_is_the_start_of_the_sha256_of_its_normalised_content(
     assert content_hash("hello world") == "b94d27b9934d3e08"
     assert content_hash("  Hello World\n") == "b94d27b9934d3e08"
     assert content_hash("") == content_hash(" \n\t") == "e3b0c44298fc1c14"
-    with refuses("text"):
+    with refuses("text", "content", "surrogate"):
         content_hash(LONE)
 
 

@@ -165,9 +165,9 @@ def test_what_is_no_entry_cannot_be_written():
     ]:
         with pytest.raises(Refused, match=says):
             Draft(**{"id": KMING, "at": NOON, "tags": ("a",), "body": "", **fields})
-    with refuses("name"):
+    with refuses("name", "'x'"):
         _ = Edit(parse(SAMPLE)).supersede(KMING, "x").text
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="''"):
         _ = Edit(parse("## #work")).retract("").text
     with refuses("file", "line 1"):
         Draft.of(parse("## #work").entries[0])

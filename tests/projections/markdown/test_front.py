@@ -209,7 +209,7 @@ def test_what_a_field_cannot_say_is_refused(fields, says):
 
 def test_a_front_matter_that_cannot_be_read_is_not_written_into():
     text = "---\na: [\n---\n# Ana\n"
-    with refuses("file"):
+    with refuses("file", "YAML"):
         _ = Edit(parse(text)).front(status="active").text
 
     written = Edit(parse(text, BERLIN)).append(draft()).stamp(NOON).text

@@ -130,7 +130,7 @@ def test_what_is_no_name_of_a_page_is_none(file):
 def test_a_kind_that_there_is_not_is_refused():
     with refuses("value", "'animal'"):
         file_name("animal", "cat")
-    with refuses("name"):
+    with refuses("name", "person-ana"):
         file_name("person", "")
 
 
@@ -193,9 +193,9 @@ def test_what_is_no_zone_is_none(name):
 
 
 def test_a_zone_that_has_no_name_is_refused():
-    with refuses("time"):
+    with refuses("time", "'+00:00:30'"):
         zone_name(timezone(timedelta(seconds=30)))
-    with open("/usr/share/zoneinfo/Europe/Berlin", "rb") as file, refuses("time"):
+    with open("/usr/share/zoneinfo/Europe/Berlin", "rb") as file, refuses("time", "zone None"):
         zone_name(ZoneInfo.from_file(file))
 
 

@@ -247,7 +247,8 @@ BOMBS = [
 @pytest.mark.sample(6)
 def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
     def read(text):
-        for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
+        below = f"{HEADING}\nwords{text}-->\n"
+        for page in (text, f"{HEADING}\n{text}", below, f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
             assert parse(page).text == page
 
     assert_text_linear(read, piece, 80_000, deeper=10)

@@ -20,6 +20,7 @@ from tallystick.stores.phase.audit import AuditRecord
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.surfaces.cli.root import tallystick as program
 from tests.conftest import at_most
+from tests.refusals import needs_approval
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="a", kind="fact", label="tea")
@@ -145,7 +146,7 @@ def test_what_was_ended_is_opened_again_by_an_approval_alone(runtime):
     for until in ("2026-05-01", ""):
         action = runtime.propose("end", ["a"], by="bot", changes={"valid_to": until})
         runtime.apply(action, runtime.approve(action, by="ana"))
-        with pytest.raises(NeedsApproval):
+        with needs_approval("none", "valid_to of node a"):
             runtime.record([put(3, replace(TEA, valid_to="2026-05-01" if not until else ""))])
 
     assert runtime.store.load_node("a").valid_to == ""
@@ -168,7 +169,7 @@ def test_a_policy_of_ones_own_says_which_effects_need_an_approval():
     lax = in_memory(policy=PhasePolicy(review=frozenset({"retract"})))
     lax.record([put(1, TEA), put(2, replace(TEA, valid_to="2020-01-01"))])
 
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node a"):
         lax.record([put(3, RETRACTED)])
     assert lax.compare().is_same
 

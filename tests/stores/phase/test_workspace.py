@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tallystick.records.errors import Moved, NeedsApproval, Refused
+from tallystick.records.errors import Moved, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent
 from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
@@ -34,6 +34,7 @@ from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.refusals import needs_approval
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 
@@ -86,7 +87,7 @@ def told(space):
     space.do("reinforce", ["likes-tea"], "main")
     space.do("supersede", ["likes-tea"], **{"with": "note-try-coffee"})
     space.do("promote", ["note-try-coffee"], phase="stable")
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "retract person-ana"):
         space.runtime.apply(LifecycleAction(kind="retract", subject_ids=("person-ana",), by="bot"))
     space.log.append(MemoryEvent.new(CUSTOM, space.now, subject_ids=["person-ana"], payload={"seen": True}))
     space.runtime.plan_activation("what does Ana like?")
@@ -205,7 +206,7 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         if applied:
             assert after.store.load_node("n").merged_into == "m"
             assert [record.outcome for record in after.runtime.audit.read()] == ["granted"]
-            with pytest.raises(NeedsApproval, match="merge"):
+            with needs_approval("used", "merge n"):
                 after.runtime.apply(action, yes)
         else:
             after.runtime.apply(action, yes)

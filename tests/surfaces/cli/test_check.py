@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tallystick.repair.findings import CODES
 from tests.repair.hand_made import put, record, version
-
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "when-something-is-wrong.md"
 
 
 @pytest.fixture
@@ -85,12 +81,3 @@ def test_what_only_a_person_can_decide_is_refused_with_the_way_out(tallystick, m
 
     assert refused.status == 1
     assert CODES["foreign-file"].remedy in refused.err
-
-
-def test_the_table_in_the_documentation_is_that_of_the_program():
-    rows = [
-        f"| `{name}` | {code.severity} | {code.meaning} | {code.fix or f'nothing; {code.remedy}'} |"
-        for name, code in CODES.items()
-    ]
-
-    assert "\n".join(rows) in PAGE.read_text(encoding="utf-8")

@@ -127,7 +127,7 @@ def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
         [source] = state.standing("me")
         state._of["me"]["0" * 20 + source[-6:]] = state._of["me"][source]
         state._owners["0" * 20 + source[-6:]] = ("me", "0" * 20 + source[-6:])
-        with refuses("ambiguous"):
+        with refuses("ambiguous", source[-6:], "2"):
             memory.episodes.find(source[-6:])
 
 
