@@ -43,6 +43,7 @@ def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_i
     assert f"/beliefs/{newest.id}" in links(page)
     assert "/pages/person-bob" in links(page)
     assert "Today" in page.text
+    assert "just now" in page.text
     assert page.all("time")
     assert "taste" in page.text
     assert page.all("li", data_id=newest.id)
