@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from tallystick import Memory
 from tallystick.memory.exchange import importer as bringing
 from tallystick.memory.exchange.import_memory import formats
-from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.errors import NotFound, Refused
 from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 from tests.refusals import refuses
