@@ -2,20 +2,18 @@
 
 import random
 import shutil
-from datetime import UTC, datetime
 
 import pytest
 
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryNode
-from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEventLog
+from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.crash.folder import SOAK
 from tests.crash.power import PowerCut, PowerDisk
+from tests.stores.phase.workspaces import NINE, runtime_on
 
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 LIVES = 300 if SOAK else 30
 
 
@@ -93,15 +91,6 @@ def records(folder, seed):
     finally:
         disk.forget()
         shutil.rmtree(base)
-
-
-def runtime_on(root, disk=None):
-    runtime = PhaseMemoryRuntime(
-        FileBackedMemoryGraphStore(root, disk=disk), JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        clock=lambda: NINE,
-    )  # fmt: skip
-    runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return runtime
 
 
 def test_after_a_power_cut_the_graph_is_brought_level_with_what_was_recorded(tmp_path):
