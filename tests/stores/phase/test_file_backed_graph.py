@@ -1,5 +1,6 @@
 """A graph in files: the same bytes whatever the order, whole files whatever fails, safe between processes."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,6 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.ledger.disk import Disk
 from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
@@ -19,7 +19,8 @@ from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
 from tallystick.stores.phase.findings import CODES, diagnose
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
+from tests.crash.disks import FailingDisk
 from tests.refusals import refuses
 from tests.stores.phase.workspaces import content
 
@@ -198,37 +199,7 @@ def test_who_waits_too_long_is_told_that_it_is_busy(root):
 # -- whatever fails --------------------------------------------------------------------------------------------------
 
 
-class Failing(Disk):
-    """A disk of which the `at`-th change fails, and all after it: as if the power had gone."""
-
-    def __init__(self, at):
-        self.left, self.gone = at, False
-
-    def _step(self):
-        self.left -= 1
-        if self.left < 0:
-            raise OSError(28, "No space left on device")
-
-    def write(self, fd, data):
-        self._step()
-        return super().write(fd, data)
-
-    def sync(self, fd):
-        self._step()
-        super().sync(fd)
-
-    def sync_folder(self, path):
-        self._step()
-        super().sync_folder(path)
-
-    def rename(self, old, new):
-        self._step()
-        super().rename(old, new)
-
-    def remove(self, path):
-        if os.path.lexists(path):
-            self._step()
-        super().remove(path)
+CHANGES = ("write", "sync", "sync_folder", "rename", "remove")
 
 
 @pytest.mark.parametrize("count", [4, 9], ids=["in-place", "split"])
@@ -238,12 +209,12 @@ def test_an_import_that_fails_anywhere_leaves_whole_records_and_the_same_again_c
     whole = GraphEnvelope(nodes=after, edges=[MemoryEdge.between("n1", "knows", "n2")], metadata={"m": 1})
     opened(tmp_path / "now").save_nodes(before)
     opened(tmp_path / "now").import_envelope(whole)
-    now, seen, at = content(tmp_path / "now"), set(), 0
+    now, seen, at = content(tmp_path / "now"), set(), 1
     while True:
         root = tmp_path / str(at)
         opened(root).save_nodes(before)
         try:
-            opened(root, disk=Failing(at)).import_envelope(whole)
+            opened(root, disk=FailingDisk(CHANGES, at, errno.ENOSPC)).import_envelope(whole)
             break
         except NotWritten:
             store = opened(root)
@@ -281,7 +252,7 @@ def test_a_part_that_was_being_divided_counts_once_and_another_version_beside_it
 def test_a_single_save_that_the_disk_refuses_leaves_what_was(root):
     opened(root).save_node(node("ana"))
     before = content(root)
-    store = opened(root, disk=Failing(0))
+    store = opened(root, disk=FailingDisk(CHANGES, 1, errno.ENOSPC))
 
     with pytest.raises(NotWritten):
         store.save_node(node("ana", label="new"))

@@ -52,7 +52,7 @@ from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unk
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 

@@ -28,8 +28,7 @@ from tallystick.records.errors import Damaged, NotWritable, Refused
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import READ_ONLY, TIMEOUT, not_written
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import KeptGraph
-from tallystick.stores.phase.graph.contents import PARTS, Changes, Contents
+from tallystick.stores.phase.graph.base import PARTS, Changes, Contents, KeptGraph
 from tallystick.stores.phase.graph.layout import WORKSPACE, Problem, Shard, Stamp
 
 

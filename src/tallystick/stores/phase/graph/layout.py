@@ -40,7 +40,7 @@ from tallystick.records.graph.envelope import KEYS, KINDS, key_of, settled_line
 from tallystick.records.graph.nodes import SCHEMA_VERSION, line_of
 from tallystick.records.json import loads
 from tallystick.stores.phase.event_log.protocol import reason_of, unknown_version
-from tallystick.stores.phase.graph.contents import PARTS, Row, row_of
+from tallystick.stores.phase.graph.base import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
 LOCK, DAMAGED = "lock", "damaged"
