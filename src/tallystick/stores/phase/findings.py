@@ -206,7 +206,7 @@ def _in_files(store: InFiles) -> Iterator[Problem]:
     yield from store.problems()
     if any((root / part).is_dir() for part in PARTS) and not os.path.lexists(root / layout.WORKSPACE):
         yield Problem("missing-file", layout.WORKSPACE, 0, 0, "it says what kind of folder this is")
-    if layout.lacks_audit(root):
+    if os.path.lexists(root / f"{layout.AUDIT}.lock") and not os.path.lexists(root / layout.AUDIT):
         yield Problem("missing-file", layout.AUDIT, 0, 0, "it says who did what, and it existed")
     for found in JsonlMemoryEventLog(root / layout.EVENTS).diagnostics():
         if found.code in _IN_FILES:

@@ -385,8 +385,8 @@ class PhaseMemoryRuntime:
         if not isinstance(store, FileBackedMemoryGraphStore):
             return {}
         store.refresh()
-        broken = store.broken()
-        return {each.file: f"{each.place}: {each.reason}" for each in store.problems() if each.file in broken}
+        found = (each for each in store.problems() if each.file != layout.WORKSPACE)
+        return {each.file: f"{each.place}: {each.reason}" for each in found}
 
     def finish(self) -> MemoryEvent | None:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""
