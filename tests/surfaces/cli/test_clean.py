@@ -72,9 +72,3 @@ def test_another_users_stays(tallystick, full, folder):
 
     assert "Zoe sings" in tallystick("pages", "person-zoe", "--user", "zoe").out
     assert (folder / "memory/@zoe/person-zoe.md").is_file()
-
-
-@pytest.mark.parametrize("args", [[], ["everything"], ["memory", "all"]])
-def test_what_is_to_go_is_said(tallystick, full, args):
-    assert tallystick("clean", *args, "--yes").status == 2
-    assert status(tallystick, "tea") == "active"

@@ -124,11 +124,6 @@ def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallyst
     assert (status(tallystick, "eve"), held(tallystick)) == ("tombstone", ["active"] * 5)
 
 
-def test_a_reason_without_an_answer_is_wrong_usage(tallystick, untidy):
-    assert tallystick("tidy", "--reason", "x").status == 2
-    assert tallystick("tidy", "--limit", "0").status == 2
-
-
 # -- the events of use, in the log -------------------------------------------------------------------------------------
 
 
