@@ -62,16 +62,6 @@ def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
     assert "~~" in long.read_text()
 
 
-def test_on_a_terminal_it_asks(terminal, long):
-    no = terminal("tidy", "--compact", "--apply", "1", typed="n\n")
-    assert no.status == 1
-    assert "Compact 1 page?" in no.out
-    assert "~~" in long.read_text()
-
-    assert terminal("tidy", "--compact", "--apply", "1", typed="y\n").status == 0
-    assert "~~" not in long.read_text()
-
-
 def test_a_rewrite_that_loses_a_fact_is_refused_and_the_page_stays_flagged_with_the_reason(tallystick, long, home):
     before = long.read_text().partition("---\n\n")[2]
     (home / "mine.md").write_text(long.read_text().replace("Munich", "Rome"))
