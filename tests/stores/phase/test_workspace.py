@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,14 +31,11 @@ from tallystick.stores.phase import (
     paths as phase_paths,
 )
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 from tests.refusals import needs_approval
-
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
-
-NOT_CONTENT = (".lock", ".turn", "lock")
+from tests.stores.phase.workspaces import NINE, content, runtime_on
 
 
 class Workspace:
@@ -97,12 +94,6 @@ def told(space):
 
 def in_files(root):
     return Workspace(FileBackedMemoryGraphStore(root))
-
-
-def content(root):
-    """Every byte that counts, by name."""
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.endswith(NOT_CONTENT))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -175,17 +166,6 @@ def test_looking_at_a_workspace_changes_no_byte_of_it(space):
 # -- no yes, no change -------------------------------------------------------------------------------------------------
 
 
-def attempt(root, disk, use):
-    space = in_files(root)
-    space.store = FileBackedMemoryGraphStore(root, disk=disk)
-    space.runtime = PhaseMemoryRuntime(
-        space.store, JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
-    )  # fmt: skip
-    space.runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return space.runtime.apply(*use)
-
-
 def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_audited(tmp_path):
     at, space = 0, in_files(tmp_path / "before")
     space.store.save_nodes([MemoryNode(id="n", kind="fact", label="tea"), MemoryNode(id="m", kind="fact", label="Tea")])
@@ -197,7 +177,8 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         at += 1
         root = shutil.copytree(tmp_path / "before", tmp_path / f"{at}")
 
-        ended = in_a_child(lambda root=root, at=at, use=(action, yes): attempt(root, DyingDisk(at, halfway=True), use))
+        runtime = runtime_on(root, DyingDisk(at, halfway=True))
+        ended = in_a_child(lambda runtime=runtime, use=(action, yes): runtime.apply(*use))
 
         after = in_files(root)
         after.runtime.finish()
