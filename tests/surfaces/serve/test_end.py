@@ -192,29 +192,6 @@ def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
         play(home / "notes", None)
 
 
-@pytest.mark.parametrize("what", ["gone", "another"])
-def test_a_folder_that_went_or_was_exchanged_is_not_made_anew(home, what):
-    folder = home / "notes"
-    with Memory(folder) as memory:
-        memory.remember("Ana prefers tea")
-    with Memory(home / "other") as other:
-        other.remember("Bob prefers rum")
-
-    async def scene(stage):
-        (home / "notes").rename(home / "away")
-        if what == "another":
-            (home / "other").rename(folder)
-        told = [await stage.client.get("/v1/beliefs"), await stage.client.post("/v1/remember", json={"text": "x"})]
-        health = await stage.client.get("/healthz")
-        tell_to_end()
-        return [each.status_code for each in (*told, health)], told[0].text
-
-    statuses, text = play(folder, scene)
-    assert statuses == [503, 503, 503]
-    assert "Bob" not in text
-    assert folder.exists() is (what == "another")
-
-
 def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
     with Memory(home / "notes") as memory:
         memory.remember("Ana prefers tea")
