@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
 import pytest
@@ -138,15 +139,12 @@ def damaged(m: Memory) -> Iterator[Web]:
 @pytest.fixture
 def rolled_back(m: Memory) -> Iterator[Web]:
     m.remember("one")
-    old = {path.name: path.read_bytes() for path in m.folder.iterdir() if path.is_file()}
+    old = copytree(m.folder, m.folder.with_name("old"))
     m.remember("two")
     m.ledger.checkpoint()
     m.close()
-    for path in list(m.folder.iterdir()):
-        if path.is_file():
-            path.unlink()
-    for name, content in old.items():
-        (m.folder / name).write_bytes(content)
+    rmtree(m.folder)
+    old.rename(m.folder)
     with Web(m) as client:
         yield client
 
