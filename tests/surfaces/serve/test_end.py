@@ -110,7 +110,10 @@ def test_what_was_begun_is_answered_and_streams_end(home, sign):
     assert status == 200
 
 
-def test_told_twice_it_waits_for_no_client(home):
+def test_told_twice_it_waits_for_no_client(home, monkeypatch):
+    for name in ("_MOMENT", "_TIMEOUT"):  # nothing but the second word lets it end
+        monkeypatch.setattr(f"tallystick.surfaces.server.listen.{name}", 10 * HANGS)
+
     async def scene(stage):
         port, token = stage.client.base_url.port, stage.client.headers["authorization"]
         _, line = await asyncio.open_connection("127.0.0.1", port)

@@ -5,7 +5,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from tallystick.surfaces.web import filters as words
+from tallystick.surfaces.web import filters
 from tallystick.surfaces.web.render import PAGES, TEMPLATES
 from tests.surfaces.web.conftest import CSRF, Page
 
@@ -62,36 +62,26 @@ def test_without_a_session_no_form_counts_not_even_an_empty_word(web):
     assert not Page(answer.text).all("form", action="/logout")
 
 
-def test_a_text_is_cut_where_it_is_a_name_and_shows_what_cannot_be_seen():
-    assert words.short("a\nb\x1b[31m\u202e") == "a b\\x1b[31m\\u202e"
-    assert len(words.short("x" * 1000)) == 160
-    assert words.short("x" * 1000).endswith("…")
-    assert words.excerpt("one\ntwo\x07", 100) == "one\ntwo\\x07"
-    assert words.excerpt("x" * 2000, 50) == "x" * 50 + "…"
+@pytest.mark.parametrize(
+    ("name", "given", "shown"),
+    [
+        ("short", ["a\nb\x1b[31m\u202e"], "a b\\x1b[31m\\u202e"), ("short", ["x" * 1000], "x" * 159 + "…"),
+        ("excerpt", ["one\ntwo\x07", 100], "one\ntwo\\x07"), ("excerpt", ["x" * 2000, 50], "x" * 50 + "…"),
+        ("words", [" a, b ,a,, c"], ["a", "b", "c"]), ("words", [" , "], []),
+        ("segment", ["a/../b?c#d %"], "a%2F..%2Fb%3Fc%23d%20%25"), ("moment", [""], ""), ("age", [None], ""),
+        ("speaker", ["human"], "you"), ("speaker", ["web"], "a web page"), ("speaker", ["other"], "other"),
+        ("client", ["page:local"], "on the page"), ("client", ["odd\u202e:1"], "odd\\u202e:1"),
+        ("folder_of", ["20261115-2346-a5e1b1"], "beliefs"), ("folder_of", ["turn-1"], "episodes"),
+    ],
+)  # fmt: skip
+def test_a_value_is_shown_as_people_read_it_with_what_cannot_be_seen(name, given, shown):
+    assert (filters.FILTERS.get(name) or getattr(filters, name))(*given) == shown
 
 
-def test_times_are_marked_up_and_what_is_none_is_shown_as_text():
-    assert str(words.moment("")) == "" == str(words.age(None))
-    told = str(words.age('"><script>'))
+def test_a_time_that_is_none_is_shown_as_text():
+    told = str(filters.age('"><script>'))
     assert "<script>" not in told
     assert told.startswith("<time datetime=")
-
-
-def test_words_with_commas_between_are_several_once_each():
-    assert words.words(" a, b ,a,, c") == ["a", "b", "c"]
-    assert words.words(" , ") == []
-
-
-def test_a_name_becomes_one_segment_of_an_address():
-    assert words.segment("a/../b?c#d %") == "a%2F..%2Fb%3Fc%23d%20%25"
-
-
-def test_who_and_where_are_said_as_people_say_them():
-    assert [words.FILTERS["speaker"](who) for who in ("human", "web", "other")] == ["you", "a web page", "other"]
-    assert words.client("page:local") == "on the page"
-    assert words.client("odd\u202e:1") == "odd\\u202e:1"
-    assert words.FILTERS["folder_of"]("20261115-2346-a5e1b1") == "beliefs"
-    assert words.FILTERS["folder_of"]("turn-1") == "episodes"
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.html")), ids=lambda path: path.name)
