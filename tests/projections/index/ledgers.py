@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -333,6 +333,16 @@ class Told:
 def rebuilt(events: Iterable[Event]) -> IndexFile:
     index = IndexFile(IN_MEMORY)
     index.catch_up(events)
+    return index
+
+
+def followed(events: Sequence[Event], strides: Sequence[int]) -> IndexFile:
+    """An index that followed along in steps of these lengths."""
+    index, at = IndexFile(IN_MEMORY), 0
+    while at < len(events):
+        stride = strides[at % len(strides)]
+        index.catch_up(events[at : at + stride])
+        at += stride
     return index
 
 
