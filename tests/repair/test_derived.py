@@ -22,16 +22,12 @@ from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.repair import derived
 from tallystick.repair.findings import CODES, Finding
+from tests.conftest import set_home
 from tests.refusals import refuses
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory in use. Nobody changes it: each test has a copy."""
     place = tmp_path_factory.mktemp("derived")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HOME", str(place / "home"))
+        set_home(patch, place / "home")
         use(place / "memory")
     return place / "memory"
 

@@ -252,7 +252,7 @@ def test_the_id_of_a_block_is_the_start_of_the_sha256_of_its_normalised_content(
     assert content_hash("hello world") == "b94d27b9934d3e08"
     assert content_hash("  Hello World\n") == "b94d27b9934d3e08"
     assert content_hash("") == content_hash(" \n\t") == "e3b0c44298fc1c14"
-    with refuses("text"):
+    with refuses("text", "content", "surrogate"):
         content_hash(LONE)
 
 

@@ -97,7 +97,7 @@ REFUSED = [
         for hours in (nan, inf, -1, None)
     ),
     *(("value", "total_active_hours", "set_total_active_hours", (hours,), {}) for hours in (nan, inf, -0.5, "3", None)),
-    ("value", "", "set_config", ("top_k", 5), {}), ("name", "", "set_config", ("", "5"), {}),
+    ("value", "value", "set_config", ("top_k", 5), {}), ("name", "key .*''", "set_config", ("", "5"), {}),
     *(
         ("name", "NUL", name, args, kwargs) for name, args, kwargs in [  # SQLite's JSON would read up to there
             ("insert_block", (), {**A_BLOCK, "block_id": "a\0b"}), ("add_tags", ("a", ["t\0u"]), {}),

@@ -355,33 +355,6 @@ def test_a_process_that_dies_anywhere_in_bringing_over_leaves_what_the_same_agai
     assert at > 20
 
 
-def test_an_import_killed_at_any_call_of_the_disk_is_whole_or_absent(tmp_path):
-    before = [MemoryNode(id=f"n{number}", kind="fact") for number in range(4)]
-    envelope = GraphEnvelope(nodes=[replace(each, label="new") for each in before], edges=BARE.edges, metadata={"m": 1})
-    seen, at = set(), 0
-    while True:
-        at += 1
-        root = tmp_path / str(at)
-        FileBackedMemoryGraphStore(root).save_nodes(before)
-
-        def work(root=root, at=at):
-            FileBackedMemoryGraphStore(root, disk=DyingDisk(at, halfway=True)).import_envelope(envelope)
-
-        ended = in_a_child(work)
-        found = FileBackedMemoryGraphStore(root).export_envelope()
-        is_new = bool(found.edges)
-        assert [each.label for each in found.nodes] == ["new" if is_new else ""] * 4
-        assert found.metadata == ({"m": 1} if is_new else {})
-        FileBackedMemoryGraphStore(root).import_envelope(envelope)
-        assert FileBackedMemoryGraphStore(root).export_envelope() == envelope
-        seen.add(is_new)
-        if ended == 0:
-            break
-        assert ended == DIED
-    assert seen == {True, False}
-    assert at > 15
-
-
 @pytest.mark.parametrize("call", ["write", "sync", "rename"])
 def test_a_disk_that_refuses_anywhere_leaves_nothing_or_what_is_finished_later(tmp_path, call):
     at, seen = 0, set()

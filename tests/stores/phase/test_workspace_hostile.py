@@ -77,20 +77,6 @@ def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, roo
     assert runtime.store.export_envelope() == before
 
 
-def test_a_change_that_waits_to_be_finished_does_not_lead_through_a_link(root, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (root / ".pending").mkdir()
-    (root / ".pending/0").write_text("sly")
-    (root / ".pending/list.json").write_text('{"put":["nodes/all.jsonl"],"remove":[]}')
-    os.rmdir(root / "nodes")
-    os.symlink(tmp_path / "elsewhere", root / "nodes")
-
-    with refuses("place", "nodes"):
-        FileBackedMemoryGraphStore(root).list_nodes()
-
-    assert os.listdir(tmp_path / "elsewhere") == []
-
-
 @pytest.mark.parametrize("name", ["runtime.json", "events.jsonl", "audit.jsonl", "workspace.json", "nodes/all.jsonl"])
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(root, name):
     (root / name).unlink(missing_ok=True)

@@ -94,8 +94,7 @@ def _import_folder(services: Services, import_run: ImportRun, folder: Path, skip
     import_run.begin("pages", "", folder.name)
     for each in skipped:
         import_run.skip(each.place, each.reason)
-    pages = import_pages.PageRestorer(services.page_files, services.pages_of(import_run.user), import_run.user)
-    restore_export.report(import_run, pages.run(folder), folder.name)
+    restore_export.report(import_run, import_pages.PageRestorer(services, import_run.user).run(folder), folder.name)
     return import_run.result()
 
 

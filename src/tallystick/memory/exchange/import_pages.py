@@ -23,8 +23,7 @@ from tallystick.exchange.conversation import named_after
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.exchange.importer import ImportRun, imported_with
 from tallystick.memory.exchange.sources import CannotRead, Source
-from tallystick.memory.pages.files import PagesAt
-from tallystick.memory.pages.store import PageStore
+from tallystick.memory.services import Services
 from tallystick.projections.markdown import entity_of
 from tallystick.projections.markdown.page import Entry, Page
 from tallystick.projections.markdown.parse import parse
@@ -121,8 +120,8 @@ class _Entries:
 class PageRestorer:
     """One folder of a user's own pages that is being imported."""
 
-    def __init__(self, at: PagesAt, pages: PageStore, user: str) -> None:
-        self._at, self._pages, self._user = at, pages, user
+    def __init__(self, services: Services, user: str) -> None:
+        self._at, self._pages, self._user = services.page_files, services.pages_of(user), user
         self._left: list[tuple[str, str]] = []
         self._known = 0
 

@@ -33,11 +33,14 @@ from tallystick.exchange.ndjson import Reader, looks_like as looks_like
 from tallystick.ledger.format import HOUSEKEEPING
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Cleared
+from tallystick.memory.exchange.import_pages import PageRestorer
 from tallystick.memory.exchange.importer import DryRun, ImportRun
 from tallystick.memory.exchange.sources import Source
+from tallystick.memory.services import Services
+from tallystick.memory.settings import place_of
 from tallystick.records.belief import Belief
 from tallystick.records.clock import parse_moment
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.json import texts_in
@@ -90,8 +93,20 @@ def report(import_run: ImportRun, done: TakenIn, name: str, masked: Iterable[str
         import_run.skip(f"{name}, {place}", why)
 
 
-def import_file(export: ExportReader, file: Path | IO[bytes]) -> TakenIn:
-    """Import a file by itself. One that was open already stays open."""
+def import_export(
+    services: Services, user: str, file: str | Path | IO[bytes], *, mine: bool, keep_secrets: bool
+) -> TakenIn:  # fmt: skip
+    """Import a file by itself; one that was open already stays open. Of a folder, the pages."""
+    checked(user=user)
+    context = services.context
+    file = place_of(file) if isinstance(file, str | Path) else file
+    if isinstance(file, Path) and file.is_dir():
+        context.gate.must("memory", "import", user=user)
+        if not mine:
+            raise Refused(
+                "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
+            )
+        return PageRestorer(services, user).run(file)
     opened: AbstractContextManager[IO[bytes]]
     try:
         opened = file.open("rb") if isinstance(file, Path) else nullcontext(file)
@@ -101,6 +116,7 @@ def import_file(export: ExportReader, file: Path | IO[bytes]) -> TakenIn:
         why = error.strerror if isinstance(error, OSError) else "not a valid file name"
         raise Refused(f"{str(file)!r} cannot be read: {why}", "file") from None
     with opened as found:
+        export = ExportReader(context.folder, context.gate, user, mine=mine, keep_secrets=keep_secrets)
         return import_lines(export, iter(partial(found.readline, ndjson.LONGEST + 1), b""))
 
 

@@ -436,7 +436,7 @@ class PhaseMemoryRuntime:
         """Note it, record it, change the store, clear the note."""
         if not fresh:
             return
-        must_be_free((fresh[0].id,), self.log)  # what is noted is what is new
+        must_be_free(fresh[0].id, self.log)  # what is noted is what is new
         with self._recording(fresh[0].id):
             self.log.extend(fresh)
         with self._following():

@@ -16,7 +16,7 @@ from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, re
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase.event_log.protocol import must_fit, new_ones
+from tallystick.stores.phase.event_log.protocol import InMemoryMemoryEventLog, LineEventLog, must_fit
 from tallystick.stores.phase.graph.contents import Changes, Contents, Lines, copied
 
 _KINDS: dict[str, type[Any]] = {
@@ -27,6 +27,8 @@ _KINDS: dict[str, type[Any]] = {
 class KeptGraph(ABC):
     """A `MemoryGraphStore` over contents that somebody keeps."""
 
+    _log: LineEventLog
+
     # -- where it is kept ----------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -35,11 +37,7 @@ class KeptGraph(ABC):
 
     @abstractmethod
     def _save(self, changes: Changes) -> None:
-        """Save all of it, or nothing."""
-
-    @abstractmethod
-    def _event_lines(self) -> list[bytes]:
-        """The events, in their order."""
+        """Save it. What is refused changes nothing."""
 
     # -- profiles, paths and plans -------------------------------------------------------------------------------------
 
@@ -73,7 +71,7 @@ class KeptGraph(ABC):
             return [orjson.loads(line) for line in contents.lines("activation_plans")]
 
     def list_events(self) -> list[MemoryEvent]:
-        return [MemoryEvent.from_dict(orjson.loads(line)) for line in self._event_lines()]
+        return self._log.list()
 
     # -- nodes and edges -----------------------------------------------------------------------------------------------
 
@@ -132,7 +130,7 @@ class KeptGraph(ABC):
             parts = {part: Records[Any](part, contents.lines(part)) for part in _KINDS}
             return GraphEnvelope(
                 profile=record_in("profiles", profiles[head]) if head else None,
-                events=Records("events", self._event_lines()), metadata=copied(contents.metadata),
+                events=Records("events", self._log.lines()), metadata=copied(contents.metadata),
                 extra=copied(contents.extra), **parts,  # type: ignore[arg-type]
             )  # fmt: skip
 
@@ -193,8 +191,7 @@ class InMemoryMemoryGraphStore(KeptGraph):
     """A `MemoryGraphStore` without a disk. Any thread may call it."""
 
     def __init__(self) -> None:
-        self._contents, self._lock = Contents(), RLock()
-        self._events: dict[str, bytes] = {}
+        self._contents, self._lock, self._log = Contents(), RLock(), InMemoryMemoryEventLog()
 
     @contextmanager
     def _reading(self) -> Iterator[Contents]:
@@ -203,10 +200,5 @@ class InMemoryMemoryGraphStore(KeptGraph):
 
     def _save(self, changes: Changes) -> None:
         with self._lock:
-            fresh = new_ones(self._events, changes.events)
+            self._log.extend_new(changes.events)
             self._contents.apply(changes)
-            self._events.update(fresh)
-
-    def _event_lines(self) -> list[bytes]:
-        with self._lock:
-            return list(self._events.values())

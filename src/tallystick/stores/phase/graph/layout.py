@@ -7,7 +7,6 @@
     audit.jsonl               who did what
     runtime.json              the event in progress
     lock                      held while writing; not part of the content
-    .pending/                 a change of several files, while it is in progress
     damaged/                  files that could not be read, as they were before they were rewritten
 
 A part is in one file, `all.jsonl`, as long as it has no more than 2,000 records; then in 16 files by the first
@@ -44,7 +43,7 @@ from tallystick.stores.phase.event_log.protocol import reason_of, unknown_versio
 from tallystick.stores.phase.graph.contents import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
-LOCK, PENDING, DAMAGED = "lock", ".pending", "damaged"
+LOCK, DAMAGED = "lock", "damaged"
 FORMAT = "tallystick-graph"
 MOST = 2000  # records in a file, on average, before there are sixteen times as many files
 
@@ -246,5 +245,5 @@ def kept_name(place: str, data: bytes) -> str:
 
 def is_own(name: str) -> bool:
     """True if a name at the top of the folder is part of the layout."""
-    own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, PENDING, DAMAGED, *PARTS)
+    own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, DAMAGED, *PARTS)
     return name in own or name.startswith((EVENTS, AUDIT))
