@@ -195,16 +195,14 @@ class MadeUp:
         self._destroy([f"D{number % 5}"], user, "")
 
     def _revise(self, text, user, number, status):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text, "confidence": 0.5} if status == "active" else {"status": status}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             self.record(drafts + review.quarantine(self.state, DEFAULT, drafts, "cli:local", self.draw))
 
     def _wish(self, text, user, trust, number):
         """A program asks for a revision. If it may not do that by itself, the question waits."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             if drafts:
@@ -232,8 +230,7 @@ class MadeUp:
 
     def _erase(self, user, number):
         """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self._destroy([held.body()["id"]], user, held.path)
 
     def _destroy(self, names, user, path):
@@ -245,19 +242,16 @@ class MadeUp:
         self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
 
     def _same_words(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"confidence": number % 7 / 7}
             self.record(decide.revise(self.state, held.body()["id"], changes, self.draw, user=user))
 
     def _forget(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.tombstone(self.state, held.body()["id"], user=user))
 
     def _invalidate(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no", user=user))
 
     def _merge(self, text, user, one, other):
@@ -282,8 +276,7 @@ class MadeUp:
 
     def _change(self, what, text, user, number, path):
         """One of the user's beliefs, as it is seen from a path, is changed there."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             name, where = held.key, {"user": user, "path": path}
             made = {
                 "revise": lambda: decide.revise(self.state, name, {"text": text}, self.draw, **where),
