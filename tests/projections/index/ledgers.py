@@ -24,6 +24,8 @@ from tallystick.decide.actions import targets
 from tallystick.decide.episodes import put as tell, retract as take_back
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index.file import IndexFile, differences
+from tallystick.projections.index.rows import Source
+from tallystick.projections.index.search import Scope, sources_of
 from tallystick.records.clock import stamp
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
@@ -327,6 +329,12 @@ def rebuilt(events: Iterable[Event]) -> IndexFile:
     index = IndexFile(IN_MEMORY)
     index.catch_up(events)
     return index
+
+
+def visible(index: IndexFile, scope: Scope) -> list[Source]:
+    """The sources that a reader sees."""
+    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
+    return [source for said in sources_of(index, blocks, scope).values() for source in said]
 
 
 def followed(events: Sequence[Event], strides: Sequence[int]) -> IndexFile:
