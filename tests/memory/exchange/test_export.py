@@ -69,12 +69,15 @@ def test_every_line_of_a_full_life_is_as_the_schema_says(memory):
         live(memory, *step)
     lines = [json.loads(line) for line in memory.export_lines()]
 
-    assert [(line["type"], faults(line, schema["$defs"][line["type"]], schema)) for line in lines] == [
+    def part(name):
+        return {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
+
+    assert [(line["type"], faults(line, part(line["type"]))) for line in lines] == [
         (line["type"], []) for line in lines
     ]
     assert {line["type"] for line in lines} == TYPES
     assert all(faults(line, schema) == [] for line in lines[::5]), "and is of one type alone"
-    assert faults({**lines[1], "seq": 1}, schema["$defs"]["belief"], schema) == ["$.seq: not allowed"]
+    assert "'seq' was unexpected" in str(faults({**lines[1], "seq": 1}, part("belief")))
 
 
 def test_the_same_memory_gives_the_same_lines_and_looking_writes_nothing(memory):
