@@ -15,6 +15,7 @@ from tallystick.memory.pages.sync import Sync
 from tallystick.projections.markdown import parse
 from tallystick.records.errors import Busy, Moved, TallystickError
 from tallystick.stores.page_files import NoPage, PageFolder, Raced
+from tests.memory.conftest import files_with
 from tests.memory.paged import (
     cut_first,
     end_of,
@@ -29,11 +30,6 @@ from tests.memory.pages.test_pages import edit, lag, m
 from tests.refusals import refuses
 
 __all__ = ["m"]
-
-
-def words_in(memory: Memory, words: str) -> list[str]:
-    """Every file under the folder in which they stand, whatever it is."""
-    return [str(path) for path in memory.folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
 
 
 # -- an edit and a write at the same time ------------------------------------------------------------------------------
@@ -363,14 +359,14 @@ def test_erased_words_are_nowhere_under_the_folder_and_do_not_come_back(m):
 
         again.erase(entry.id, hidden.id)
 
-        assert words_in(again, "zebrastripes") == []
-        assert words_in(again, "zebratag") == []
+        assert files_with(again.folder, "zebrastripes") == []
+        assert files_with(again.folder, "zebratag") == []
         assert again.show(other.id).text == "something else"
         assert parse(page_at(again, "person-bob.md").read_text()).front.entry_count == 1
         assert page_at(again, "person-ana.md").read_bytes() == states[-1]
         page_at(again, "person-bob.md").write_bytes(kept + kept[kept.index(b"## [") :])
         again.pages.sync()
-        assert words_in(again, "zebrastripes") == []
+        assert files_with(again.folder, "zebrastripes") == []
         is_settled(again)
 
 
@@ -384,7 +380,7 @@ def test_an_erasure_takes_the_question_about_a_race_with_it(m):
 
     m.erase(entry.id)
 
-    assert words_in(m, "zebrastripes") == []
+    assert files_with(m.folder, "zebrastripes") == []
     assert len(m.reviews) == 0
 
 
