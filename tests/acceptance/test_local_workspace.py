@@ -30,7 +30,7 @@ from tallystick.records.graph.events import APPLIED, DENIED, PATH_KINDS
 from tallystick.records.graph.lifecycle import GATED, LifecycleAction
 from tallystick.stores.phase import paths as phase_paths
 from tallystick.stores.phase.event_log.replay import replay
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT

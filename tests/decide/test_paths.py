@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from tallystick.decide import beliefs as decide, path_merge as merging, paths as paths
+from tallystick.decide import beliefs as decide, paths as paths
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import DEFAULT
@@ -38,8 +38,8 @@ class Desk:
         return self.do(decide.put(self.state, fields, self.draw))
 
     def merge(self, name: str, rule: str = "review", trust: str = "human") -> list[Draft]:
-        planned = merging.plan(self.state, "me", name)
-        return self.do(merging.merge(self.state, planned, rule, merging.Asker("test:x", trust, DEFAULT), self.draw))
+        planned = paths.plan(self.state, "me", name)
+        return self.do(paths.merge(self.state, planned, rule, paths.Asker("test:x", trust, DEFAULT), self.draw))
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_what_comes_from_higher_up_is_brought_over_it(desk):
 
 
 def test_the_event_of_a_merge_names_only_so_many(desk, monkeypatch):
-    monkeypatch.setattr(merging, "MOST_NAMED", 2)
+    monkeypatch.setattr(paths, "MOST_NAMED", 2)
     for number in range(4):
         desk.put(f"cake {number}", f"k{number}", "b")
     drafts = desk.merge("b")

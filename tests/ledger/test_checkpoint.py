@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tallystick.ledger import checkpoint
-from tallystick.ledger.checkpoint import Keyring, check, origin, take, witness_of
+from tallystick.ledger.checkpoint import Keyring, check, origin, take
+from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.records.errors import Damaged, NotFound, RolledBack
 from tests.ledger.books import put
@@ -48,7 +49,7 @@ def test_a_key_is_made_on_first_use_and_stays_and_only_its_owner_can_read_it(rin
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
     path.write_text("nonsense")
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match=rf"{name}\.key"):
         ring.signer(name)
 
 
@@ -89,10 +90,10 @@ def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
     assert ring.pin(name) == signed
     assert not ring.pin_path(name).is_relative_to(root)
     pin, inside = check(root, ring)
-    assert (pin.name, pin.outside, pin.checkpoint) == ("the pin outside the folder", True, signed)
-    assert (inside.name, inside.outside, inside.checkpoint) == ("the checkpoint in the folder", False, signed)
-    seen = witness_of(ring.pin(name))
-    assert (seen.seq, seen.hash, seen.name) == (end.seq, end.hash, "the pin outside the folder")
+    seen = Witness(end.seq, end.hash, name="the pin outside the folder")
+    assert pin == (seen, tree, True, "", name)
+    assert inside == (seen._replace(name="the checkpoint in the folder"), tree, False, "", name)
+    assert ring.pin(name) == signed
     assert checkpoint.witnesses(root, name, ring) == [seen]
 
 
@@ -188,8 +189,8 @@ def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
             with pytest.raises(Damaged, match=f"{path} .*trusted"):
                 ring.pin(ledger.standing.ledger)
             [seen, _] = check(root, ring)
-            assert (seen.checkpoint, seen.outside) == (None, True)
-            assert "cannot be trusted" in seen.trouble
+            assert (seen.root, seen.witness.seq, seen.outside) == (None, -1, True)
+            assert "cannot be trusted" in seen.doubt
 
 
 def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, ring):
@@ -231,7 +232,7 @@ def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
 
     assert ring.ledger_at(root) == name
     [seen] = check(root, ring)
-    assert seen.checkpoint.origin == origin(name)
+    assert seen.ledger == name
     with opened(root, pins=lambda here: checkpoint.witnesses(root, here, ring)) as ledger:
         assert isinstance(ledger.trouble, RolledBack)
 
@@ -253,4 +254,4 @@ def test_a_folder_whose_ledger_cannot_be_named_is_looked_at_all_the_same(root, r
         take(ledger, ring)
     (root / "events.wal").write_bytes(b"nonsense\n")
 
-    assert [seen.name for seen in check(root, ring)] == ["the pin outside the folder"]
+    assert [seen.witness.name for seen in check(root, ring)] == ["the pin outside the folder"]

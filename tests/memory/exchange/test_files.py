@@ -221,7 +221,7 @@ def test_secrets_are_masked_also_where_the_file_is_cut_inside_one_and_everything
 def test_a_file_of_a_tool_is_pending_until_it_is_approved(memory):
     with Memory(memory.folder, trust="tool", by="tool:x") as tool:
         tool.files.write(FILE, NOTES)
-        with refuses("state"):
+        with refuses("state", FILE, "tallystick review"):
             tool.files.read(FILE)
     assert (memory.files.sizes(), memory.files.paths()) == ({}, [FILE])
 

@@ -335,7 +335,7 @@ def test_a_strike_taken_off_what_was_superseded_comes_back_and_is_told(m):
     told = m.pages.sync()
 
     assert [each.line for each in told.problems] == [13]
-    assert parse(path.read_text()).entry(old.id).superseded_by == new.id
+    assert {each.id: each for each in parse(path.read_text()).entries}[old.id].superseded_by == new.id
     assert re.sub("updated: .*", "", path.read_text()) == re.sub("updated: .*", "", before)
 
 

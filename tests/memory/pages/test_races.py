@@ -128,7 +128,7 @@ def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked
 
     [review] = m.reviews.waiting()
     assert (review.action.target, review.action.changes["text"]) == ((new.id,), "one after all")
-    assert parse(path.read_text()).entry(old.id).superseded_by == new.id
+    assert {each.id: each for each in parse(path.read_text()).entries}[old.id].superseded_by == new.id
 
 
 @pytest.mark.parametrize("how", ["revise", "forget"])

@@ -108,7 +108,7 @@ def test_an_entry_typed_into_an_old_buffer_takes_back_nothing_that_became_of_it(
     m.pages.sync()
 
     assert texts_of(m) == ["and this", "by another hand", "one"]
-    assert parse(path.read_text()).entry(first.id).superseded_by == m.show(first.id).id
+    assert {each.id: each for each in parse(path.read_text()).entries}[first.id].superseded_by == m.show(first.id).id
     assert [each.at for each in m.pages.read("person-ana").entries if each.text == "and this"] == [second.at]
     assert (end_of(m), m.show(second.id).tags) == (end, ("z",))
 
@@ -129,7 +129,7 @@ def test_an_old_buffer_takes_back_no_tag_no_description_and_no_retraction(m):
     info = m.pages.read("person-ana").info
     assert (info.description, info.title) == ("A friend", "Ana B.")
     assert texts_of(m) == ["one", "three!"]
-    assert parse(path.read_text()).entry(second.id).is_retracted
+    assert {each.id: each for each in parse(path.read_text()).entries}[second.id].is_retracted
 
 
 def test_a_page_that_does_not_say_what_it_was_saved_from_retracts_nothing(m):

@@ -12,14 +12,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tallystick.records.errors import Moved, NeedsApproval, Refused
+from tallystick.records.errors import Moved, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent
 from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
@@ -31,13 +31,11 @@ from tallystick.stores.phase import (
     paths as phase_paths,
 )
 from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
-
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
-
-NOT_CONTENT = (".lock", ".turn", "lock")
+from tests.refusals import needs_approval
+from tests.stores.phase.workspaces import NINE, content, runtime_on
 
 
 class Workspace:
@@ -86,7 +84,7 @@ def told(space):
     space.do("reinforce", ["likes-tea"], "main")
     space.do("supersede", ["likes-tea"], **{"with": "note-try-coffee"})
     space.do("promote", ["note-try-coffee"], phase="stable")
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "retract person-ana"):
         space.runtime.apply(LifecycleAction(kind="retract", subject_ids=("person-ana",), by="bot"))
     space.log.append(MemoryEvent.new(CUSTOM, space.now, subject_ids=["person-ana"], payload={"seen": True}))
     space.runtime.plan_activation("what does Ana like?")
@@ -96,12 +94,6 @@ def told(space):
 
 def in_files(root):
     return Workspace(FileBackedMemoryGraphStore(root))
-
-
-def content(root):
-    """Every byte that counts, by name."""
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.endswith(NOT_CONTENT))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -174,17 +166,6 @@ def test_looking_at_a_workspace_changes_no_byte_of_it(space):
 # -- no yes, no change -------------------------------------------------------------------------------------------------
 
 
-def attempt(root, disk, use):
-    space = in_files(root)
-    space.store = FileBackedMemoryGraphStore(root, disk=disk)
-    space.runtime = PhaseMemoryRuntime(
-        space.store, JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
-    )  # fmt: skip
-    space.runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return space.runtime.apply(*use)
-
-
 def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_audited(tmp_path):
     at, space = 0, in_files(tmp_path / "before")
     space.store.save_nodes([MemoryNode(id="n", kind="fact", label="tea"), MemoryNode(id="m", kind="fact", label="Tea")])
@@ -196,7 +177,8 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         at += 1
         root = shutil.copytree(tmp_path / "before", tmp_path / f"{at}")
 
-        ended = in_a_child(lambda root=root, at=at, use=(action, yes): attempt(root, DyingDisk(at, halfway=True), use))
+        runtime = runtime_on(root, DyingDisk(at, halfway=True))
+        ended = in_a_child(lambda runtime=runtime, use=(action, yes): runtime.apply(*use))
 
         after = in_files(root)
         after.runtime.finish()
@@ -205,7 +187,7 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         if applied:
             assert after.store.load_node("n").merged_into == "m"
             assert [record.outcome for record in after.runtime.audit.read()] == ["granted"]
-            with pytest.raises(NeedsApproval, match="merge"):
+            with needs_approval("used", "merge n"):
                 after.runtime.apply(action, yes)
         else:
             after.runtime.apply(action, yes)

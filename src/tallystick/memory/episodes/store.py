@@ -122,7 +122,7 @@ class EpisodeStore:
         def decision() -> list[Draft]:
             drafts = decide.put(known.episodes, episode, echo.ids)
             if drafts:
-                known.writable(episode.user, episode.path)
+                known.paths.writable(episode.user, episode.path)
             return Cleared(self._gate.borne_out(drafts))
 
         events = self._folder.ledger.write(decision)

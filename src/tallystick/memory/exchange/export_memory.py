@@ -126,7 +126,7 @@ class Lines:
             for line in self._events(end):
                 self.counts["event"] = self.counts.get("event", 0) + 1
                 yield line
-        yield ndjson.end_line(records, self.counts.get("event", 0))
+        yield ndjson.line(ndjson.END, {"records": records, "events": self.counts.get("event", 0)})
 
     # -- what is there now -------------------------------------------------------------------------------------------
 

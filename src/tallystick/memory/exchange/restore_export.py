@@ -43,6 +43,7 @@ from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
+from tallystick.records.json import texts_in
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -297,7 +298,7 @@ def _whole(export: ExportReader, reader: Reader, *, is_first: bool) -> None:
 def _must_be_free(export: ExportReader, event: Event) -> None:
     """Refused, if an event names anything of somebody else's who is here too."""
     state = export.state
-    for text in events.texts_in(event.body):
+    for text in texts_in(event.body):
         asked = state.reviews.find(text) if text in state.reviews else None
         owners = (state.owner(text), state.episodes.owner(text), asked.action.user if asked else None)
         if any(owner not in (None, export.user) for owner in owners):

@@ -83,7 +83,7 @@ class FeedbackService:
         with self._folder.ledger.reading():
             known = self._folder.state
             mine = decide.identity(known, name, whose, path)
-            for said in known.relations.of(mine, whose, known.sight(whose, path)):
+            for said in known.relations.of(mine, whose, known.paths.lineage(whose, path)):
                 if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
                     turned = said.ids[0] != mine
                     memory = self._in_sight(said.ids[not turned], whose, path)
