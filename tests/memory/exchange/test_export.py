@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-import threading
 import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,6 +20,7 @@ from tallystick.exchange.ndjson import END, EVENT, HEADER, RECORDS
 from tallystick.ledger.disk import Disk
 from tallystick.records.errors import MemoryScopeError, Missing, NotWritten
 from tests.acceptance.schema import faults
+from tests.memory.conftest import run_all
 from tests.memory.moved import live
 from tests.refusals import refuses
 
@@ -140,23 +141,12 @@ def test_an_export_holds_hardly_more_in_memory_than_one_line(memory):
 def test_two_threads_may_export_while_a_third_writes(memory, tmp_path):
     for number in range(20):
         memory.remember(f"Fact {number}")
-    failed = list[BaseException]()
 
-    def run(number: int) -> None:
-        try:
-            memory.export(tmp_path / f"file-{number}")
-        except BaseException as error:
-            failed.append(error)
+    def write() -> None:
+        for number in range(20, 30):
+            memory.remember(f"Fact {number}")
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for number in range(20, 30):
-        memory.remember(f"Fact {number}")
-    for thread in threads:
-        thread.join()
-
-    assert not failed
+    assert run_all(write, *(partial(memory.export, tmp_path / f"file-{number}") for number in range(2))) == []
     for number in range(2):
         *_, end = lines_in(tmp_path / f"file-{number}")
         assert end["records"] == end["events"] >= 20

@@ -3,7 +3,7 @@
 import multiprocessing
 import shutil
 import sqlite3
-import threading
+from functools import partial
 
 import pytest
 
@@ -14,6 +14,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import Provenance
 from tallystick.repair.files import foreign
+from tests.memory.conftest import run_all
 from tests.memory.graph.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
 from tests.refusals import refuses
 
@@ -300,12 +301,7 @@ def test_threads_that_write_at_once_lose_nothing(home, durability):
                 memory.graph.save_node(node(f"{name}{number}"))
                 memory.remember(f"{name} {number}", about=f"topic-{name}")
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-
+        assert run_all(*(partial(work, name) for name in "abcd")) == []
         assert len(memory.graph.list_nodes("person")) == 20
         assert len(memory.graph.list_nodes("topic")) == 4
         assert len(seqs(memory)) == 20
