@@ -25,10 +25,10 @@ from tests.memory.paged import (
     page_at,
     tables_of,
 )
-from tests.memory.pages.test_pages import edit, lag, m
+from tests.memory.pages.test_pages import ana, edit, lag, m
 from tests.refusals import refuses
 
-__all__ = ["m"]
+__all__ = ["ana", "m"]
 
 
 # -- an edit and a write at the same time ------------------------------------------------------------------------------
@@ -119,9 +119,8 @@ def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked
 @pytest.mark.parametrize("how", ["revise", "forget"])
 @pytest.mark.parametrize("tables", ["kept", "lost"])
 @pytest.mark.parametrize("answer", ["approve", "reject"])
-def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables, answer):
-    entry = m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
+def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, ana, how, tables, answer):
+    entry, path = ana
     lag(m)
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
