@@ -120,6 +120,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"tests/browser: {reason}")
 
 
+def set_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Keys, pins and settings are below `home`, whatever is set where the tests are run."""
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        patch.delenv(name, raising=False)
+    patch.setenv("HOME", str(home))
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    set_home(monkeypatch, tmp_path / "home")
+    return tmp_path / "home"
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from this checkout as a release would be."""

@@ -92,7 +92,7 @@ def test_a_bench_uses_only_public_names(path: Path):
     "source",
     ["memory._context.index.level()", "from tallystick.projections.follower import _PRAGMAS",
      "import tallystick._secret",
-     "getattr(memory._context.recall, 'meaning')"],
+     "getattr(memory._services.recall, 'meaning')"],
 )  # fmt: skip
 def test_a_private_name_is_noticed(source):
     assert private_names(source)

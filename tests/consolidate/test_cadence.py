@@ -232,9 +232,9 @@ def test_a_clock_that_was_set_back_makes_nothing_due() -> None:
 def test_a_moment_without_a_zone_is_refused() -> None:
     naive = datetime(2026, 11, 14)
     for moments in ({"last": naive, "now": at("2026-11-14 12:00")}, {"last": None, "now": naive}):
-        with refuses("time"):
+        with refuses("time", naive.isoformat(), "tzinfo"):
             is_due(MONDAYS, waiting=1, **moments)
-    with refuses("time"):
+    with refuses("time", naive.isoformat(), "tzinfo"):
         next_after(MONDAYS, naive)
 
 

@@ -131,7 +131,7 @@ def test_the_threshold_is_the_least_that_is_worth_it() -> None:
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_that_is_none_is_refused(wrong: float) -> None:
-    with refuses("value"):
+    with refuses("value", f"not {wrong}"):
         is_worth(wrong)
 
 

@@ -250,7 +250,7 @@ def test_an_event_is_never_changed_and_a_refused_import_leaves_nothing(store):
     before = store.export_envelope()
     forged = replace(event, payload={"node": {}})
 
-    with refuses("exists"):
+    with refuses("exists", forged.id):
         store.import_envelope(GraphEnvelope(nodes=[node("mallory")], events=[forged]))
 
     assert store.export_envelope() == before

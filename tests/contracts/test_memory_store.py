@@ -114,7 +114,7 @@ async def test_a_scope_that_names_nobody_is_refused_and_nothing_is_kept(stores, 
 
 @pytest.mark.parametrize("own", [{"user": "bob"}, {"session": "S2"}, {"agent": "web"}])
 async def test_an_episode_that_contradicts_the_call_is_refused(stores, own):
-    with pytest.raises(MemoryScopeError):
+    with pytest.raises(MemoryScopeError, match=".*".join(*own.items())):
         await put(stores, Episode(id="e1", content="hello", timestamp=NOON, **own))
     assert (await stores.episodes.health()).fragment_count == 0
 

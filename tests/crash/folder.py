@@ -17,6 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tallystick.ledger.backup import back_up, restore_from
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.ledger import Ledger
@@ -31,6 +33,12 @@ def some_of(calls: Sequence[int]) -> Sequence[int]:
     if SOAK or len(calls) <= 12:
         return calls
     return sorted({*calls[::3], *calls[-2:]})
+
+
+def at_length(everyday: int, rounds: int, *, seeds: int) -> list[Any]:
+    """The rounds and the seed of a loop: a few everyday, and many, with each of the seeds, at length."""
+    soak = [pytest.param(rounds, seed, marks=pytest.mark.soak) for seed in range(seeds)]
+    return [pytest.param(everyday, 0, id="a few"), *soak]
 
 
 def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> Ledger:

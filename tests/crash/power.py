@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.crash.disks import Watched
@@ -25,6 +28,22 @@ class PowerCut(BaseException):
 
 class Killed(BaseException):
     """The process is gone; the machine runs on."""
+
+
+@contextmanager
+def power(folder: Path, seed: int, most: int, *, lies: bool = False) -> Iterator[PowerDisk]:
+    """A disk under `folder` that loses its power at one of its first `most` calls, which ends the block."""
+    drawn, base = random.Random(seed), folder / f"base{seed}"
+    base.mkdir()
+    disk = PowerDisk(base, folder / f"image{seed}", drawn, lies=lies)
+    disk.cut_at = drawn.randint(1, most)
+    try:
+        with suppress(PowerCut):
+            yield disk
+        assert disk.off
+    finally:
+        disk.forget()
+        shutil.rmtree(base)
 
 
 class PowerDisk(Watched):

@@ -22,7 +22,7 @@ from tallystick.records.errors import NotWritten, Unfinished
 from tallystick.records.rule import ConsolidationRule
 from tallystick.stores import open_folder as folder
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
-from tests.crash.folder import SOAK
+from tests.crash.folder import SOAK, at_length
 
 ALL = ConsolidationRule(id="all", then_emits=["people"])
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -172,7 +172,8 @@ def worker_on(root: Path) -> tuple[Child, IO[bytes]]:
     return worker, open(read, "rb")
 
 
-def kill_loop(tmp_path: Path, rounds: int, seed: int) -> None:
+@pytest.mark.parametrize(("rounds", "seed"), at_length(1, 25, seeds=4))
+def test_a_rule_that_is_killed_over_and_over_ends_as_if_it_had_not_been(tmp_path, rounds, seed):
     root, drawn, seen = tmp_path / "memory", random.Random(seed), set()
     fill(root, 80)
     whole = uninterrupted(tmp_path, root, 10)
@@ -185,16 +186,6 @@ def kill_loop(tmp_path: Path, rounds: int, seed: int) -> None:
             seen.add(is_whole(now, whole))
         assert came_to(now) == whole
     assert len(seen) > 1
-
-
-def test_a_rule_that_is_killed_over_and_over_ends_as_if_it_had_not_been(tmp_path):
-    kill_loop(tmp_path, 1, 0)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(4))
-def test_a_rule_that_is_killed_for_long_ends_as_if_it_had_not_been(tmp_path, seed):
-    kill_loop(tmp_path, 25, seed)
 
 
 def test_two_processes_that_run_a_rule_at_once_consider_each_episode_once(tmp_path):

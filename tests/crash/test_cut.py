@@ -76,7 +76,7 @@ def test_an_acknowledged_write_cut_at_any_byte_is_a_rollback_and_not_written_ove
             assert "event 5" in str(ledger.trouble)
             assert ledger.state.held == BEFORE
             assert [event.seq for event in ledger.events()] == [0, 1, 2, 3]
-            with pytest.raises(RolledBack):
+            with pytest.raises(RolledBack, match=r"\b3\b.*lock.*\b5\b.*tallystick restore"):
                 ledger.append([put("next", "is refused")])
 
         assert wal(root) == cut

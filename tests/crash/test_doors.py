@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger.backup import back_up, restore_from
-from tallystick.records.errors import Closed, NotFound, NotWritable, Refused, TallystickError
+from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
+from tests.refusals import refuses
 
 NOBODY = 65534
 
@@ -28,7 +29,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
                 lambda: ledger.erase(lambda: (["parent 1"], speaks_of("parent 1"))), lambda: ledger.batch().__enter__(),
                 lambda: back_up(ledger),
             ):  # fmt: skip
-                with pytest.raises(Closed):
+                with refuses("forked", str(root)):
                     attempt()
             ledger.close()
             with opened(root) as own:
@@ -46,7 +47,7 @@ def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_noth
         ledger.append([put("before")])
 
         def child() -> None:
-            with pytest.raises(Closed):
+            with refuses("forked"):
                 batch.__exit__(None, None, None)
 
         batch = ledger.batch()
@@ -101,7 +102,7 @@ def refuses_to_write(ledger) -> None:
         lambda: ledger.append([put("x")]), lambda: ledger.batch().__enter__(), ledger.compact,
         lambda: ledger.prune(Path("/tmp/nowhere")), lambda: ledger.erase(lambda: (["n0"], speaks_of("n0"))),
     ):  # fmt: skip
-        with pytest.raises(NotWritable) as error:
+        with pytest.raises(NotWritable, match=f"{ledger.folder.root} .*owner") as error:
             attempt()
         assert one_line(error.value)
     with pytest.raises(TallystickError) as error:

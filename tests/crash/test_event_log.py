@@ -2,8 +2,7 @@
 
 import errno
 import os
-import random
-import shutil
+from contextlib import nullcontext
 
 import pytest
 
@@ -14,7 +13,7 @@ from tallystick.stores.phase import JsonlMemoryEventLog
 from tallystick.stores.phase.audit import JsonlAuditSink
 from tallystick.stores.phase.event_log.line_file import LineFile
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, ShortDisk, in_a_child
-from tests.crash.power import PowerCut, PowerDisk
+from tests.crash.power import power
 from tests.growth import assert_linear, seconds
 from tests.refusals import refuses
 
@@ -158,41 +157,25 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(file):
 
 def one_life(folder, seed, *, lies):
     """Append until the power goes; then look at what is found."""
-    drawn = random.Random(seed)
-    base, image = folder / f"base{seed}", folder / f"image{seed}"
-    base.mkdir()
-    disk = PowerDisk(base, image, drawn, lies=lies)
-    disk.cut_at = drawn.randint(1, 120)
-    log = JsonlMemoryEventLog(base / "w" / "events.jsonl", disk=disk)
     acknowledged, number = [], 0
-    try:
+    with power(folder, seed, 120, lies=lies) as disk:
+        log = JsonlMemoryEventLog(disk.base / "w" / "events.jsonl", disk=disk)
         while True:
-            names = [f"{number + more}" for more in range(drawn.randint(1, 3))]
-            log.extend([said(name, text="w" * drawn.randint(0, 900)) for name in names])
+            names = [f"{number + more}" for more in range(disk.drawn.randint(1, 3))]
+            log.extend([said(name, text="w" * disk.drawn.randint(0, 900)) for name in names])
             acknowledged += names
             number += len(names)
-    except PowerCut:
-        found = JsonlMemoryEventLog(image / "w" / "events.jsonl")
-        assert ids(found)[: len(acknowledged)] == acknowledged, f"seed {seed}"
-        found.append(said("after"))
-        assert ids(JsonlMemoryEventLog(image / "w" / "events.jsonl"))[-1] == "after"
-    finally:
-        disk.forget()
-        shutil.rmtree(base)
+    found = JsonlMemoryEventLog(disk.image / "w" / "events.jsonl")
+    assert ids(found)[: len(acknowledged)] == acknowledged, f"seed {seed}"
+    found.append(said("after"))
+    assert ids(JsonlMemoryEventLog(disk.image / "w" / "events.jsonl"))[-1] == "after"
 
 
-def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path):
-    for seed in range(60):
-        one_life(tmp_path, seed, lies=False)
-
-
-def test_on_a_disk_that_lies_about_its_syncs_the_same_check_notices(tmp_path):
-    def lives():
+@pytest.mark.parametrize("lies", [False, True], ids=["which is noticed", "if the disk lies about its syncs"])
+def test_what_was_acknowledged_is_there_after_a_power_cut_unless(tmp_path, lies):
+    with pytest.raises(AssertionError, match="seed") if lies else nullcontext():
         for seed in range(60):
-            one_life(tmp_path, seed, lies=True)
-
-    with pytest.raises(AssertionError, match="seed"):
-        lives()
+            one_life(tmp_path, seed, lies=lies)
 
 
 # -- lines that are no events ------------------------------------------------------------------------------------------
@@ -343,7 +326,7 @@ def test_a_child_and_its_parent_do_not_get_in_each_others_way(log, file):
 
 
 def test_a_writer_waits_for_the_one_before_and_gives_up_politely(log, file):
-    with LineFile(file).writing(), pytest.raises(Busy):
+    with LineFile(file).writing(), pytest.raises(Busy, match=f"{file.parent} .*process"):
         JsonlMemoryEventLog(file, timeout=0.05).append(said("d"))
 
     assert ids(log) == ["a", "b", "c"]

@@ -134,7 +134,7 @@ def test_a_failed_sync_is_never_retried_and_closes_the_writer_for_good(tmp_path)
             ledger.append([put("refused")])
         syncs = disk.calls["sync"]
         for attempt_again in (lambda: ledger.append([put("next")]), ledger.compact, ledger.refresh):
-            with pytest.raises(Closed):
+            with pytest.raises(Closed, match=r"events\.wal.*Input/output error"):
                 attempt_again()
         assert disk.calls["sync"] == syncs
     with opened(root) as another:
@@ -345,7 +345,7 @@ def test_an_opening_that_cannot_set_a_torn_end_aside_still_reads(tmp_path):
         assert ledger.state.held == play.before.state()
         assert isinstance(ledger.trouble, NotWritten)
         assert "No space left" in str(ledger.trouble)
-        with pytest.raises(NotWritten):
+        with pytest.raises(NotWritten, match="No space left"):
             ledger.append([put("next")])
         assert wal(root) == torn
     play.is_whole(base, after=play.before)

@@ -221,7 +221,7 @@ def test_an_erasure_that_a_full_disk_holds_up_is_said_to_be_recorded_and_is_fini
     at_home(disk, monkeypatch)
     filler = prepare(disk, filled, "what is derived is gone", 0)
     with Memory() as memory:
-        with pytest.raises(Unfinished):
+        with pytest.raises(Unfinished, match="erasure.*No space left"):
             memory.erase("tea")
         assert memory.get("tea") is None
         assert "Ana prefers tea" not in [hit.text for hit in memory.recall("what does Ana prefer?", words=True)]

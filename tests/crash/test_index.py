@@ -23,9 +23,10 @@ from tallystick.projections.index.file import IndexFile, differences
 from tallystick.repair import repair as mend_module
 from tallystick.repair.check import check
 from tallystick.state.sessions import IDLE
-from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
-from tests.crash.folder import SOAK, files_with
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.folder import SOAK, at_length, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
+from tests.crash.writers import Work, at_once, kill_at_once
 
 pytestmark = pytest.mark.usefixtures("own_home")
 
@@ -53,19 +54,6 @@ def traces(root: Path) -> list[Path]:
 
 def index_files(root: Path) -> list[str]:
     return sorted(path.name for path in root.glob("index.db*"))
-
-
-Work = Callable[[Memory, Path, str, float, list[str]], None]  # until then, in this memory, under that name
-
-
-def start(work: Work, root: Path, name: str, until: float) -> Child:
-    """A process of its own, with a memory open."""
-
-    def begin() -> None:
-        told: list[str] = []
-        work(Memory(root, by="python:local", notify=told.append), root, name, until, told)
-
-    return Child(begin)
 
 
 def writer(m: Memory, root: Path, name: str, until: float, told: list[str]) -> None:
@@ -122,10 +110,7 @@ def together(root: Path, seconds: float, *works: Work) -> None:
     """Run them at once; none of them fails, and afterwards all agree and the index is the one that is rebuilt."""
     with Memory(root) as m:
         m.remember("tea number3")
-    until = time.time() + seconds
-    running = [start(work, root, f"w{number}x", until) for number, work in enumerate(works)]
-    for process in running:
-        assert process.wait() == 0
+    at_once(root, seconds, works)
     told: list[str] = []
     with Memory(root, notify=told.append) as one, Memory(root, notify=told.append) as other:
         assert one.recall("tea", k=10_000, words=True) == other.recall("tea", k=10_000, words=True)
@@ -139,57 +124,34 @@ def together(root: Path, seconds: float, *works: Work) -> None:
     assert files_with(root, "zqgone") == []
 
 
-def test_two_write_and_one_reads_and_all_agree(tmp_path: Path) -> None:
-    together(tmp_path / "memory", 1.5, writer, writer, reader)
+TOGETHER = {
+    "they write": (1.5, writer, writer, reader),
+    "others rebuild, erase and check": (2, writer, reader, rebuilder, eraser, checker),
+    "one rebuilds": (0, writer, writer, reader, rebuilder),
+    "two rebuild and two erase": (0, writer, writer, reader, rebuilder, rebuilder, eraser, eraser),
+}  # the seconds everyday; at length, a minute
 
 
-def test_others_rebuild_erase_and_check_meanwhile(tmp_path: Path) -> None:
-    together(tmp_path / "memory", 2, writer, reader, rebuilder, eraser, checker)
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize(
-    "works",
-    [
-        (writer, writer, reader),
-        (writer, writer, reader, rebuilder),
-        (writer, writer, reader, rebuilder, rebuilder, eraser, eraser),
-        (writer, reader, eraser, checker, rebuilder),
-    ],
-    ids=["they write", "one rebuilds", "two rebuild and two erase", "one checks"],
+    "what", [pytest.param(name, marks=() if works[0] else pytest.mark.soak) for name, works in TOGETHER.items()]
 )
-def test_for_a_minute_nobody_is_told_of_an_error_and_all_agree(tmp_path: Path, works: tuple[Work, ...]) -> None:
-    together(tmp_path / "memory", 60, *works)
+def test_several_at_once_are_told_of_no_error_and_agree(tmp_path: Path, what: str) -> None:
+    seconds, *works = TOGETHER[what]
+    together(tmp_path / "memory", 60 if SOAK else seconds, *works)
 
 
-def kill_loop(root: Path, rounds: int, seed: int) -> None:
+@pytest.mark.parametrize(("rounds", "seed"), at_length(3, 25, seeds=4))
+def test_processes_killed_in_a_loop_leave_an_index_that_is_true_or_grows_back(tmp_path: Path, rounds, seed) -> None:
     """Writers, rebuilders and erasers, killed at any moment. Whoever comes next finds an index that can be mended."""
-    drawn = random.Random(seed)
+    root, drawn = tmp_path / "memory", random.Random(seed)
     for _ in range(rounds):
-        far = time.time() + 60
-        works = drawn.sample([writer, writer, rebuilder, eraser, reader], k=3)
-        running = [start(work, root, f"k{drawn.randrange(10**9)}x", far) for work in works]
-        time.sleep(0.1 + drawn.random() * 0.5)
-        for process in running:
-            process.kill()
-        for process in running:
-            assert process.wait() == -signal.SIGKILL
+        kill_at_once(root, drawn, drawn.sample([writer, writer, rebuilder, eraser, reader], k=3))
         with Memory(root) as m:
             assert m.trouble == ""
             m.remember("tea after the killing")
             found = {name for hit in m.recall("tea", k=10_000, words=True) for name in hit.sources}
             assert found == {belief.id for belief in m.beliefs.query(status="active")}
         same_as_rebuilt(root)
-
-
-def test_processes_killed_in_a_loop_leave_an_index_that_is_true_or_grows_back(tmp_path: Path) -> None:
-    kill_loop(tmp_path / "memory", 3, 1)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(4))
-def test_processes_killed_in_a_long_loop_leave_an_index_that_is_true_or_grows_back(tmp_path: Path, seed: int) -> None:
-    kill_loop(tmp_path / "memory", 25, seed)
 
 
 # -- erasing -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from tallystick.ledger.ledger import Ledger
 from tests.crash.disks import Child, Watched
-from tests.crash.folder import SOAK, chain_of, held, opened
+from tests.crash.folder import SOAK, at_length, chain_of, held, opened
 from tests.crash.writers import write
 from tests.ledger.books import PUT, put
 
@@ -42,7 +42,8 @@ def kill_round(root: Path, number: int, drawn: random.Random) -> None:
         assert process.wait() == -9
 
 
-def kill_loop(tmp_path: Path, rounds: int, seed: int = 0) -> None:
+@pytest.mark.parametrize(("rounds", "seed"), at_length(8, 30, seeds=6))
+def test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged(tmp_path, rounds, seed):
     root, drawn = tmp_path / "memory", random.Random(seed)
     for number in range(rounds):
         kill_round(root, number, drawn)
@@ -55,16 +56,6 @@ def kill_loop(tmp_path: Path, rounds: int, seed: int = 0) -> None:
         assert set(told) <= kept.keys() == shown
         assert max(kept.values()) == 1, "an event stands twice"
     assert told
-
-
-def test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged(tmp_path):
-    kill_loop(tmp_path, 8)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(6))
-def test_writers_killed_in_a_long_loop_lose_nothing_that_was_acknowledged(tmp_path, seed):
-    kill_loop(tmp_path, 30, seed)
 
 
 def test_two_processes_that_write_four_hundred_events_keep_four_hundred(tmp_path):

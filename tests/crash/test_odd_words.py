@@ -103,7 +103,7 @@ def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(tmp_path, 
         size = wal(root)
         with pytest.raises(Refused):
             ledger.append([draft])
-        with refuses("name"):
+        with refuses("name", "someone's own words", "cli:local"):
             ledger.append([put("x")], by="someone's own words")
         assert wal(root) == size
     assert held(root).keys() == {"before"}

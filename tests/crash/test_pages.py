@@ -21,6 +21,7 @@ from tallystick import Memory
 from tallystick.ledger import backup as ledger_backup, ledger as ledger_append
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages.open_database import PagesFile
+from tests.conftest import set_home
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.folder import SOAK
 from tests.memory.paged import end_of, everything_in, files_of, folder_in, is_settled, page_at, tables_of
@@ -32,8 +33,7 @@ FROM_HAND = "\n## #hand\nwritten by hand\n\n## #hand #retracted\n~~struck by han
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     found = Path(tempfile.mkdtemp(dir=WHERE))
-    monkeypatch.setenv("HOME", str(found))
-    monkeypatch.delenv("TALLYSTICK_HOME", raising=False)
+    set_home(monkeypatch, found)
     yield found
     shutil.rmtree(found)
 
@@ -42,8 +42,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = folder_in(tmp_path_factory.mktemp("begun") / "base")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(folder.parent))
-        patch.delenv("TALLYSTICK_HOME", raising=False)
+        set_home(patch, folder.parent)
         begin(folder)
     return folder
 
@@ -281,7 +280,7 @@ def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hund
         info = m.pages.read("person-ana").info
         assert info.entry_count == 200
         found = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH 'says'"
-        assert m._context.page_files.level().db.execute(found).fetchone() == (200,)
+        assert m._services.page_files.level().db.execute(found).fetchone() == (200,)
         is_settled(m)
 
 

@@ -127,6 +127,6 @@ def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(tmp_path)
         on = two.on("p")
         on.remember("tea", key="a")
         one.paths.abandon("p", "no")
-        with refuses("state"):
+        with refuses("state", "'p'", "abandoned"):
             on.remember("late", key="b")
         assert held(two, "p") == {}

@@ -82,16 +82,13 @@ def one_life(tmp_path: Path, seed: int, *, lies: bool = False) -> None:
         disk.forget()
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path, part):
-    for seed in range(part * 50, part * 50 + (50 if SOAK else 25)):
-        one_life(tmp_path, seed)
+LIVES = [range(start, start + (50 if SOAK else 25)) for start in range(0, 200, 50)]
+MANY = [pytest.param(range(start, start + 200), marks=pytest.mark.soak) for start in range(10_000, 14_000, 200)]
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("part", range(20))
-def test_what_was_acknowledged_is_there_after_many_power_cuts(tmp_path, part):
-    for seed in range(10_000 + part * 200, 10_200 + part * 200):
+@pytest.mark.parametrize("seeds", [*LIVES, *MANY])
+def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path, seeds):
+    for seed in seeds:
         one_life(tmp_path, seed)
 
 

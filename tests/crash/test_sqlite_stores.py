@@ -14,7 +14,7 @@ from tallystick.records.fact import FactPattern
 from tallystick.stores.memorystore import SQLiteFactStore, SQLiteMemoryStore
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import Child
-from tests.crash.folder import SOAK
+from tests.crash.folder import SOAK, at_length
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
 
@@ -45,8 +45,9 @@ def acknowledged(folder: Path, name: str) -> tuple[int, int]:
     return last["episode"], last["fact"]
 
 
-def kill_loop(folder: Path, rounds: int, seed: int) -> None:
-    drawn = random.Random(seed)
+@pytest.mark.parametrize(("rounds", "seed"), at_length(5, 40, seeds=4))
+def test_a_writer_killed_in_a_loop_loses_nothing_that_was_acknowledged(tmp_path, rounds, seed):
+    folder, drawn = tmp_path, random.Random(seed)
     for number in range(rounds):
         names = [f"r{number}a", f"r{number}b"]
         writers = [Child(lambda name=name: asyncio.run(write_for_ever(folder, name))) for name in names]
@@ -81,13 +82,3 @@ async def is_whole(folder: Path, names: list[str]) -> None:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
         db.close()
-
-
-def test_a_writer_killed_in_a_loop_loses_nothing_that_was_acknowledged(tmp_path):
-    kill_loop(tmp_path, 5, 0)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(4))
-def test_a_writer_killed_in_a_long_loop_loses_nothing_that_was_acknowledged(tmp_path, seed):
-    kill_loop(tmp_path, 40, seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,8 +15,9 @@ import pytest
 
 from tallystick import Memory
 from tallystick.projections.vectors.file import VectorFile
-from tests.crash.disks import DIED, Child, in_a_child
+from tests.crash.disks import DIED, in_a_child
 from tests.crash.folder import SOAK
+from tests.crash.writers import Work, at_once, kill_at_once
 from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
 
 pytestmark = pytest.mark.usefixtures("own_home")
@@ -134,19 +134,6 @@ def test_wherever_one_dies_who_erases_no_vector_of_it_is_left_after_the_next_rec
 
 # -- several at once ---------------------------------------------------------------------------------------------------
 
-Work = Callable[[Memory, Path, str, float, list[str]], None]  # until then, in this memory, under that name
-
-
-def start(work: Work, root: Path, name: str, until: float) -> Child:
-    """A process of its own, with a memory open."""
-
-    def begin() -> None:
-        told: list[str] = []
-        work(Memory(root, embedder=Fast(), notify=told.append), root, name, until, told)
-
-    return Child(begin)
-
-
 def writer(m: Memory, root: Path, name: str, until: float, told: list[str]) -> None:
     number = 0
     while time.time() < until:
@@ -183,10 +170,7 @@ def rebuilder(m: Memory, root: Path, name: str, until: float, told: list[str]) -
 def together(root: Path, seconds: float, *works: Work) -> None:
     with Memory(root, embedder=Fast()) as m:
         m.remember("tea number3")
-    until = time.time() + seconds
-    running = [start(work, root, f"w{number}x", until) for number, work in enumerate(works)]
-    for process in running:
-        assert process.wait() == 0
+    at_once(root, seconds, works, embedder=Fast())
     is_true(root)
 
 
@@ -200,13 +184,7 @@ def test_processes_killed_in_a_loop_leave_vectors_that_are_true_or_made_again(tm
     with Memory(root, embedder=Fast()) as m:
         m.remember("tea number3")
     for _ in range(25 if SOAK else 3):
-        far = time.time() + 60
-        running = [start(work, root, f"k{drawn.randrange(10**9)}x", far) for work in (writer, writer, eraser)]
-        time.sleep(0.1 + drawn.random() * 0.5)
-        for process in running:
-            process.kill()
-        for process in running:
-            assert process.wait() == -signal.SIGKILL
+        kill_at_once(root, drawn, (writer, writer, eraser), embedder=Fast())
         is_true(root)
 
 

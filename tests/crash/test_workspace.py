@@ -1,7 +1,6 @@
 """A workspace after a power cut: what was acknowledged is there, every record is whole, the graph follows."""
 
-import random
-import shutil
+from contextlib import nullcontext
 
 import pytest
 
@@ -11,7 +10,7 @@ from tallystick.records.graph.nodes import MemoryNode
 from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph import layout
 from tests.crash.folder import SOAK
-from tests.crash.power import PowerCut, PowerDisk
+from tests.crash.power import power
 from tests.stores.phase.workspaces import NINE, runtime_on
 
 LIVES = 300 if SOAK else 30
@@ -24,73 +23,47 @@ def nodes(drawn, number):
 
 def saves(folder, seed, *, lies):
     """Save until the power goes; then look at what is found."""
-    drawn = random.Random(seed)
-    base, image = folder / f"base{seed}", folder / f"image{seed}"
-    base.mkdir()
-    disk = PowerDisk(base, image, drawn, lies=lies)
-    disk.cut_at = drawn.randint(1, 250)
-    store, held, saved = FileBackedMemoryGraphStore(base / "w", disk=disk), {}, []
-    try:
+    held, saved = {}, []
+    with power(folder, seed, 250, lies=lies) as disk:
+        store = FileBackedMemoryGraphStore(disk.base / "w", disk=disk)
         for number in range(1000):
-            saved = nodes(drawn, number)
+            saved = nodes(disk.drawn, number)
             store.import_envelope(GraphEnvelope(nodes=saved, metadata={"last": number}))
             held |= {each.id: each for each in saved}
-    except PowerCut:
-        after = FileBackedMemoryGraphStore(image / "w")
-        found = {each.id: each for each in after.list_nodes()}
-        last = {each.id: each for each in saved}
-        assert held.keys() <= found.keys() <= held.keys() | last.keys(), f"seed {seed}"
-        assert all(each in (held.get(name), last.get(name)) for name, each in found.items()), f"seed {seed}"
-        assert after.problems() == [], f"seed {seed}"
-        after.save_node(MemoryNode(id="after", kind="fact"))
-        assert FileBackedMemoryGraphStore(image / "w").load_node("after")
-    finally:
-        disk.forget()
-        shutil.rmtree(base)
+    after = FileBackedMemoryGraphStore(disk.image / "w")
+    found = {each.id: each for each in after.list_nodes()}
+    last = {each.id: each for each in saved}
+    assert held.keys() <= found.keys() <= held.keys() | last.keys(), f"seed {seed}"
+    assert all(each in (held.get(name), last.get(name)) for name, each in found.items()), f"seed {seed}"
+    assert after.problems() == [], f"seed {seed}"
+    after.save_node(MemoryNode(id="after", kind="fact"))
+    assert FileBackedMemoryGraphStore(disk.image / "w").load_node("after")
 
 
-def test_every_record_is_whole_after_a_power_cut_and_there_if_it_was_acknowledged(tmp_path, monkeypatch):
+@pytest.mark.parametrize("lies", [False, True], ids=["which is noticed", "if the disk lies about its syncs"])
+def test_every_record_is_whole_after_a_power_cut_and_there_if_acknowledged_unless(tmp_path, monkeypatch, lies):
     monkeypatch.setattr(layout, "MOST", 4)
-    for seed in range(LIVES):
-        saves(tmp_path, seed, lies=False)
-
-
-def test_on_a_disk_that_lies_about_its_syncs_the_same_check_notices(tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "MOST", 4)
-
-    def lives():
+    with pytest.raises(AssertionError, match="seed") if lies else nullcontext():
         for seed in range(LIVES):
-            saves(tmp_path, seed, lies=True)
-
-    with pytest.raises(AssertionError, match="seed"):
-        lives()
+            saves(tmp_path, seed, lies=lies)
 
 
 def records(folder, seed):
     """Record events until the power goes; then let the graph follow, and compare."""
-    drawn = random.Random(seed)
-    base, image = folder / f"base{seed}", folder / f"image{seed}"
-    base.mkdir()
-    disk = PowerDisk(base, image, drawn)
-    disk.cut_at = drawn.randint(1, 300)
     acknowledged = []
-    try:
-        runtime = runtime_on(base / "w", disk)
+    with power(folder, seed, 300) as disk:
+        runtime = runtime_on(disk.base / "w", disk)
         for number in range(1000):
             events = [
                 MemoryEvent.new("node.put", NINE, subject_ids=[each.id], payload={"node": each.to_dict()})
-                for each in nodes(drawn, number)[:2]
+                for each in nodes(disk.drawn, number)[:2]
             ]
             runtime.record(events)
             acknowledged += [event.id for event in events]
-    except PowerCut:
-        after = runtime_on(image / "w")
-        after.finish()
-        assert [event.id for event in after.log.list()][: len(acknowledged)] == acknowledged, f"seed {seed}"
-        assert after.compare().differences == (), f"seed {seed}"
-    finally:
-        disk.forget()
-        shutil.rmtree(base)
+    after = runtime_on(disk.image / "w")
+    after.finish()
+    assert [event.id for event in after.log.list()][: len(acknowledged)] == acknowledged, f"seed {seed}"
+    assert after.compare().differences == (), f"seed {seed}"
 
 
 def test_after_a_power_cut_the_graph_is_brought_level_with_what_was_recorded(tmp_path):

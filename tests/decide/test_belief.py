@@ -96,7 +96,7 @@ def test_revising_words_that_have_changed_since_is_refused_and_says_what_to_read
     read = desk.known.get("k").belief().id
     desk.record(decide.revise(desk.known, "k", {"text": "coffee"}, desk.draw))
 
-    with pytest.raises(Moved):
+    with pytest.raises(Moved, match=f"{read}.*{desk.known.get('k').belief().id}"):
         decide.revise(desk.known, read, {"text": "milk"}, desk.draw)
 
 
@@ -137,7 +137,7 @@ def test_a_name_leads_on_through_a_second_merge(desk: Desk) -> None:
 def test_a_short_id_that_names_two_beliefs_is_refused(desk: Desk) -> None:
     for minute in ("0001", "0002"):
         desk.record(decide.put(desk.known, {"text": minute}, lambda minute=minute: f"20260101-{minute}-abcdef"))
-    with refuses("ambiguous"):
+    with refuses("ambiguous", "abcdef", "2"):
         desk.known.get("abcdef")
 
 
@@ -153,10 +153,10 @@ def test_forgetting_twice_is_forgetting_once_and_putting_again_brings_back(desk:
 
 def test_invalidating_needs_a_reason_and_something_held(desk: Desk) -> None:
     desk.put(key="k", text="tea")
-    with refuses("required"):
+    with refuses("required", "reason"):
         decide.invalidate(desk.known, "k", desk.draw, reason="")
     desk.record(decide.tombstone(desk.known, "k"))
-    with refuses("state"):
+    with refuses("state", "k is forgotten"):
         decide.invalidate(desk.known, "k", desk.draw, reason="wrong")
 
 

@@ -119,9 +119,9 @@ def test_one_of_each_kind_is_refused_where_it_makes_no_sense(desk):
         desk.plans(add("Acme", scope=None))
     with pytest.raises(NotFound):
         desk.plans(DeleteDelta(replaces=["nobody"], **said()))
-    with refuses("required"):
+    with refuses("required", "payload", "triple"):
         desk.plans(AddDelta(fact_payload={"n": 1}, **said()))
-    with refuses("time"):
+    with refuses("time", "'not a date'"):
         desk.plans(add("Acme", payload={"valid_from": "not a date"}))
 
 

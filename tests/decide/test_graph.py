@@ -96,13 +96,13 @@ def test_what_was_proposed_is_not_proposed_again_and_only_that_is_dismissed():
     told = {"score": 0.5, "reasons": []}
     assert propose("me", {"id": "b"}, {"id": "a"}, [ASKED], **told) == []
     assert dismiss("me", "b", "a", [ASKED])[0].body == {"user": "me", "node": "a", "into": "b"}
-    with refuses("state"):
+    with refuses("state", "'b'", "'a'", "tallystick graph same"):
         dismiss("me", "b", "a", [])
 
 
 def test_only_a_merge_is_taken_back():
     assert unmerge("me", "a", "b")[0].body == {"user": "me", "node": "a"}
-    with refuses("state"):
+    with refuses("state", "'a'", "merged"):
         unmerge("me", "a", None)
 
 

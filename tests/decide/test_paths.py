@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from tallystick.decide import beliefs as decide, path_merge as merging, paths as paths
+from tallystick.decide import beliefs as decide, paths as paths
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import DEFAULT
@@ -38,8 +38,8 @@ class Desk:
         return self.do(decide.put(self.state, fields, self.draw))
 
     def merge(self, name: str, rule: str = "review", trust: str = "human") -> list[Draft]:
-        planned = merging.plan(self.state, "me", name)
-        return self.do(merging.merge(self.state, planned, rule, merging.Asker("test:x", trust, DEFAULT), self.draw))
+        planned = paths.plan(self.state, "me", name)
+        return self.do(paths.merge(self.state, planned, rule, paths.Asker("test:x", trust, DEFAULT), self.draw))
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_what_comes_from_higher_up_is_brought_over_it(desk):
 
 
 def test_the_event_of_a_merge_names_only_so_many(desk, monkeypatch):
-    monkeypatch.setattr(merging, "MOST_NAMED", 2)
+    monkeypatch.setattr(paths, "MOST_NAMED", 2)
     for number in range(4):
         desk.put(f"cake {number}", f"k{number}", "b")
     drafts = desk.merge("b")
@@ -133,18 +133,18 @@ def test_a_yes_to_a_branchs_version_is_a_yes_to_what_was_brought_also_without_sa
 def test_a_new_path_begins_from_one_that_goes_on(desk):
     desk.do(paths.abandon(desk.state, "me", "b", "no"))
 
-    with refuses("state"):
+    with refuses("state", "'b'", "abandoned"):
         paths.branch(desk.state, "me", "c", "b")
     with pytest.raises(NotFound):
         paths.branch(desk.state, "me", "c", "x")
-    with refuses("exists"):
+    with refuses("exists", "'b'"):
         paths.branch(desk.state, "me", "b")
 
 
 def test_a_label_in_use_cannot_be_branched_and_can_be_merged(desk):
     desk.put("said on a label", "k", "draft")
 
-    with refuses("exists"):
+    with refuses("exists", "'draft'"):
         paths.branch(desk.state, "me", "draft")
     desk.merge("draft")
     assert desk.state.get("k").body()["text"] == "said on a label"

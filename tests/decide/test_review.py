@@ -11,12 +11,12 @@ import pytest
 
 from tallystick.decide import beliefs as belief, reviews as review
 from tallystick.decide.actions import targets
-from tallystick.records.errors import NeedsApproval, NotApproved, NotFound
+from tallystick.records.errors import NeedsApproval, NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.review import Action
 from tallystick.state.state import State
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 
 class Desk:
@@ -95,7 +95,7 @@ def test_a_yes_to_another_action_is_refused(desk: Desk) -> None:
     other = desk.hold("erase", [Draft("x", {"id": desk.known.get("k").belief().id})])
 
     for wrong in (desk.known.reviews.get(other).digest, "0" * 64, "x"):
-        with pytest.raises(NotApproved):
+        with not_approved("other", "forget"):
             desk.approve(name, wrong)
     assert desk.known.get("k").status == "active"
 
@@ -107,7 +107,7 @@ def test_an_answer_is_used_once(desk: Desk) -> None:
     desk.put(key="k", text="tea again")
 
     for again in (lambda: desk.approve(name), lambda: review.reject(desk.known, name)):
-        with refuses("state"):
+        with refuses("state", name, "approved"):
             again()
     assert desk.known.get("k").status == "active"
 
@@ -194,7 +194,7 @@ def test_a_refusal_at_the_gate_asks_nobody(desk: Desk) -> None:
     drafts = belief.revise(desk.known, "k", changes, desk.draw)
     action = Action(kind="revise", target=targets(drafts), changes=changes, trust="agent")
 
-    with refuses("permission") as refused:
+    with refuses("permission", "human", "agent") as refused:
         review.judged(desk.known, DEFAULT, action, drafts, desk.draw)
     assert not isinstance(refused.value, NeedsApproval)
 
@@ -204,7 +204,7 @@ def test_a_belief_cannot_take_the_name_of_another(desk: Desk) -> None:
     desk.put(key="other", text="rum", trust="agent")
 
     for name in ("k", mine):
-        with refuses("exists"):
+        with refuses("exists", repr(name)):
             belief.revise(desk.known, "other", {"key": name}, desk.draw)
     assert desk.known.get("k").belief().text == "tea"
 

@@ -157,7 +157,7 @@ def test_an_episode_fades_once(made):
 
 
 def test_a_belief_does_not_fade_but_is_forgotten(made):
-    with refuses("permission"):
+    with refuses("permission", "'key-7'", "tallystick forget"):
         decide.archive(made.state, ["key-7"])
 
 

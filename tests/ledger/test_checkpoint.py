@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tallystick.ledger import checkpoint
-from tallystick.ledger.checkpoint import Keyring, check, origin, take, witness_of
+from tallystick.ledger.checkpoint import Keyring, check, origin, take
+from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.records.errors import Damaged, NotFound, RolledBack
 from tests.ledger.books import put
@@ -48,7 +49,7 @@ def test_a_key_is_made_on_first_use_and_stays_and_only_its_owner_can_read_it(rin
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
     path.write_text("nonsense")
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match=rf"{name}\.key"):
         ring.signer(name)
 
 
@@ -65,7 +66,7 @@ def test_what_several_do_at_once_with_a_keyring_is_one_key_and_all_erasures(ring
 @pytest.mark.parametrize("name", ["", "../../etc/x", "a" * 31, "A" * 32, "ab" * 16 + "\n", "ab" * 17, ".", "a/b", "\0"])
 def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_path, name):
     for touch in (ring.signer, ring.pin_path, ring.erased, lambda name: ring.add_erased(name, ["x"])):
-        with refuses("name"):
+        with refuses("name", repr(name), "events.wal"):
             touch(name)
     assert ring.verifier(name) is None
     assert ring.pin(name) is None
@@ -89,10 +90,10 @@ def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
     assert ring.pin(name) == signed
     assert not ring.pin_path(name).is_relative_to(root)
     pin, inside = check(root, ring)
-    assert (pin.name, pin.outside, pin.checkpoint) == ("the pin outside the folder", True, signed)
-    assert (inside.name, inside.outside, inside.checkpoint) == ("the checkpoint in the folder", False, signed)
-    seen = witness_of(ring.pin(name))
-    assert (seen.seq, seen.hash, seen.name) == (end.seq, end.hash, "the pin outside the folder")
+    seen = Witness(end.seq, end.hash, name="the pin outside the folder")
+    assert pin == (seen, tree, True, "", name)
+    assert inside == (seen._replace(name="the checkpoint in the folder"), tree, False, "", name)
+    assert ring.pin(name) == signed
     assert checkpoint.witnesses(root, name, ring) == [seen]
 
 
@@ -185,11 +186,11 @@ def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
         path = ring.pin_path(ledger.standing.ledger)
         for content in (note.replace("\n6\n", "\n5\n").encode(), b"", b"\xff", note.encode()[:-10]):
             path.write_bytes(content)
-            with pytest.raises(Damaged):
+            with pytest.raises(Damaged, match=f"{path} .*trusted"):
                 ring.pin(ledger.standing.ledger)
             [seen, _] = check(root, ring)
-            assert (seen.checkpoint, seen.outside) == (None, True)
-            assert "cannot be trusted" in seen.trouble
+            assert (seen.root, seen.witness.seq, seen.outside) == (None, -1, True)
+            assert "cannot be trusted" in seen.doubt
 
 
 def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, ring):
@@ -200,7 +201,7 @@ def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, rin
     other = Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
     ring.pin_path(name).write_text(ring.signer(name).sign(other))
 
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match=f"{ring.pin_path(name)} .*{other.origin}"):
         ring.pin(name)
 
 
@@ -231,7 +232,7 @@ def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
 
     assert ring.ledger_at(root) == name
     [seen] = check(root, ring)
-    assert seen.checkpoint.origin == origin(name)
+    assert seen.ledger == name
     with opened(root, pins=lambda here: checkpoint.witnesses(root, here, ring)) as ledger:
         assert isinstance(ledger.trouble, RolledBack)
 
@@ -243,7 +244,7 @@ def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
     elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
 
     assert check(root, elsewhere) == []
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="--key"):
         checkpoint.verifier_of(name, elsewhere)
     assert not (tmp_path / "none").exists()
 
@@ -253,4 +254,4 @@ def test_a_folder_whose_ledger_cannot_be_named_is_looked_at_all_the_same(root, r
         take(ledger, ring)
     (root / "events.wal").write_bytes(b"nonsense\n")
 
-    assert [seen.name for seen in check(root, ring)] == ["the pin outside the folder"]
+    assert [seen.witness.name for seen in check(root, ring)] == ["the pin outside the folder"]

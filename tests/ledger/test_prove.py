@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from tallystick.ledger import format as fmt, proof as prove
 from tallystick.ledger.checkpoint import take
@@ -36,8 +35,9 @@ def test_every_event_can_be_proved_against_every_later_checkpoint(folder):
     for note in notes:
         signed = key.open(note)
         for seq in range(signed.size):
-            found = prove.check_inclusion(prove.inclusion(ledger, seq, note, key), key)
-            line = chain[seq]
+            text, line = prove.inclusion(ledger, seq, note, key), chain[seq]
+            proof, found = InclusionNote.parse(text), prove.check_inclusion(text, key)
+            assert (proof.index, proof.line, proof.text()) == (seq, line.slice, text)
             assert {name: getattr(line, name) for name in ("seq", "ts", "op", "id", "by", "prev", "hash")}.items() <= (
                 found["event"].items()
             )
@@ -87,6 +87,7 @@ def test_a_proof_that_was_meddled_with_proves_nothing(folder):
     stranger = Verifier(Signer.generate(key.name).verifier_key)
     meddled = [
         InclusionNote(4, proof.proof, proof.note, proof.line),
+        InclusionNote(99, proof.proof, proof.note, proof.line),
         InclusionNote(3, other.proof, proof.note, proof.line),
         InclusionNote(3, proof.proof[:-1], proof.note, proof.line),
         InclusionNote(3, (*proof.proof, bytes(32)), proof.note, proof.line),
@@ -97,43 +98,11 @@ def test_a_proof_that_was_meddled_with_proves_nothing(folder):
     ]
 
     assert prove.check_inclusion(text, key)
-    for each in meddled:
+    for each in [*(note.text() for note in meddled), "", "c2sp.org/tlog-proof@v1", "old 1\nA==\n\n"]:
         with refuses("proof"):
-            prove.check_inclusion(each.text(), key)
-    with refuses("proof"):
+            prove.check_inclusion(each, key)
+    with refuses("proof", "no signature", "+".join(stranger.key.split("+")[:2])):
         prove.check_inclusion(text, stranger)
-
-
-@given(st.data())
-@settings(max_examples=100)
-def test_no_byte_of_a_proof_can_be_changed(data):
-    text, key = PROOF
-    at = data.draw(st.integers(0, len(text) - 1))
-    letter = data.draw(st.characters(exclude_categories=["Cs"]))
-    changed = text[:at] + letter + text[at + 1 :]
-
-    if changed != text:
-        with refuses("proof"):
-            prove.check_inclusion(changed, key)
-
-
-def _a_proof():
-    signer = Signer("tallystick/" + "ab" * 16, bytes(32))
-    rows, prev = [], fmt.ZERO
-    for seq in range(5):
-        _, head, prev = fmt.encode(
-            seq, "2026-01-02T03:04:05.000000Z", "tally.put/1", "0" * 26, "a:b", seq, 0, prev, b"{}"
-        )
-        rows.append(head)
-    tree = prove.merkle.Range()
-    leaves = [prove.merkle.leaf_hash(row) for row in rows]
-    tree.extend(leaves)
-    note = signer.sign(Checkpoint(signer.name, 5, tree.root(), prev))
-    path = tuple(prove.merkle.inclusion_proof(leaves, 2))
-    return InclusionNote(2, path, note, rows[2]).text(), Verifier(signer.verifier_key)
-
-
-PROOF = _a_proof()
 
 
 def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
@@ -153,10 +122,10 @@ def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(folder
     signer = ring.signer(ledger.standing.ledger)
     false = signer.sign(Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
 
-    with refuses("proof"):
+    with refuses("proof", "tallystick/" + "cd" * 16, f"tallystick/{ledger.standing.ledger}"):
         prove.inclusion(ledger, 3, false, key)
     proof = InclusionNote.parse(prove.inclusion(ledger, 3, notes[-1], key))
-    with refuses("proof"):
+    with refuses("proof", "tallystick/" + "cd" * 16, f"tallystick/{ledger.standing.ledger}"):
         prove.check_inclusion(InclusionNote(3, proof.proof, false, proof.line).text(), key)
 
 
@@ -176,11 +145,5 @@ def test_where_stretches_were_moved_away_the_proof_asks_for_them(folder, tmp_pat
     ledger, notes, key = folder
     ledger.prune(tmp_path / "elsewhere")
 
-    with pytest.raises(Missing):
+    with pytest.raises(Missing, match=r" 0 to 5 .*sealed.*ledger\.prune"):
         prove.inclusion(ledger, 8, notes[-1], key)
-
-
-@pytest.mark.parametrize("text", ["", "c2sp.org/tlog-proof@v1", "old 1\nA==\n\n"])
-def test_nonsense_proves_nothing(text):
-    with refuses("proof"):
-        prove.check_inclusion(text, PROOF[1])

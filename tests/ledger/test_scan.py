@@ -36,7 +36,7 @@ def scanned(tmp_path, content, start=START, leaves=None):
     path.write_bytes(content)
     fd = os.open(path, os.O_RDONLY)
     try:
-        return scan(fd, start, len(content), leaves=leaves)
+        return Walk(start, leaves).through(fd, len(content))
     finally:
         os.close(fd)
 

@@ -186,11 +186,11 @@ def test_doubts_outlive_whatever_is_done_to_the_folder(tmp_path: Path, care: str
                datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)],
 )  # fmt: skip
 def test_a_clock_that_no_machine_can_mean_is_refused_in_one_line(tmp_path: Path, moment: datetime) -> None:
-    with refuses("unavailable"):
+    with refuses("unavailable", moment.isoformat()[:10]):
         Ledger(tmp_path / "new", Tally(), clock=Clock(moment))
     ledger = written(tmp_path / "old", NOON)
     ledger._clock.now = moment
-    with refuses("unavailable"):
+    with refuses("unavailable", moment.isoformat()[:10]):
         ledger.append([put("1")])
     ledger._clock.now = NOON
     ledger.append([put("1")])

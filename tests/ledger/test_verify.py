@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import threading
 from itertools import combinations
 
 import pytest
 
-from tallystick.ledger import checkpoint, format as fmt, parallel_scan as parts
+from tallystick.ledger import checkpoint, format as fmt, scan as parts
 from tallystick.ledger.backup import back_up
-from tallystick.ledger.checkpoint import CheckpointWitness
+from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.lock import Witness
@@ -42,6 +41,15 @@ def sealed(tmp_path):
             if stretch < 2:
                 ledger.compact()
     return tmp_path / "memory"
+
+
+@pytest.fixture
+def ring(root, tmp_path):
+    """The keys and pins of a ledger that has a checkpoint."""
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+    return ring
 
 
 def without_lock(root):
@@ -379,36 +387,28 @@ def test_a_copy_says_itself_what_was_erased_from_it(root):
     assert verify(made).bad.seq == 2
 
 
-def test_a_line_that_is_erased_while_it_is_read_is_no_damage(root, monkeypatch):
+def compact(root):
+    with opened(root) as ledger:
+        ledger.append([put("more")])
+        ledger.compact()
+
+
+@pytest.mark.parametrize(("act", "last"), [(lambda root: erase(root, "b"), 6), (compact, 8)], ids=["erasure", "seal"])
+def test_what_is_done_while_it_is_read_is_no_damage(root, monkeypatch, act, last):
     read = parts.scan_file
 
-    def erased_meanwhile(*args):
+    def meanwhile(*args):
         read(*args)
         monkeypatch.setattr(parts, "scan_file", read)
-        erase(root, "b")
+        act(root)
         return read(*args)
 
-    monkeypatch.setattr(parts, "scan_file", erased_meanwhile)
-
-    assert verify(root).ok
-
-
-def test_a_compaction_meanwhile_is_no_damage(root, monkeypatch):
-    read = parts.scan_file
-
-    def compacted_meanwhile(*args):
-        monkeypatch.setattr(parts, "scan_file", read)
-        with opened(root) as ledger:
-            ledger.append([put("more")])
-            ledger.compact()
-        return read(*args)
-
-    monkeypatch.setattr(parts, "scan_file", compacted_meanwhile)
+    monkeypatch.setattr(parts, "scan_file", meanwhile)
 
     report = verify(root)
 
     assert report.ok
-    assert report.last >= 8
+    assert report.last >= last
 
 
 def test_damage_is_reported_however_busy_the_folder_is(root, monkeypatch):
@@ -470,10 +470,7 @@ def test_a_bookmark_is_a_witness_too(root):
 
 
 @pytest.mark.parametrize("forged", [True, False])
-def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_nothing_else(root, tmp_path, forged):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
+def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_nothing_else(root, ring, forged):
     without_lock(root)
     (root / "checkpoint").unlink()
     if forged:
@@ -490,10 +487,7 @@ def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_not
     assert seen.format("the pin outside the folder") in aware.bad.why
 
 
-def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
+def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, ring):
     whole = verify(root, checkpoints=checkpoint.check(root, ring))
     assert (whole.ok, whole.outside, whole.notes) == (True, True, ())
     assert whole.root is not None
@@ -506,11 +500,9 @@ def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
     assert younger.notes == ("no witness outside the folder has seen the events after 6",)
 
 
-def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
-        ring.pin_path(ledger.standing.ledger).unlink()
+def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, ring, tmp_path):
+    [pin] = (tmp_path / "pins").glob("*.note")
+    pin.unlink()
 
     report = verify(root, checkpoints=checkpoint.check(root, ring))
 
@@ -530,17 +522,13 @@ def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
     assert "its tree is not the one" in verify(root, checkpoints=checkpoint.check(root, ring)).bad.why
 
 
-def test_a_tampered_checkpoint_is_a_finding(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        note = checkpoint.take(ledger, ring)
-    for changed in (note.replace("\n7\n", "\n6\n"), "", "nonsense\n", note.replace("head ", "head 0")[:-1]):
-        (root / "checkpoint").write_text(changed)
+def test_a_tampered_checkpoint_is_a_finding(root, ring):
+    note = (root / "checkpoint").read_bytes()
+    for changed in (note.replace(b"\n7\n", b"\n6\n"), b"", b"nonsense\n", note.replace(b"d ", b"d 0")[:-1], b"\xff"):
+        (root / "checkpoint").write_bytes(changed)
         report = verify(root, checkpoints=checkpoint.check(root, ring))
         assert (report.ok, report.bad.file) == (False, "checkpoint")
         assert "cannot be trusted" in str(report.bad)
-    (root / "checkpoint").write_bytes(b"\xff")
-    assert not verify(root, checkpoints=checkpoint.check(root, ring)).ok
 
 
 def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_path):
@@ -552,7 +540,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
         key = ring.verifier(ledger.standing.ledger)
-    seen = [CheckpointWitness(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+    seen = [claim_of(key.open(note), f"note {number}") for number, note in enumerate(notes)]
 
     report = verify(sealed, checkpoints=seen)
 
@@ -565,7 +553,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
         note = checkpoint.take(ledger, ring)
-        seen = CheckpointWitness(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        seen = claim_of(ring.verifier(ledger.standing.ledger).open(note), "an old note")
         for _ in range(2):
             ledger.append([put("b")])
             ledger.compact()
@@ -581,13 +569,11 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
 # Side by side
 
 
-@pytest.fixture(params=["forked", "afresh"])
-def small_parts(request, monkeypatch):
+@pytest.fixture
+def small_parts(monkeypatch):
     """Files are cut into parts of a few lines."""
     monkeypatch.setattr(parts, "SMALLEST", 0)
     monkeypatch.setattr(parts, "_PART", 1500)
-    monkeypatch.setattr(parts, "_may_fork", lambda: request.param == "forked")
-    return request.param
 
 
 @pytest.fixture
@@ -627,9 +613,7 @@ def test_two_processes_report_what_one_does_of_a_whole_ledger(long, small_parts,
 
 
 @pytest.mark.longer
-def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, monkeypatch):
-    monkeypatch.setattr(parts, "SMALLEST", 0)
-    monkeypatch.setattr(parts, "_PART", 1500)
+def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, small_parts):
     root, seen = long
     with open(wal(root), "rb") as file:
         cuts = {part.end for part in parts._parts(file.fileno(), _start_of(root), wal(root).stat().st_size)}
@@ -651,7 +635,7 @@ def _start_of(root):
 def test_two_processes_report_what_one_does_wherever_a_line_is_changed(long, small_parts):
     root, seen = long
     whole = lines(wal(root))
-    for number in range(0, len(whole), (2 if SOAK else 9) if small_parts == "forked" else 9 if SOAK else 16):
+    for number in range(0, len(whole), 2 if SOAK else 9):
         for content in (
             whole[:number] + whole[number + 1 :],
             whole[: number + 1] + whole[number:],
@@ -678,29 +662,34 @@ def test_groups_longer_than_a_part_are_not_cut(tmp_path, small_parts):
         assert not both(root, ()).ok
 
 
-def test_a_helper_that_dies_changes_nothing(long, small_parts, monkeypatch):
-    if small_parts == "afresh":
-        monkeypatch.setattr(parts, "_FRESH", "import os; os.read(0, 1); os._exit(1)")
-    else:
-        here, work = os.getpid(), parts._work
+_LOADING = "import os, pickle, sys; load = lambda: pickle.load(sys.stdin.buffer); sys.path[:] = load(); "
 
-        def dying(*args):
-            if os.getpid() != here:
-                os.read(args[1], 4)  # takes a part, and is never heard of again
-                os._exit(1)
-            return work(*args)
 
-        monkeypatch.setattr(parts, "_work", dying)
+@pytest.mark.parametrize(
+    "dying",
+    ["import os; os.read(0, 1); os._exit(1)", f"{_LOADING}os.read(load()[1], 4)"],
+    ids=["at once", "after it has taken a part"],
+)
+def test_a_helper_that_dies_changes_nothing(long, small_parts, monkeypatch, dying):
+    ended, begin_one = [], parts._begin_helper
+
+    def begin(*args):
+        helper = begin_one(*args)
+        ended.append(helper.wait())
+        return helper
+
+    monkeypatch.setattr(parts, "_HELPER", dying)
+    monkeypatch.setattr(parts, "_begin_helper", begin)
 
     assert both(*long).ok
+    assert set(ended) == {0 if "load" in dying else 1}
 
 
 def test_a_helper_that_cannot_start_changes_nothing(long, small_parts, monkeypatch):
     def refuse(*_):
         raise OSError(11, "no more processes")
 
-    for name in ("_fork", "_begin_afresh"):
-        monkeypatch.setattr(parts, name, refuse)
+    monkeypatch.setattr(parts, "_begin_helper", refuse)
     told = []
     assert both(*long).ok
     verify(long[0], processes=2, on_progress=told.append)
@@ -708,11 +697,9 @@ def test_a_helper_that_cannot_start_changes_nothing(long, small_parts, monkeypat
 
 
 def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
-    begun = []
-    for name in ("_fork", "_begin_afresh"):
-        begin_one = getattr(parts, name)
-        monkeypatch.setattr(parts, name, lambda *args, b=begin_one: begun.append(b(*args)) or begun[-1])
-    monkeypatch.setattr(parts._Helper, "handed_in", lambda self: 1 / 0)
+    begun, begin_one = [], parts._begin_helper
+    monkeypatch.setattr(parts, "_begin_helper", lambda *args: begun.append(begin_one(*args)) or begun[-1])
+    monkeypatch.setattr(parts, "_handed_in", lambda _: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         verify(long[0], processes=3)
@@ -720,15 +707,4 @@ def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
     assert len(begun) >= 2
     for helper in begun:
         with pytest.raises(ProcessLookupError):
-            os.kill(helper._pid, 0)
-
-
-def test_a_program_with_threads_is_not_forked():
-    waiting = threading.Event()
-    thread = threading.Thread(target=waiting.wait)
-    thread.start()
-    try:
-        assert not parts._may_fork()
-    finally:
-        waiting.set()
-        thread.join()
+            os.kill(helper.pid, 0)

@@ -38,7 +38,7 @@ def files_of(memory: Memory) -> dict[str, bytes]:
 
 def tables_of(memory: Memory) -> dict[str, Any]:
     """The rows, and which of them full text finds by which word."""
-    db = memory._context.page_files.level().db
+    db = memory._services.page_files.level().db
     found: dict[str, Any] = {}
     for table, left_out in _LEFT_OUT.items():
         rows = db.execute(f"SELECT * FROM {table}")
@@ -79,12 +79,13 @@ def _apart(live: list[Any], built: list[Any]) -> tuple[list[Any], list[Any]]:
 
 def says_what_is_held(memory: Memory) -> None:
     """Every row stands in its file once, in its words, and in no other state."""
-    db = memory._context.page_files.level()
+    db = memory._services.page_files.level()
     for file in db.files():
         if not (memory.folder / "memory" / file.path).is_file():
             continue
         if not _is_text(page_at(memory, file.path).read_bytes()):  # left as it is, and its user is told of it
-            assert file.path.startswith("@") or file.path in [each.path for each in memory.pages.sync().problems]
+            pages = memory._services.pages_of(file.user)
+            assert file.path in [each.path for each in pages.sync().problems]
             continue
         page = read(memory, file.path)
         there = {entry.id: entry for entry in reversed(page.entries)}
@@ -106,14 +107,14 @@ def _is_text(data: bytes) -> bool:
 
 
 def read(memory: Memory, path: str) -> Page:
-    file = memory._context.page_files.level().file(path)
+    file = memory._services.page_files.level().file(path)
     zone = zone_named(file.zone) if file else None
-    return parse(page_at(memory, path).read_bytes(), zone or memory._context.page_files.zone)
+    return parse(page_at(memory, path).read_bytes(), zone or memory._services.page_files.zone)
 
 
 def is_exactly_ours(memory: Memory, path: str) -> None:
     """A page that nobody edited: what is parsed from it is what its rows say, entry by entry."""
-    page, db = read(memory, path), memory._context.page_files.level()
+    page, db = read(memory, path), memory._services.page_files.level()
     rows = [row for row in db.entries(path) if not row.folded_into]
     assert page.problems == (), page.problems
     written = [(each.id, each.body, each.tags, each.superseded_by, each.is_current) for each in page.entries]

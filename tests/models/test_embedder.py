@@ -72,10 +72,10 @@ def test_great_and_small_numbers_become_length_one_and_zeros_stay() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_model_that_gives_something_else_than_numbers_is_refused(bad: float) -> None:
-    with refuses("unavailable"):
+    with refuses("unavailable", "NaN"):
         rows_for(["tea"], 2, lambda _: np.array([[1.0, bad]]))
 
 
 def test_a_model_that_gives_another_shape_is_refused() -> None:
-    with refuses("unavailable"):
+    with refuses("unavailable", "(1, 3)", "(1, 2)"):
         rows_for(["tea"], 2, lambda _: np.ones((1, 3)))

@@ -371,7 +371,7 @@ def test_a_long_answer_is_read_in_time_that_grows_with_it(piece: str) -> None:
 def test_a_body_without_a_message_is_refused(server: Server, extractor: EndpointExtractor, body: bytes) -> None:
     server.script = [lambda handler, _: send(handler, body)]
 
-    with refuses("unavailable"):
+    with refuses("unavailable", server.url, "declined" if b"refusal" in body else "message"):
         extractor.extract(episode())
 
 
@@ -459,7 +459,7 @@ def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeyp
     ended: list[bool] = []
     server.script = [slow, lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match=r"\b3 s\b.*\(2 attempts\)"):
         EndpointExtractor(server.url, "m", timeout=3).extract(episode())
 
     assert ended == []

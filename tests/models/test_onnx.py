@@ -69,7 +69,7 @@ def test_a_pooling_that_is_not_known_is_refused_rather_than_guessed(tmp_path: Pa
     pooling.parent.mkdir()
     pooling.write_text(json.dumps({"pooling_mode_max_tokens": True}))
 
-    with refuses("unavailable"):
+    with refuses("unavailable", "1_Pooling/config.json"):
         Onnx(tmp_path).embed(["tea"])
 
 

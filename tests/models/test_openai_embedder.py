@@ -175,7 +175,7 @@ def test_a_broken_connection_is_tried_again(server: Server, endpoint: Endpoint, 
 def test_nobody_at_the_address_is_said_plainly(waits: list[float]) -> None:
     with serving() as gone:
         url = gone.url
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match=rf"{url}.*\(2 attempts\)"):
         Endpoint(url, "m", dimensions=4, attempts=2, sleep=waits.append).embed(["tea"])
 
 

@@ -37,7 +37,7 @@ def test_a_folder_names_a_transformer(tmp_path: Path, monkeypatch: pytest.Monkey
 
     assert isinstance(choose(f"onnx:{tmp_path / 'm'}"), Onnx)
     assert isinstance(choose("onnx:~/m"), Onnx)
-    with refuses("unavailable"):
+    with refuses("unavailable", str(tmp_path), "tokenizer.json"):
         choose(f"onnx:{tmp_path}")
 
 

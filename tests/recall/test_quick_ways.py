@@ -24,11 +24,12 @@ from tallystick.projections.index.search import (
     sources_of,
 )
 from tallystick.recall.candidates import Gathering
-from tallystick.recall.decay import recencies, recency, share, shares
+from tallystick.recall.decay import recency, share
 from tallystick.recall.hits import _ALIKE
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
+from tallystick.recall.support import recencies, shares
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
@@ -152,7 +153,7 @@ def test_a_hit_holds_no_words_that_have_expired(memory):
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Tea at NOON", expires=soon.isoformat())
     memory.remember("tea at noon")
-    meaning, index = memory._context.recall.meaning, memory._context.index.level()
+    meaning, index = memory._services.recall.meaning, memory._context.index.level()
 
     def texts(now):
         ask = Ask("when is tea?", Scope("me", now=now.isoformat()), now, floor=0.0)

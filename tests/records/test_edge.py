@@ -11,7 +11,7 @@ from tests.strategies import names
 @given(names, names)
 def test_both_orders_give_the_same_edge_the_smaller_id_first(a, b):
     if a == b:
-        with refuses("self"):
+        with refuses("self", repr(a)):
             Edge.canonical(a, b)
     else:
         edge = Edge.canonical(a, b)

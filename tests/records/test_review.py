@@ -124,7 +124,7 @@ def test_a_review_answers_to_its_id_and_the_end_of_it_for_its_own_user_only(ledg
         with pytest.raises(NotFound):
             reviews.get(name)
     ledger.ask("r-20260101-0002-aaaaaa", replace(FORGET, reason="other"))
-    with refuses("ambiguous"):
+    with refuses("ambiguous", "aaaaaa", "2"):
         reviews.get("aaaaaa")
 
 

@@ -396,10 +396,10 @@ def test_a_folder_without_a_lock_file_is_read_and_gets_none(root):
 
 
 def test_a_place_without_a_memory_is_said_to_be_none(root):
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=str(root)):
         check(root)
     root.mkdir(mode=0o700)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=str(root)):
         check(root)
     assert list(root.iterdir()) == []
 

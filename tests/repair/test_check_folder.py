@@ -11,13 +11,7 @@ from tallystick.memory.memory import Memory
 from tests.refusals import refuses
 from tests.repair.folders import LINE, damage_header, damage_words, everything, line_of, lines, set_lines, wal
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture
@@ -35,9 +29,9 @@ def checked(root: Path) -> list[str]:
     return [finding.code for finding in findings]
 
 
-def test_a_memory_that_is_well_has_no_findings_and_gets_no_keys(root, home):
+def test_a_memory_that_is_well_has_no_findings_and_gets_no_keys(root, own_home):
     assert checked(root) == []
-    assert not home.exists()
+    assert not own_home.exists()
 
 
 def test_the_pin_of_whoever_asks_is_a_witness(root):
@@ -71,7 +65,7 @@ def test_what_a_pin_vouches_for_is_not_recorded_again(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), 3)
 
-    with refuses("state"):
+    with refuses("state", LINE, "the pin", "event 8", "tallystick restore"):
         care.repair(root, [LINE])
 
 
@@ -97,7 +91,7 @@ def test_a_place_that_is_not_safe_is_warned_of(tmp_path):
     [finding] = care.check(place)
 
     assert (finding.code, finding.severity) == ("unsafe-place", "warning")
-    with refuses("state"):
+    with refuses("state", "unsafe-place", str(place)):
         care.repair(place, ["unsafe-place"])
 
 

@@ -22,16 +22,12 @@ from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.repair import derived
 from tallystick.repair.findings import CODES, Finding
+from tests.conftest import set_home
 from tests.refusals import refuses
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory in use. Nobody changes it: each test has a copy."""
     place = tmp_path_factory.mktemp("derived")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HOME", str(place / "home"))
+        set_home(patch, place / "home")
         use(place / "memory")
     return place / "memory"
 
@@ -246,7 +240,7 @@ def test_a_page_that_is_not_as_it_was_seen_waits_for_a_sync(root, how):
     assert (finding.code, finding.place) == ("page-unsynced", "memory/person-ana.md")
     assert finding.text.startswith(why)
     assert finding.remedy == "tallystick sync"
-    with refuses("state"):
+    with refuses("state", "page-unsynced", "tallystick sync"):
         care.repair(root, ["page-unsynced"])
     with Memory(root) as memory:
         memory.pages.sync()
@@ -478,7 +472,7 @@ def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypat
         offset = int(each.place.partition("byte ")[2])
         assert op in lines(wal(root))[number - 1]
         assert wal(root).read_bytes()[offset:].startswith(lines(wal(root))[number - 1])
-    with refuses("state"):
+    with refuses("state", "newer-events", found[0].place, "belief.put/9"):
         care.repair(root, ["newer-events"])
 
 
@@ -521,5 +515,5 @@ def test_nobody_waits_for_a_pipe(root, name):
 
     also = [("settings-unreadable", name)] if name == "tallystick.toml" else []
     assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name), *also]
-    with refuses("state"):
+    with refuses("state", "file-unreadable", name):
         care.repair(root, ["torn-end"])

@@ -263,7 +263,7 @@ def test_what_a_repair_said_again_from_the_snapshot_replaces_itself_and_is_no_fi
 
 
 def test_an_id_that_is_brought_twice_is_damage_and_cannot_be_written(root):
-    with refuses("exists"):
+    with refuses("exists", "20260101-0000-000001"):
         record(root, supersede(3, 1), supersede(1, 3))
 
     assert codes(root) == []

@@ -48,7 +48,7 @@ def put(
     if stated_under(known, fields, idempotency_key, source):
         return []
     name, path = fields.get("key", ""), fields.get("path", "")
-    known.writable(user, path)
+    known.paths.writable(user, path)
     current = known.find(name, user=user, path=path, short=False) if name else None
     if current and merged and not known.sees(current, path):
         current = None
@@ -182,7 +182,7 @@ def _reaches(known: Beliefs, below: CurrentVersion, path: str, on: str) -> bool:
     """True if a change of a belief on one path matters on another: it is seen there, and that path is open."""
     if on == path:
         return True
-    return path in known.sight(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
+    return path in known.paths.lineage(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
 
 
 def _weaken(held: CurrentVersion, cause: str, via: str, path: str, draw: Draw) -> Draft:
@@ -335,7 +335,7 @@ def _refuse_anothers_name(known: Beliefs, key: str, current: CurrentVersion, pat
 
 def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:
     """The belief of that name, to be changed. Refused, if it is not seen from that path, or the path has ended."""
-    known.writable(user, path)
+    known.paths.writable(user, path)
     held = known.get(name, user=user, path=path)
     _must_see(known, name, held, path)
     return held

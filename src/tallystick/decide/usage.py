@@ -93,7 +93,7 @@ def relate(
     """Record the relation of two memories; an empty one removes it. The same again is no event."""
     if len(relation) > LONGEST_RELATION:
         raise Refused(f"a relation has up to {LONGEST_RELATION} characters, not {len(relation)}", "size")
-    known.writable(user, path)
+    known.paths.writable(user, path)
     ids = [identity(known, name, user, path) for name in (one, other)]
     if ids[0] == ids[1]:
         raise Refused(f"{one!r:.80} and {other!r:.80} are the same memory; name two", "self")

@@ -25,11 +25,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -44,27 +44,13 @@ from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 from tallystick.records.event import Draft
 
+if TYPE_CHECKING:
+    from tallystick.ledger.ledger import Ledger
+
 # -- making a backup ---------------------------------------------------------------------------------------------------
 
 
-class OpenLedger(Protocol):
-    """The calls of a ledger that a backup needs."""
-
-    folder: Folder
-    writable: bool
-    trouble: TallystickError | None
-
-    @property
-    def disk(self) -> Disk: ...
-    @property
-    def end(self) -> Place: ...
-    def now(self) -> str: ...
-    def refresh(self) -> None: ...
-    def hold(self) -> AbstractContextManager[None]: ...
-    def append(self, drafts: Sequence[Draft], /) -> object: ...
-
-
-def back_up(ledger: OpenLedger, to: Path | None = None) -> Path:
+def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     """Make a consistent copy under `backup/`, or under `to`, and return its place."""
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
         raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
@@ -86,7 +72,7 @@ def back_up(ledger: OpenLedger, to: Path | None = None) -> Path:
     return target
 
 
-def _fill(ledger: OpenLedger, target: Folder) -> None:
+def _fill(ledger: Ledger, target: Folder) -> None:
     disk, source = ledger.disk, ledger.folder
     for path in (source.checkpoint, source.settings):
         if path.exists():
@@ -305,10 +291,7 @@ def _lay_out(
     """Steps 1 and 2: the whole restored ledger, under `restoring/`. `left` begins with the head."""
     target = Folder(folder.restoring)
     _discard(disk, folder)
-    disk.make_folder(target.sealed)
-    for segment in source.folder.sealed_segments():
-        copy(disk, segment.path, target.sealed / segment.path.name)
-    copy(disk, source.folder.wal, target.wal, 0, source.end.offset)
+    _copy_segments(disk, source.folder, target, source.end.offset)
     if source.folder.checkpoint.exists():
         copy(disk, source.folder.checkpoint, target.checkpoint)
     hollow_out(disk, target, erased)
@@ -318,7 +301,6 @@ def _lay_out(
     parts = [fresh[at : at + PER_EVENT] for at in range(0, max(len(fresh), 1), PER_EVENT)]
     encoder.add(fmt.RESTORE, [{**body, "lines": part} for part in parts], ts, by)
     append(disk, target.wal, encoder.take())
-    disk.sync_folder(target.sealed)
     name = free_name(folder.backups, _compact_time(ts) + "-before-restore").name
     plan = _Plan(name, target.checkpoint.exists(), encoder.seq, encoder.hash, target.wal.stat().st_size)
     disk.sync_folder(folder.root)

@@ -34,13 +34,14 @@ IN_FOLDER = "the checkpoint in the folder"
 _LEDGER = re.compile(r"[0-9a-f]{32}")
 
 
-class CheckpointWitness(NamedTuple):
-    """A checkpoint, where it is kept, and whether that is outside the folder; or why it cannot be trusted."""
+class Claim(NamedTuple):
+    """A statement about the ledger, from a witness. A `doubt` is why it cannot be trusted."""
 
-    checkpoint: Checkpoint | None
-    name: str
-    outside: bool
-    trouble: str = ""
+    witness: Witness
+    root: bytes | None = None
+    outside: bool = False  # whether it is kept outside the folder
+    doubt: str = ""
+    ledger: str = ""  # the id of the ledger that was signed
 
 
 class Keyring:
@@ -197,14 +198,16 @@ def _refuse_another(ledger: Ledger, pinned: Checkpoint) -> None:
 def witnesses(root: Path, ledger: str, keyring: Keyring) -> list[Witness]:
     """The pins of the ledger at `root`, and of the one that should be there if it is another."""
     names = dict.fromkeys(name for name in (ledger, keyring.ledger_at(root)) if name)
-    return [witness_of(pin) for pin in map(keyring.pin, names) if pin]
+    return [claim_of(pin, PIN).witness for pin in map(keyring.pin, names) if pin]
 
 
-def witness_of(checkpoint: Checkpoint, name: str = PIN) -> Witness:
-    return Witness(checkpoint.size - 1, checkpoint.head, name=name)
+def claim_of(checkpoint: Checkpoint, name: str) -> Claim:
+    """The claim of a checkpoint, by the name of its place."""
+    seen, ledger = Witness(checkpoint.size - 1, checkpoint.head, name=name), checkpoint.origin.rpartition("/")[2]
+    return Claim(seen, checkpoint.root, name != IN_FOLDER, ledger=ledger)
 
 
-def check(root: Path, keyring: Keyring) -> list[CheckpointWitness]:
+def check(root: Path, keyring: Keyring) -> list[Claim]:
     """The checkpoints of a folder, each with its signature checked: the pins of the ledger that is here and of the one
     that should be, and the checkpoint in it.
     """
@@ -212,14 +215,14 @@ def check(root: Path, keyring: Keyring) -> list[CheckpointWitness]:
     here = ledger_id(folder)
     ledgers = [name for name in dict.fromkeys((here, keyring.ledger_at(root))) if _LEDGER.fullmatch(name)]
     kept = [(name, keyring.pin_path(name), PIN) for name in ledgers] + [(here, folder.checkpoint, IN_FOLDER)]
-    found = list[CheckpointWitness]()
+    found = list[Claim]()
     for ledger, path, name in kept:
         verifier = keyring.verifier(ledger)
         if verifier is not None and path.exists():
             try:
-                found.append(CheckpointWitness(_opened(verifier, path), name, name == PIN))
+                found.append(claim_of(_opened(verifier, path), name))
             except Damaged as error:
-                found.append(CheckpointWitness(None, name, name == PIN, str(error)))
+                found.append(Claim(Witness(-1, "", name=name), None, name != IN_FOLDER, str(error)))
     return found
 
 

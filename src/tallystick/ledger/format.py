@@ -60,10 +60,10 @@ LINE = re.compile(_HEADER + rb"([^\n]*)\}\n")
 HASH_GROUP = 10
 BEFORE_HASH = len(b',"hash":"')
 
-_OP = re.compile(r"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}\Z")
+OP = re.compile(r"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}\Z")
 _BY = re.compile(r"[a-z]+:[0-9a-z]{1,32}\Z")
 _HOLLOW = re.compile(rb"null *\Z")
-_LONGEST_OP = 64
+LONGEST_OP = 64
 
 
 class BadLine(Exception):
@@ -157,12 +157,6 @@ class LineEncoder:
             self.seq += 1
             line, _, self.hash = encode(self.seq, ts, op, event_id, by, self._batch, left, self.hash, data)
             self._lines.append(line)
-
-
-def check_op(op: str) -> str:
-    if len(op) > _LONGEST_OP or not _OP.match(op):
-        raise Refused(f"not an operation: {op!r}", "name")
-    return op
 
 
 def parse(raw: bytes) -> Line:

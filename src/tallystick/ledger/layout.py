@@ -60,9 +60,6 @@ class Folder:
         self.erased = root / "erased"  # in a copy: the hashes of lines that were erased after it was made
         self.lock = root / "lock"
 
-    def sealed_name(self, first: int, last: int) -> Path:
-        return self.sealed / f"{first:012d}-{last:012d}.wal"
-
     def sealed_segments(self) -> list[Segment]:
         """The closed segments that are here, in order."""
         try:

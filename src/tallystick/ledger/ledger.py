@@ -86,16 +86,61 @@ class _Pending(NamedTuple):
 
 
 class _Writing:
-    """The context of a write. A class of its own because a generator costs more."""
+    """The context of a write: the lock is taken, everything is known, and one moment holds. A generator costs more.
 
-    def __init__(self, owner: Ledger) -> None:
-        self._owner = owner
+    In a transaction, the state is put back to what it was if the write fails. If more was recorded before the failure,
+    it is read again.
+    """
+
+    def __init__(self, owner: Ledger, *, transaction: bool) -> None:
+        self._owner, self._transaction = owner, transaction
 
     def __enter__(self) -> None:
-        self._owner._begin_write()
+        owner = self._owner
+        owner._gate.enter()
+        try:
+            if not owner.writable:
+                raise NotWritable(f"{owner.folder.root} is read-only here; ask its owner, or make a copy of your own")
+            if owner._lock.held:
+                raise Refused("a write is in progress in this thread; finish it first", "batch")
+        except BaseException:
+            owner._gate.leave()
+            raise
+        try:
+            owner._lock.take()
+            owner._catch_up()
+            owner._must_be_writable()
+            owner._moment = read_clock(owner._clock)
+            owner._ulid_time = ids.ulid_time_of(owner._moment)
+            owner._doubt_times()
+            self._end = owner._end
+            if self._transaction:
+                owner.state.begin()
+        except OSError as error:
+            self._leave()
+            raise NotWritten(f"not written: {owner.dead or error.strerror}; nothing was changed") from error
+        except BaseException:
+            self._leave()
+            raise
 
-    def __exit__(self, *_: object) -> None:
-        self._owner._end_write()
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        owner = self._owner
+        try:
+            if self._transaction and failure is None:
+                owner.state.commit()
+                owner._maintain()
+            elif self._transaction:
+                owner.state.rollback()
+                if owner._end is not self._end:
+                    owner._inode = -1
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        owner = self._owner
+        owner._moment, owner._ulid_time, owner._applied = "", "", []
+        owner._lock.release()
+        owner._gate.leave()
 
 
 class Ledger(LedgerReader):
@@ -133,7 +178,7 @@ class Ledger(LedgerReader):
         self._batch_owner = 0
         self._moment, self._ulid_time = "", ""  # of the write that is in progress
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
-        self._write = _Writing(self)
+        self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
         super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins)
 
     # -- opening -----------------------------------------------------------------------------------------------------
@@ -170,10 +215,13 @@ class Ledger(LedgerReader):
         if self.in_batch():
             assert self._batch is not None
             taken = self._take(decide(), source, self._end.seq + 1 + len(self._batch))
-            self._batch += [pending for pending, _ in taken]
-            return [event for _, event in taken]
-        group = self.durability == "group"
-        events = self._write_in_group(decide, source) if group else self._write_alone(decide, source)
+            self._batch += taken
+            return self._applied[len(self._applied) - len(taken) :]
+        if self.durability == "group":
+            events = self._write_in_group(decide, source)
+        else:
+            with self._transaction:
+                events = self._commit([self._take(decide(), source, self._end.seq + 1)])
         if self._then is not None and events:
             self._then(events)
         return events
@@ -181,21 +229,6 @@ class Ledger(LedgerReader):
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
         """Record `drafts` as they are."""
         return self.write(lambda: drafts, by=by)
-
-    def _write_alone(self, decide: Decide, by: str) -> list[Event]:
-        """Write for one caller. What cannot be applied is refused before it is written; a failed write is undone."""
-        with self._write:
-            end = self._end
-            self.state.begin()
-            try:
-                taken = self._take(decide(), by, end.seq + 1)
-                events = self._commit([[pending for pending, _ in taken]])
-            except BaseException:
-                self._undo(end)
-                raise
-            self.state.commit()
-            self._maintain()
-            return events
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -206,32 +239,19 @@ class Ledger(LedgerReader):
         with self.turn():
             if self.in_batch():
                 raise Refused("a batch is open already; end it first", "batch")
-            with self._write:
+            with self._transaction:
                 self._batch, self._batch_owner = [], threading.get_ident()
-                end = self._end
-                self.state.begin()
                 try:
                     yield
                     self._commit([self._batch])
-                except BaseException:
-                    self._undo(end)
-                    raise
                 finally:
                     self._batch = None
-                self.state.commit()
-                self._maintain()
         if self._then is not None:
             self._then([])
 
     def in_batch(self) -> bool:
         """True if this thread has a batch open. Other threads wait."""
         return self._batch is not None and self._batch_owner == threading.get_ident()
-
-    def _undo(self, end: Place) -> None:
-        """Put the state back to what it was at `end`. If more was recorded before the failure, it is read again."""
-        self.state.rollback()
-        if self._end is not end:
-            self._inode = -1
 
     def refresh(self) -> None:
         """Read what others wrote. Inside a batch they cannot have written."""
@@ -255,16 +275,8 @@ class Ledger(LedgerReader):
         """Decide and record for every waiting caller, with one sync. Each gets its own result."""
         tickets = [self._queue.popleft() for _ in range(len(self._queue))]
         try:
-            with self._write:
-                end = self._end
-                self.state.begin()
-                try:
-                    self._decide_all(tickets)
-                except BaseException:
-                    self._undo(end)
-                    raise
-                self.state.commit()
-                self._maintain()
+            with self._transaction:
+                self._decide_all(tickets)
         except BaseException as error:
             for ticket in tickets:
                 ticket.fail(error, is_leader=ticket is mine)
@@ -281,22 +293,21 @@ class Ledger(LedgerReader):
                 ticket.error = error
                 continue
             seq += len(taken)
-            groups.append((ticket, [pending for pending, _ in taken]))
+            groups.append((ticket, taken))
         events = iter(self._commit([group for _, group in groups]))
         for ticket, group in groups:
             ticket.events = [next(events) for _ in group]
 
-    def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
+    def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[_Pending]:
         """Check and apply drafts, as the events they will be from `seq` on. If one fails, none of them is applied."""
         ts = self.now()
         pending = [self._prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
-        taken, known = [], len(self._applied)
+        known = len(self._applied)
         try:
             for number, item in enumerate(pending, seq):
                 event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
                 self._applied.append(event)
                 self.state.apply(event)
-                taken.append((item, event))
         except BaseException:
             del self._applied[known:]
             self.state.rollback()
@@ -304,10 +315,11 @@ class Ledger(LedgerReader):
             for event in self._applied:  # those of the callers before this one
                 self.state.apply(event)
             raise
-        return taken
+        return pending
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
-        fmt.check_op(draft.op)
+        if len(draft.op) > fmt.LONGEST_OP or not fmt.OP.match(draft.op):
+            raise Refused(f"not an operation: {draft.op!r}", "name")
         try:
             check(draft.body)
             if type(draft.body) is not dict:
@@ -390,36 +402,6 @@ class Ledger(LedgerReader):
         self._lock.leave(end.seq, end.hash, end.offset)
         self._inode = inode
 
-    def _begin_write(self) -> None:
-        """Take the lock and catch up; one moment holds for the whole write."""
-        self._gate.enter()
-        try:
-            if not self.writable:
-                raise NotWritable(f"{self.folder.root} is read-only here; ask its owner, or make a copy of your own")
-            if self._lock.held:
-                raise Refused("a write is in progress in this thread; finish it first", "batch")
-        except BaseException:
-            self._gate.leave()
-            raise
-        try:
-            self._lock.take()
-            self._catch_up()
-            self._must_be_writable()
-            self._moment = read_clock(self._clock)
-            self._ulid_time = ids.ulid_time_of(self._moment)
-            self._doubt_times()
-        except OSError as error:
-            self._end_write()
-            raise NotWritten(f"not written: {self.dead or error.strerror}; nothing was changed") from error
-        except BaseException:
-            self._end_write()
-            raise
-
-    def _end_write(self) -> None:
-        self._moment, self._ulid_time, self._applied = "", "", []
-        self._lock.release()
-        self._gate.leave()
-
     def _must_be_writable(self) -> None:
         self.must_be_whole()
         newer = f"format {self.standing.version}" if self.standing.version > fmt.FORMAT else self.standing.strange
@@ -496,7 +478,7 @@ class Ledger(LedgerReader):
         except OSError as error:
             raise NotWritten(f"not compacted, and nothing was changed: {self.folder.root}: {error.strerror}") from error
         try:
-            self._disk.rename(self.folder.wal, self.folder.sealed_name(self._segment, last.seq))
+            self._disk.rename(self.folder.wal, self.folder.sealed / f"{self._segment:012d}-{last.seq:012d}.wal")
             self._disk.sync_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
             self._disk.rename(self.folder.new_wal, self.folder.wal)

@@ -17,7 +17,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from tallystick.ledger import format as fmt, genesis as begin, recover
@@ -48,7 +48,7 @@ class Gate:
     """
 
     def __init__(self, owner: LedgerReader) -> None:
-        self._owner, self._thread, self._pid = owner, threading.RLock(), os.getpid()
+        self._owner, self.thread, self._pid = owner, threading.RLock(), os.getpid()
 
     def __enter__(self) -> None:
         self.enter()
@@ -59,26 +59,17 @@ class Gate:
     def enter(self) -> None:
         if os.getpid() != self._pid:
             raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process", "forked")
-        self._thread.acquire()
+        self.thread.acquire()
         if self._owner.dead:
-            self._thread.release()
+            self.thread.release()
             raise Closed(self._owner.dead)
 
     def leave(self) -> None:
-        self._thread.release()
+        self.thread.release()
 
     def is_mine(self) -> bool:
         """True if this process made it, and not one that it was forked from."""
         return os.getpid() == self._pid
-
-    @contextmanager
-    def last(self) -> Iterator[None]:
-        """For closing: wait for the thread that is in. A forked child has none to wait for."""
-        if not self.is_mine():
-            yield
-            return
-        with self._thread:
-            yield
 
 
 class LedgerReader:
@@ -121,9 +112,7 @@ class LedgerReader:
         self.writable = not read_only and self._may_write()
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"no memory at {self.folder.root}, and this user may not create one there")
-        self._lock = Lock(
-            self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here
-        )
+        self._lock = Lock(self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here)
         self.writable = self.writable and self._lock.writable
 
     def _may_write(self) -> bool:
@@ -166,7 +155,7 @@ class LedgerReader:
 
     def close(self) -> None:
         """Close the folder, after the write that is in progress. Closing twice is the same as closing once."""
-        with self._gate.last():
+        with self._gate.thread if self._gate.is_mine() else nullcontext():  # a forked child has none to wait for
             if self._fd >= 0:
                 self._disk.close(self._fd)
             self._fd = -1

@@ -50,19 +50,15 @@ def judge(fd: int, size: int, found: Scan, bad: Bad | None, witness: Witness | N
         return Verdict("torn", end, "the last group is incomplete") if found.open_group else Verdict("clean", end)
     if witness and bad.offset < witness.length:
         return _damaged(end, bad)
-    if _synced_later(fd, bad, size) or not _crash_can_leave(fd, bad, size):
+    later = (fmt.try_parse(raw) for _, raw in raw_lines(fd, bad.offset, size))
+    is_acknowledged = any(line.batch > bad.seq for line in later if line)  # a line further on is of a later sync
+    if is_acknowledged or not _crash_can_leave(fd, bad, size):
         return _damaged(end, bad)
     return Verdict("torn", end, f"the last write was not finished ({bad.why})", bad)
 
 
 def _damaged(end: Place, bad: Bad) -> Verdict:
     return Verdict("damaged", end, f"event {bad.seq} at byte {bad.offset}: {bad.why}", bad)
-
-
-def _synced_later(fd: int, bad: Bad, size: int) -> bool:
-    """True if a readable line further on belongs to a later sync: then the bad one had been acknowledged."""
-    lines = (fmt.try_parse(raw) for _, raw in raw_lines(fd, bad.offset, size))
-    return any(line.batch > bad.seq for line in lines if line)
 
 
 def _crash_can_leave(fd: int, bad: Bad, size: int) -> bool:

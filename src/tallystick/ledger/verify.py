@@ -22,15 +22,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tallystick.ledger import format as fmt, parallel_scan as parts, recover
+from tallystick.ledger import format as fmt, recover, scan
 from tallystick.ledger.chain import file_lines, first_line, offset_of
-from tallystick.ledger.checkpoint import IN_FOLDER, CheckpointWitness, witness_of
+from tallystick.ledger.checkpoint import IN_FOLDER, Claim
 from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.genesis import is_prepared
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness, read_locked
-from tallystick.ledger.parallel_scan import Roots
-from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Scan, finished_erasures, names
+from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Busy, NotFound
 from tallystick.records.progress import Progress
@@ -80,21 +79,6 @@ class Report(Displayable):
         return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
 
 
-class Claim(NamedTuple):
-    """A statement about the ledger, from a witness. A `doubt` is why it cannot be trusted."""
-
-    witness: Witness
-    root: bytes | None = None
-    outside: bool = False
-    doubt: str = ""
-
-    @classmethod
-    def of(cls, kept: CheckpointWitness) -> Claim:
-        if kept.checkpoint is None:
-            return cls(Witness(-1, "", name=kept.name), None, kept.outside, kept.trouble)
-        return cls(witness_of(kept.checkpoint, kept.name), kept.checkpoint.root, kept.outside)
-
-
 class Read(NamedTuple):
     """One segment as read."""
 
@@ -122,7 +106,7 @@ def verify(
     *,
     processes: int = 1,
     witnesses: Sequence[Witness] = (),
-    checkpoints: Sequence[CheckpointWitness] = (),
+    checkpoints: Sequence[Claim] = (),
     tree: bool = False,
     on_progress: Progress | None = None,
 ) -> Report:
@@ -132,7 +116,7 @@ def verify(
     half as much again; it is computed if a checkpoint or a seal needs it, or with `tree`.
     """
     folder = Folder(root)
-    claims = [*map(Claim.of, checkpoints), *map(Claim, witnesses)]  # the strongest first
+    claims = [*checkpoints, *map(Claim, witnesses)]  # the strongest first
     report = None
     for _ in range(_ATTEMPTS):
         before = _state(folder)
@@ -202,7 +186,7 @@ def _read_all(
         if segment.first != place.seq + 1:
             break
         size = live_size if segment.last is None else segment.path.stat().st_size
-        found = parts.scan_file(segment.path, Place(0, place.seq, place.hash), size, roots, processes, on_progress)
+        found = scan.scan_file(segment.path, Place(0, place.seq, place.hash), size, roots, processes, on_progress)
         reads.append(Read(segment, size, found))
         place = found.end
         if found.bad or found.open_group:
@@ -354,9 +338,7 @@ def _wrong_in(seal: LedgerNote, before: Read, roots: Roots) -> str:
     return "its root is not the tree's" if known and known.hex() != seal.body.get("root") else ""
 
 
-def _ask(
-    reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str]
-) -> tuple[Finding | None, list[Claim]]:
+def _ask(reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str]) -> tuple[Finding | None, list[Claim]]:
     """Compare every claim. The first that disagrees, or cannot be trusted, is the finding; else all that agree."""
     agreed = list[Claim]()
     for claim in claims:

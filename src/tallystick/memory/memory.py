@@ -20,7 +20,6 @@ from tallystick.decide.gate import gate
 from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
-from tallystick.memory.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
 from tallystick.memory.readable import ReadableMemory, forward
@@ -28,6 +27,7 @@ from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
 from tallystick.memory.reviews.actions import ActionService
 from tallystick.memory.reviews.reviews import ReviewService
+from tallystick.memory.services import Services
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import SourceService
 from tallystick.records.belief import OWNER, Belief, Statement, texts
@@ -41,7 +41,6 @@ from tallystick.records.review import Action
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
-    from tallystick.memory.exchange.export_memory import ExportService
     from tallystick.memory.exchange.files import FileStore
     from tallystick.memory.facts.rules import RuleStore
     from tallystick.memory.graph.entities import EntityStore
@@ -80,7 +79,7 @@ class Memory(ReadableMemory):
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
-        super().__init__(Context(
+        super().__init__(Services(
             path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
             embedder=embedder,
         ))  # fmt: skip
@@ -89,7 +88,7 @@ class Memory(ReadableMemory):
 
     def close(self) -> None:
         """Close the folder. Everything that was acknowledged is on disk already."""
-        self._context.close()
+        self._services.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -154,12 +153,12 @@ class Memory(ReadableMemory):
     @cached_property
     def pages(self) -> PageStore:
         """Beliefs as dated entries on one Markdown file per entity."""
-        return self._context.pages_of(self.user)
+        return self._services.pages_of(self.user)
 
     @cached_property
     def graph(self) -> GraphService:
         """Entities and their relations: those that beliefs are about, and those that were saved."""
-        return self._context.graph_of(self.user)
+        return self._services.graph_of(self.user)
 
     @cached_property
     def paths(self) -> PathService:
@@ -186,7 +185,7 @@ class Memory(ReadableMemory):
     @cached_property
     def ledger(self) -> LedgerService:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return self._context.ledger
+        return self._services.ledger
 
     @cached_property
     def tidy(self) -> TidyService:
@@ -195,7 +194,7 @@ class Memory(ReadableMemory):
         from tallystick.memory.pages.dormancy import Dormancy
 
         context = self._context
-        pages = Dormancy(context.folder, context.gate, context.page_files, context.settings)
+        pages = Dormancy(context.folder, context.gate, self._services.page_files, context.settings)
         return TidyService(context.folder, context.gate, context.index, self._feedback, self.user, pages)
 
     @cached_property
@@ -214,13 +213,7 @@ class Memory(ReadableMemory):
 
     @cached_property
     def _actions(self) -> ActionService:
-        return ActionService(self._context)
-
-    @cached_property
-    def _exports(self) -> ExportService:
-        from tallystick.memory.exchange.export_memory import ExportService
-
-        return ExportService(self._context)
+        return ActionService(self._services)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -340,7 +333,7 @@ class Memory(ReadableMemory):
         """What `erase` would destroy."""
         from tallystick.memory.maintenance.erase import preview
 
-        return preview(self._context, self.episodes, names, self._user(user), path)
+        return preview(self._folder, self.episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
@@ -350,7 +343,8 @@ class Memory(ReadableMemory):
         """
         from tallystick.memory.maintenance.erase import erase
 
-        return erase(self._context, self.episodes, names, self._user(user), path)
+        pages, graph_of = self._services.page_writer, self._services.graph_of
+        return erase(self._context, self.episodes, pages, graph_of, names, self._user(user), path)
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
@@ -435,7 +429,7 @@ class Memory(ReadableMemory):
         from tallystick.memory.exchange.import_memory import import_from
 
         return import_from(
-            self._context, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
+            self._services, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
             user=self._user(user), dry_run=dry_run, on_progress=on_progress,
         )  # fmt: skip
 
@@ -453,11 +447,15 @@ class Memory(ReadableMemory):
         The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
         current state is exported.
         """
-        return self._exports.export(to, format=format, user=user, history=history, replace=replace)
+        from tallystick.memory.exchange.export_memory import export
+
+        return export(self._services, self._user(user), to, format, history=history, replace=replace)
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
         """The lines of such a file, one by one, for sending."""
-        yield from self._exports.export_lines(user=user, history=history)
+        from tallystick.memory.exchange.export_memory import export_lines
+
+        yield from export_lines(self._services, self._user(user), history=history)
 
     def import_export(
         self,
@@ -474,7 +472,9 @@ class Memory(ReadableMemory):
         yet, the import restores that memory with its history, times, ids and pending reviews. What is here already is
         never changed. A folder of Markdown is imported page by page, and only if it is `mine`.
         """
-        return self._exports.import_export(file, user=user, mine=mine, keep_secrets=keep_secrets)
+        from tallystick.memory.exchange.restore_export import import_export
+
+        return import_export(self._services, self._user(user), file, mine=mine, keep_secrets=keep_secrets)
 
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
@@ -502,7 +502,7 @@ class Memory(ReadableMemory):
         restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
         memory = cls(folder, by=by, trust=trust, clock=clock)
         try:
-            memory._context.sweep("restored, but vectors of texts that it does not have may be left")
+            memory._services.sweep("restored, but vectors of texts that it does not have may be left")
         except BaseException:
             memory.close()
             raise
@@ -514,10 +514,10 @@ class Memory(ReadableMemory):
         Edits of pages are imported first, and their tables are rebuilt too, unless `pages` is false. So are those of
         the graph, if there are any.
         """
-        self._context.graph_index.rebuild()
+        self._services.graph_index.rebuild()
         if pages and self._folder.ledger.writable:
             self.pages.rebuild()
-        self._context.audit_file.rebuild()
+        self._services.audit_file.rebuild()
         return self._context.index.rebuild(on_progress).seq + 1
 
     # -- inside --------------------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
-from tallystick.memory.context import Context
 from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
+from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
 from tallystick.records.belief import Belief
@@ -59,19 +59,20 @@ def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
 class ReadableMemory:
     """The part of `Memory` that only reads."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder = context, context.folder
+    def __init__(self, services: Services) -> None:
+        context = services.context
+        self._services, self._context, self._folder = services, context, context.folder
         self.user, self.folder, self._user = context.user, context.root, context.user_or_owner
 
     @property
     def embedder(self) -> str:
         """The embedder of recall's vectors, as it is stored with each of them; empty if there is none."""
-        return self._context.recall.meaning.key
+        return self._services.recall.meaning.key
 
     @cached_property
     def receipts(self) -> ReceiptStore:
         """Receipts: what was recalled, and at which state of the ledger."""
-        return self._context.receipts
+        return self._services.receipts
 
     @cached_property
     def frames(self) -> FrameStore:
@@ -80,7 +81,7 @@ class ReadableMemory:
 
     @cached_property
     def _remember(self) -> RememberService:
-        return RememberService(self._context, self._feedback)
+        return RememberService(self._context)
 
     @cached_property
     def episodes(self) -> EpisodeStore:
@@ -102,11 +103,11 @@ class ReadableMemory:
 
     @cached_property
     def _feedback(self) -> FeedbackService:
-        return FeedbackService(self._context, self.episodes)
+        return FeedbackService(self._context, self.receipts, self.episodes)
 
     @cached_property
     def _sources(self) -> SourceService:
-        return SourceService(self._context, self.episodes)
+        return SourceService(self._context)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -262,11 +263,9 @@ class ReadableMemory:
             as_of=as_of, filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain,
             by_words=words, quarantined=quarantined,
         )  # fmt: skip
-        found = self._context.recall.recall(
+        return self._services.recall.recall(
             query, receipt=receipt, keep_question=keep_question, on_progress=on_progress
         )
-        self._context.echoes.serve(query.user, found)
-        return self._sources.with_reasons(found, query)
 
     def frame(
         self,
@@ -300,11 +299,9 @@ class ReadableMemory:
             question, self._user(user), session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
             filters=filters, without=without, floor=floor, quarantined=quarantined,
         )  # fmt: skip
-        filled = self._context.recall.frame(
+        return self._services.recall.frame(
             query, frame, budget=budget, receipt=receipt, keep_question=keep_question
         )
-        self._context.echoes.serve(self._user(user), filled.hits)
-        return filled
 
     def replay(self, receipt: str, *, question: str = "") -> Replayed:
         """What a receipt says was served, the same question asked again at that place, and what differs and why.
@@ -313,15 +310,15 @@ class ReadableMemory:
         """
         from tallystick.memory.recall.replay import replay
 
-        return replay(self._context.recall, self.receipts.get(receipt), self.frames, question)
+        return replay(self._services.recall, self.receipts.get(receipt), self.frames, question)
 
     def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
         """Make the missing vectors; return how many texts were looked at. Needed only for slow embedders."""
-        return self._context.recall.embed(user=user, on_progress=on_progress)
+        return self._services.recall.embed(user=user, on_progress=on_progress)
 
     def missing_vectors(self, *, user: str | None = None) -> int:
         """How many texts have no vector yet and are found by their words alone; `embed` makes them."""
-        return self._context.recall.missing_vectors(user)
+        return self._services.recall.missing_vectors(user)
 
     def test(
         self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None,

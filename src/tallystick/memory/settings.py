@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tallystick.ledger.chain import first_line, is_ours
 from tallystick.ledger.settings_file import brief, read_toml
 from tallystick.records.errors import NotFound, Refused
 
@@ -283,3 +284,16 @@ def unsafe_place(folder: Path) -> str:
     if is_remote(kind):
         return f"{folder} is on a network file system ({kind}): locks may not hold there; keep it on a local disk"
     return ""
+
+
+def is_old(folder: Path) -> bool:
+    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
+    try:
+        line = first_line(folder / "events.wal")
+    except FileNotFoundError:
+        line = b""
+    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
+        return False
+    from tallystick.stores.esdb import migrate
+
+    return migrate.is_old(folder)

@@ -70,7 +70,8 @@ class AuditLine(Displayable):
 
     def to_line(self) -> bytes:
         """The line of the file, newline included, in ASCII: nothing in a name can reverse or hide the rest."""
-        line = orjson.dumps(self.to_dict(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+        found = {name: getattr(self, name) for name in _FIELDS}
+        line = orjson.dumps(found, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
         if line.isascii() and b"\x7f" not in line:
             return line
         import json

@@ -10,7 +10,7 @@ from tallystick.records.errors import Refused
 
 Clock = Callable[[], datetime]
 
-_FIRST, _END = "1970", "2262"
+_FIRST, _END = 1970, 2262  # machines count from 1970, and their nanoseconds end in 2262
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
@@ -22,21 +22,21 @@ def system_clock() -> datetime:
         raise Refused(
             "this machine's clock has no valid date; set it, then try again", "unavailable"
         ) from None
-    _must_be_set(stamp(moment))
+    if not _FIRST <= moment.year < _END:
+        raise _not_set(stamp(moment))
     return moment
 
 
 def read_clock(clock: Clock) -> str:
     """The time of a clock, as the ledger writes it. Refused, if it is not set."""
     ts = stamp(clock())
-    _must_be_set(ts)
+    if not _FIRST <= int(ts[:4]) < _END:
+        raise _not_set(ts)
     return ts
 
 
-def _must_be_set(ts: str) -> None:
-    """Machines count from 1970, and their nanoseconds end in 2262."""
-    if not _FIRST <= ts < _END:
-        raise Refused(f"the clock says {ts[:19]}Z, which cannot be right; set it, then try again", "unavailable")
+def _not_set(ts: str) -> Refused:
+    return Refused(f"the clock says {ts[:19]}Z, which cannot be right; set it, then try again", "unavailable")
 
 
 def stamp(moment: datetime) -> str:

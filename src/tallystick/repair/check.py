@@ -134,10 +134,10 @@ def _read_checkpoints(look: Look, keyring: Keyring) -> None:
         look.forged.append(("the key outside the folder", str(error)))
         return
     for each in every:
-        if each.checkpoint is None:
-            look.forged.append((each.name if each.outside else look.folder.checkpoint.name, each.trouble))
+        if each.doubt:
+            look.forged.append((each.witness.name if each.outside else look.folder.checkpoint.name, each.doubt))
         else:
-            look.witnesses.append(checkpoint.witness_of(each.checkpoint, each.name))
+            look.witnesses.append(each.witness)
 
 
 def _read_copy(look: Look, copied: Folder) -> None:

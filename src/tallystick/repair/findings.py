@@ -9,9 +9,10 @@ One table, so that the check, the help and the documentation agree.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
+from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
 
 Severity = Literal["error", "warning", "note"]
@@ -30,7 +31,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Displayable):
     """One thing that is wrong, its place, and the remedy."""
 
     code: str
@@ -38,9 +39,6 @@ class Finding:
     severity: Severity
     text: str
     remedy: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 CODES: dict[str, Code] = {

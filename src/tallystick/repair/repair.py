@@ -12,9 +12,8 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import Keyring
@@ -24,6 +23,7 @@ from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
 from tallystick.ledger.lock import Lock, read_locked
 from tallystick.records.clock import Clock, stamp, system_clock
+from tallystick.records.display import Displayable
 from tallystick.records.errors import NotWritable, Refused
 from tallystick.records.event import Draft
 from tallystick.repair import check, files, lines, references
@@ -39,16 +39,13 @@ _BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Displayable):
     """One step of a repair, or, if `refused`, why it cannot be done."""
 
     code: str
     place: str
     text: str
     refused: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) -> list[Step]:

@@ -321,14 +321,6 @@ class Beliefs(Part):
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def sight(self, user: str, path: str) -> tuple[str, ...]:
-        """The paths that are seen from one, the nearest first."""
-        return self.paths.lineage(user, path)
-
-    def writable(self, user: str, path: str) -> None:
-        """Refused, if a path can no longer be written to."""
-        self.paths.writable(user, path)
-
     def is_open(self, user: str, path: str) -> bool:
         """True if a path can be written to."""
         try:

@@ -35,11 +35,11 @@ def follows(*ops: str) -> Callable[[F], F]:
 class Part:
     """Tables that follow events. Applying the same events in the same order always gives the same tables."""
 
-    _acts: ClassVar[dict[str, Callable[..., None]]] = {}
+    acts: ClassVar[dict[str, Callable[..., None]]] = {}
 
     def __init_subclass__(cls) -> None:
         found = {op: method for method in vars(cls).values() for op in getattr(method, "ops", ())}
-        cls._acts = {**cls._acts, **found}
+        cls.acts = {**cls.acts, **found}
 
     def __init__(self, journal: Journal | None = None) -> None:
         self.journal = journal or Journal()
@@ -49,11 +49,11 @@ class Part:
         """Empty all tables."""
 
     def knows(self, op: str) -> bool:
-        return op in self._acts
+        return op in self.acts
 
     def apply(self, event: Event) -> None:
         """Follow one event. One that was erased changes nothing."""
-        act = self._acts.get(event.op)
+        act = self.acts.get(event.op)
         if act is not None and event.body is not None:
             act(self, event, event.body)
 

@@ -55,7 +55,7 @@ class Paths(Part):
 
     def apply(self, event: Event) -> None:
         body = event.body or {}
-        if event.op in self._acts:
+        if event.op in self.acts:
             super().apply(event)
         elif "belief" in body:
             self._stand(event, body["belief"], body["belief"].get("id", ""))
@@ -392,5 +392,3 @@ class Paths(Part):
 
 def _is_by(seq: int, at: int | None) -> bool:
     return at is None or seq <= at
-
-

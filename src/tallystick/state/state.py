@@ -15,6 +15,7 @@ from tallystick.state.episodes import Episodes
 from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
+from tallystick.state.part import Part
 from tallystick.state.paths import Paths
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
@@ -54,6 +55,11 @@ class State(Beliefs):
             "rules": self.rules, "pages": self.pages, "paths": paths, "distrusts": self.distrusts,
             "graph": self.graph, "relations": self.relations, "taken_in": self.taken_in,
         }  # fmt: skip
+        self._watching = [part for part in self._parts.values() if type(part).apply is not Part.apply]
+        self._following: dict[str, list[Part]] = {}
+        for part in self._parts.values():
+            for op in () if part in self._watching else part.acts:
+                self._following.setdefault(op, []).append(part)
         super().__init__(paths)
 
     def clear(self) -> None:
@@ -68,8 +74,10 @@ class State(Beliefs):
         super().apply(event)
         if event.op not in _CHANGE_NOTHING:
             self.changed = (event.seq, event.hash)
-        for part in self._parts.values():
+        for part in self._watching:  # these look at every event
             part.apply(event)
+        for follower in self._following.get(event.op, ()):
+            follower.apply(event)
 
     def begin(self) -> None:
         super().begin()

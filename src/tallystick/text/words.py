@@ -94,7 +94,8 @@ def words_of(text: str) -> list[Word]:
     words: list[Word] = []
     for chunk in text.split():
         if chunk.isalpha():
-            words.append(_of_letters(chunk))
+            low = chunk.lower()
+            words.append(_of_letters(chunk) if low in _LISTED else (low, PLAIN if low == chunk else NAME))
         elif chunk.isdecimal():
             words.append((chunk, NUMBER))
         else:

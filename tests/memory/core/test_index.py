@@ -462,7 +462,7 @@ def test_an_index_that_saw_more_than_the_ledger_has_refuses_every_write_and_chan
             lambda: m.remember("x"), lambda: m.forget("k1"), lambda: m.revise("k1", "y"), lambda: m.erase("k1"),
             lambda: m.recall("tea", words=True), m.rebuild_index, m.ledger.compact, lambda: m.batch().__enter__(),
         ):  # fmt: skip
-            with pytest.raises(RolledBack):
+            with pytest.raises(RolledBack, match=r"\b20\b.*index.*\b22\b"):
                 attempt()
     assert everything_in(folder) == before
     found = check(folder)
@@ -482,7 +482,7 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder: Path) ->
     (folder / "lock").write_bytes(b"")
     aside.write_bytes(kept)
 
-    with Memory(folder) as m, pytest.raises(RolledBack):
+    with Memory(folder) as m, pytest.raises(RolledBack, match=r"\b22\b.*index"):
         m.remember("x")
     assert check(folder)[0].code == "index-ahead"
 
@@ -490,7 +490,7 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder: Path) ->
 def test_whoever_takes_the_ledger_as_it_is_says_so_on_the_record(folder: Path) -> None:
     rolled_back(folder)
     (folder / "events.wal").chmod(0o644)
-    with refuses("state"):
+    with refuses("state", "index has seen event 22", "tallystick repair index-ahead"):
         mend(folder, ["modes-wide"])
 
     mend(folder, ["index-ahead", "derived-ahead", "modes-wide"])
@@ -533,7 +533,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         assert [hit.text for hit in m.recall("cafe", words=True)] == ["the cafe closes at six"]
         assert m.recall("gone approved", words=True) == []
         assert [hit.text for hit in m.recall("told", words=True)] == ["told since"]
-        with pytest.raises(Missing):
+        with pytest.raises(Missing, match=r"\b15\b.*sealed/.*tallystick rebuild-index"):
             m.recall("port", believed_at=2, words=True)
         m.revise("port", "the port is 7654")
         m.remember("it listens there", rests_on=["port"])
@@ -618,7 +618,7 @@ def test_a_memory_that_is_open_says_so_too_when_an_index_of_more_is_put_there(fo
         for path in folder.glob("index.db*"):
             path.unlink()
         (folder / "fresh").rename(folder / "index.db")
-        with pytest.raises(RolledBack):
+        with pytest.raises(RolledBack, match=r"index.*\b21\b"):
             m.recall("tea", words=True)
 
 
@@ -890,7 +890,7 @@ def test_a_forked_child_does_no_harm_to_the_index_of_its_parent(folder: Path) ->
         m.recall("tea", words=True)
 
         def child() -> None:
-            with pytest.raises(Closed):
+            with refuses("forked", str(folder)):
                 m.recall("tea", words=True)
             with Memory(folder) as own:
                 own.remember("tea of the child")
@@ -1000,7 +1000,7 @@ def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.Mon
         m._folder.ledger._then = None
         m.remember("tea")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(Busy) as error:
+        with pytest.raises(Busy, match="index.*locked") as error:
             m.recall("tea", words=True)
         assert "\n" not in str(error.value)
         other.execute("ROLLBACK")

@@ -158,7 +158,7 @@ def test_a_name_that_holds_a_secret_is_refused_and_nothing_is_written(memory, na
 
 
 def test_so_is_the_name_of_an_episode(memory):
-    with refuses("secret"):
+    with refuses("secret", "id ", "GitHub token"):
         memory.observe("Ana drinks tea", id=TOKEN)
     assert memory.status().events == 1
 

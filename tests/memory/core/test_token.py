@@ -62,7 +62,7 @@ def test_it_is_not_shown_where_it_is_printed(home):
 def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
     old = token_of(LEDGER)
     old.path.chmod(mode)
-    with refuses("place"):
+    with refuses("place", str(old.path), "--new-token"):
         token_of(LEDGER)
     assert stat.S_IMODE(new_token(LEDGER).path.stat().st_mode) == 0o600
     assert token_of(LEDGER).secret != old.secret
@@ -72,13 +72,13 @@ def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
 def test_a_file_that_holds_no_token_opens_nothing(home, held):
     path = token_of(LEDGER).path
     path.write_bytes(held)
-    with refuses("file"):
+    with refuses("file", str(path), "--new-token"):
         token_of(LEDGER)
 
 
 @pytest.mark.parametrize("ledger", ["", "../../x", "a" * 31, "A" * 32, f"{LEDGER}/x"])
 def test_a_ledger_without_a_proper_id_has_none(home, ledger):
-    with refuses("name"):
+    with refuses("name", repr(ledger), "events.wal"):
         token_of(ledger)
     assert not tokens_folder().exists()
 

@@ -47,7 +47,7 @@ def test_an_episode_that_is_named_by_its_event_is_forgotten_alone(memory):
 def test_the_name_of_an_event_is_nobody_elses(memory):
     theirs = memory.observe("hers", user="bea")
     for work in (memory.erase, memory.forget, memory.episodes.retract, memory.preview_erase):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=theirs.source):
             work(theirs.source)
     assert memory.episodes.get(theirs.source, user="bea").content == "hers"
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tallystick import Episode, Memory, NotFound, Refused
-from tallystick.records.errors import KeyReused, NotApproved
-from tests.refusals import refuses
+from tallystick.records.errors import KeyReused
+from tests.refusals import not_approved, refuses
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_when_it_happened_is_not_when_it_was_recorded(memory):
     assert (told.timestamp, told.metadata) == (at, {"branch": "main"})
     assert told.recorded > "2026-05-03"
     assert memory.recall("build")[0].at == "2026-05-03T14:00:00.000000Z"
-    with refuses("time"):
+    with refuses("time", "2026-05-03", "tzinfo"):
         memory.observe("x", at=datetime(2026, 5, 3))
 
 
@@ -86,7 +86,7 @@ def test_what_a_tool_observed_is_found_only_when_asked_for_or_when_someone_trust
 
 
 def test_a_program_cannot_claim_more_trust_than_it_has(tmp_path):
-    with Memory(tmp_path / "memory", trust="tool") as m, refuses("permission"):
+    with Memory(tmp_path / "memory", trust="tool") as m, refuses("permission", "human", "tool"):
         m.observe("x", trust="human")
 
 
@@ -108,7 +108,7 @@ def test_erasing_an_episode_destroys_its_words_everywhere_and_leaves_the_chain_w
 
 def test_an_episode_is_erased_by_a_person(memory):
     told = memory.observe("what happened")
-    with Memory(memory.folder, trust="agent") as agent, pytest.raises(NotApproved):
+    with Memory(memory.folder, trust="agent") as agent, not_approved("refused", "agent", "erase an episode"):
         agent.erase(told.id)
     assert memory.episodes.get(told.id) == told
 

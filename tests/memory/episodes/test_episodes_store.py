@@ -83,7 +83,7 @@ def test_the_same_again_is_no_event_and_another_under_its_id_is_refused(memory):
 
 
 def test_a_time_without_a_zone_is_refused():
-    with refuses("time"):
+    with refuses("time", "2026-01-01", "tzinfo"):
         Episode(id="e1", content="x", timestamp=datetime(2026, 1, 1))
 
 

@@ -163,7 +163,7 @@ def test_taking_back_twice_is_one_event_and_what_nobody_told_is_not_found(memory
     assert told_of(memory) == before
     with pytest.raises(NotFound, match="'e7'"):
         memory.episodes.retract("e1", "e7")
-    with refuses("required"):
+    with refuses("required", "retract"):
         memory.episodes.retract()
     assert told_of(memory) == before
 

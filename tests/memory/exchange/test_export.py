@@ -171,7 +171,7 @@ def test_where_the_first_events_were_moved_away_it_says_which_are_needed(memory,
     memory.ledger.compact()
     memory.ledger.prune(tmp_path / "away")
 
-    with pytest.raises(Missing):
+    with pytest.raises(Missing, match=r" 0 to 1 .*sealed.*ledger\.prune"):
         memory.export(tmp_path / "file")
     assert sorted(os.listdir(tmp_path)) == ["away", "home"]
 
@@ -183,7 +183,7 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
     memory.remember("Ana prefers tea", about="person-ana")
     for form in ("ndjson", "markdown", "graph"):
         memory.export(tmp_path / form, format=form)
-        with refuses("exists"):
+        with refuses("exists", str(tmp_path / form), "--force"):
             memory.export(tmp_path / form, format=form)
         memory.export(tmp_path / form, format=form, replace=True)
     (tmp_path / "mine").mkdir()
@@ -191,14 +191,15 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
     (tmp_path / "link").symlink_to(tmp_path / "ndjson")
 
     os.mkfifo(tmp_path / "pipe")
-    for code, name, form in (
-        ("place", "mine", "markdown"), ("place", "mine", "ndjson"), ("place", "ndjson", "markdown"),
-        ("place", "link", "ndjson"), ("place", "pipe", "ndjson"), ("name", "nul\0", "ndjson"),
-        ("name", "a" * 300, "ndjson"), ("value", "other", "yaml"),
+    for code, name, form, fact in (
+        ("place", "mine", "markdown", "other things"), ("place", "mine", "ndjson", "is a folder"),
+        ("place", "ndjson", "markdown", "is a file"), ("place", "link", "ndjson", "symlink"),
+        ("place", "pipe", "ndjson", "neither"), ("name", "nul\0", "ndjson", "nul"), ("name", "a" * 300, "ndjson", ""),
+        ("value", "other", "yaml", "'yaml'"),
     ):  # fmt: skip
-        with refuses(code):
+        with refuses(code, fact):
             memory.export(tmp_path / name, format=form, replace=True)
-    with refuses("place"):
+    with refuses("place", str(tmp_path / "pipe")):
         memory.export(tmp_path / "pipe")
     with pytest.raises(MemoryScopeError, match="user"):
         memory.export(tmp_path / "nobodys", user="")
@@ -210,7 +211,7 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
 def test_nothing_is_written_into_the_memory_itself(memory, name):
     before = sorted(os.listdir(memory.folder))
     for form in ("ndjson", "markdown"):
-        with refuses("place"):
+        with refuses("place", f"outside {memory.folder}"):
             memory.export(memory.folder / name, format=form, replace=True)
     assert sorted(os.listdir(memory.folder)) == before
 
@@ -230,12 +231,12 @@ def test_a_disk_that_fails_leaves_what_was_there_and_no_half_file(memory, tmp_pa
 
     with monkeypatch.context() as broken:
         broken.setattr(Disk, step, fail)
-        with pytest.raises(NotWritten):
+        with pytest.raises(NotWritten, match=f"{place / 'file'} .*No space left"):
             memory.export(place / "file", format=form, replace=True)
 
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
     assert os.listdir(place) == ["file"]
-    with refuses("place"):
+    with refuses("place", f"{tmp_path / 'no/such'};"):
         memory.export(tmp_path / "no/such/folder", format=form)
 
 
@@ -311,7 +312,7 @@ def test_the_pages_come_back_with_their_ids_and_what_was_struck(memory, home, tm
         assert [entry.text for entry in there.pages.read("person-ana").entries] == [
             "Ana prefers mate", "Said here", "Said there",
         ]  # fmt: skip
-        with refuses("conflict"):
+        with refuses("conflict", "mine=True"):
             there.import_export(tmp_path / "out")
 
 

@@ -229,7 +229,7 @@ def test_a_secret_is_masked_also_where_the_file_is_cut_inside_it(memory):
 def test_a_file_of_a_tool_is_pending_until_it_is_approved(memory):
     with Memory(memory.folder, trust="tool", by="tool:x") as tool:
         tool.files.write(FILE, NOTES)
-        with refuses("state"):
+        with refuses("state", FILE, "tallystick review"):
             tool.files.read(FILE)
     assert (memory.files.sizes(), memory.files.paths()) == ({}, [FILE])
 
@@ -242,7 +242,7 @@ def test_an_agent_asks_before_it_changes_a_persons_line_and_changes_no_half_of_a
     memory.files.write(FILE, NOTES)
     with Memory(memory.folder, trust="agent", by="mcp:x") as agent:
         before = agent.ledger.size
-        with refuses("permission") as refused:
+        with refuses("permission", "paragraph") as refused:
             agent.files.write(FILE, NOTES.replace("likes", "loves"))
         assert not isinstance(refused.value, NeedsApproval)
         assert agent.ledger.size == before

@@ -144,7 +144,7 @@ def test_a_zip_that_would_grow_beyond_measure_is_refused_before_it_is_read(memor
     monkeypatch.setattr(sources, "_NO_BOMB", 1 << 20)
     path = zipped(conversations_json=b"[" + b" " * (4 << 20) + b"]")
 
-    with refuses("size"):
+    with refuses("size", "export.zip", "4 MB"):
         memory.import_from(path)
 
 
@@ -196,7 +196,7 @@ def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_
 def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):
     with Memory(tmp_path / "other") as other:
         other.remember("Ana likes tea")
-    with refuses("place"):
+    with refuses("place", str(tmp_path / "other"), "tallystick export"):
         memory.import_from(tmp_path / "other")
 
 

@@ -206,7 +206,7 @@ def test_the_project_of_a_store_may_be_named_and_its_first_line_may_be_lost(old:
     ]
     old.wal.write_bytes(b"")
     assert [each.reason for each in _import(new, old.folder).skipped] == ["empty"]
-    with refuses("place"):
+    with refuses("place", str(new / ".chronomemory"), "tallystick export"):
         _import(new / "other", new / ".chronomemory")
 
 

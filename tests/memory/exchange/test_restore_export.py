@@ -327,7 +327,7 @@ def test_a_file_cannot_name_what_is_another_users_here(memory, home, file):
             line["body"]["replaces"] = [bobs.id]
         return line
 
-    with refuses("mismatch"):
+    with refuses("mismatch", "line ", bobs.id):
         memory.import_export(changed(file, steal), mine=True)
     memory.remember("Something of mine")
     memory.import_export(changed(file, steal), mine=True)
@@ -359,7 +359,7 @@ def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
         '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
-        with refuses("permission"):
+        with refuses("permission", "--mine"):
             strict.import_export(file, mine=True)
         strict.import_export(file)
 

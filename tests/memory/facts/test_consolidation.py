@@ -280,7 +280,7 @@ def test_a_column_that_was_added_may_be_named_by_a_filter(memory):
 
 def test_inside_a_batch_it_is_refused(memory):
     tell(memory, "Ana likes tea")
-    with memory.batch(), refuses("batch"):
+    with memory.batch(), refuses("batch", "consolidate"):
         memory.consolidate(ALL)
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from tallystick import Memory, Refused
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from tallystick.records.errors import MemoryScopeError, MigrationNotSupported, NotApproved
+from tallystick.records.errors import MemoryScopeError, MigrationNotSupported
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, held, tell, told_of
+from tests.refusals import not_approved
 
 ME = DeltaScope(user="me")
 
@@ -293,7 +294,7 @@ def test_a_column_is_added_once_and_nothing_else_is_supported(memory):
 
 
 def test_an_agent_does_not_change_the_shape(memory):
-    asking = pytest.raises(NotApproved)
+    asking = not_approved("refused", "agent", "set a config")
     with Memory(memory.folder, trust="agent") as agent, asking:
         agent.facts.migrate(MigrationPlan(target_version=2))
 

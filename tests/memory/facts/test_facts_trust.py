@@ -4,10 +4,9 @@ import pytest
 
 from tallystick import Memory, NeedsApproval
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, UpdateDelta
-from tallystick.records.errors import NotApproved
 from tallystick.records.fact import Fact, FactPattern
 from tests.memory.told import ALL, NEW_YEAR, Reader, held, tell, told_of
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 SAID = {
     "source_episode_ids": ["e9"], "promotion_ts": NEW_YEAR, "rule_id": "r", "confidence": 0.9,
@@ -240,7 +239,7 @@ def test_an_agent_takes_back_its_own_words_and_no_persons(memory, agent):
     tell(agent, "Ana likes tea", id="e2")
     agent.consolidate(ALL)
 
-    with pytest.raises(NotApproved):
+    with not_approved("refused", "agent", "human"):
         agent.episodes.retract("e1")
     taken = agent.episodes.retract("e2", withdraw=True)
 
@@ -261,5 +260,5 @@ def test_no_delta_makes_a_fact_surer_than_its_tellers_are_trusted(memory):
 
 
 def test_a_question_is_a_pattern_or_names_and_not_both(memory):
-    with refuses("conflict"):
+    with refuses("conflict", "pattern"):
         memory.facts.query(FactPattern(subject="Ana"), predicate="likes")

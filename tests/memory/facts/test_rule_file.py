@@ -110,9 +110,9 @@ def test_a_filter_that_is_not_understood_comes_with_its_text_and_the_character(r
 
 
 def test_a_file_that_cannot_be_read_is_told(read, tmp_path):
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=r"none\.yaml.*tallystick consolidate --help"):
         read_rules(tmp_path / "none.yaml")
-    with refuses("place"):
+    with refuses("place", f"{tmp_path} is a folder"):
         read_rules(tmp_path)
     with refuses("text", "byte 4"):
         read(b"id: \xff")

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tallystick import Memory, NotFound
-from tallystick.records.errors import Busy, ConsolidationRuleError, NotApproved, NotWritable
+from tallystick.records.errors import Busy, ConsolidationRuleError, NotWritable
 from tallystick.records.rule import ConsolidationRule
 from tests.memory.told import Reader, held, known, refolded, tell, told_of
+from tests.refusals import not_approved
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_rule_that_is_put_again_goes_on_from_its_mark(memory):
 def test_an_agent_sets_no_rules(memory):
     with Memory(memory.folder, trust="agent") as agent:
         for ask in (lambda: agent.rules.put(rule()), lambda: agent.rules.drop("r")):
-            with pytest.raises(NotApproved):
+            with not_approved("refused", "agent", "a rule"):
                 ask()
 
 
@@ -87,7 +88,7 @@ def test_where_nothing_may_be_written_rules_are_shown_and_not_run(memory):
     tell(memory, "Ana likes tea")
     with Memory(memory.folder, read_only=True) as looking:
         assert due(looking) == ["r"]
-        with pytest.raises(NotWritable):
+        with pytest.raises(NotWritable, match=str(memory.folder)):
             looking.run_due()
 
 
@@ -197,7 +198,7 @@ def test_one_rule_that_fails_keeps_no_other_from_its_turn(memory):
                 raise Busy("no answer")
             return super().extract(episode)
 
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="no answer"):
         memory.run_due(everyone=True, extractor=Fails())
     assert due(memory, everyone=True) == ["a"]
 

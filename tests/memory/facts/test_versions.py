@@ -168,7 +168,7 @@ def test_after_a_pruning_what_is_here_is_told_and_what_is_not_is_said(memory, tm
     assert [episode.id for episode in memory.episodes.recent(limit=9)] == ["e3"]
     assert [each.payload["object"] for each in memory.facts.history(memory.facts.query()[0].id)] == ["Rome"]
     assert [each.payload["object"] for each in memory.facts.history(memory.facts.query()[1].id)] == ["Oslo"]
-    with pytest.raises(Missing):
+    with pytest.raises(Missing, match=r" 0 to 5 .*sealed.*ledger\.prune"):
         memory.facts.query(believed_at=2)
     memory.consolidate(ALL, since_last=False)
     with Memory(memory.folder) as again:

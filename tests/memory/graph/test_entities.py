@@ -136,7 +136,7 @@ def test_a_secret_in_an_observation_is_masked_and_in_a_name_refused(memory):
 
     assert token not in kept
     assert memory.entities.observe("Ana", [f"token is {token}"]) == []  # it is there already
-    with refuses("secret"):
+    with refuses("secret", "key ", "GitHub token"):
         memory.entities.create([an("Bob", "person"), an(f"x {token}")])
     assert known(memory) == {"Ana": ("person", [kept])}
 
@@ -160,7 +160,7 @@ def test_a_call_that_is_refused_half_way_changes_nothing(memory):
     memory.entities.create([an("Ana", "person")])
     before = memory.ledger.size
 
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="Nobody"):
         memory.entities.observe_all([("Ana", ["sings"]), ("Nobody", ["is here"])])
     with pytest.raises(NotFound):
         memory.entities.relate([Relation("Ana", "knows", "Ana"), Relation("Ana", "knows", "Nobody")])

@@ -12,7 +12,7 @@ from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.traverse import Limits
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 NOON = "2026-05-03T12:00:00.000000Z"
 
@@ -98,7 +98,7 @@ def test_what_a_web_page_told_is_not_in_the_graph_before_a_person_says_yes(memor
 
 
 def test_a_program_with_the_trust_of_a_web_page_does_not_write_to_the_graph(memory):
-    with Memory(memory.folder, trust="web") as web, pytest.raises(NotApproved):
+    with Memory(memory.folder, trust="web") as web, not_approved("refused", "web", "put a graph"):
         web.graph.save_node(node("mallory"))
 
     assert memory.graph.list_nodes() == []
@@ -135,7 +135,7 @@ def test_nor_what_follows_from_what_one_said(memory):
         agent.graph.save_node(node("person-bob", label="Robert"))
         with pytest.raises(NotApproved, match="'person-ana'"):
             agent.graph.save_node(node("person-ana", label="Eve"))
-        with pytest.raises(NotApproved):
+        with not_approved("refused", f"edge {edge.id!r}", "human"):
             agent.graph.save_edge(replace(edge, target="person-bob"))
         agent.graph.save_edge(MemoryEdge(id="met", source="person-ana", target="person-bob", kind="met"))
 
@@ -174,7 +174,7 @@ def test_users_are_walled_off(memory):
 def test_the_graph_is_not_written_inside_a_batch_and_the_batch_goes_on(memory):
     with memory.batch():
         memory.remember("x", about="topic-x")
-        with refuses("batch"):
+        with refuses("batch", "graph"):
             memory.graph.save_node(node("ana"))
         assert memory.graph.list_nodes() == []
 
@@ -344,7 +344,7 @@ def test_a_node_is_named_by_its_id_its_label_its_alias_or_as_people_say_it(memor
     with pytest.raises(NotFound, match="'nobody'"):
         memory.graph.resolve("nobody")
     memory.remember("x", about="org-ana")
-    with refuses("ambiguous"):
+    with refuses("ambiguous", "'ana'", "2", "person-ana, org-ana"):
         memory.graph.show("ana")
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick import Memory
-from tallystick.records.errors import NotApproved, NotFound, Refused
+from tallystick.records.errors import NotFound, Refused
 from tallystick.stores.phase.findings import diagnose
 from tests.conftest import at_most
 from tests.memory.graph.test_graph import arrows, edge, ids, node, seqs, tell
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 
 def twins(memory):
@@ -66,7 +66,7 @@ def test_a_person_may_say_that_they_are_two(memory):
 
     assert memory.graph.proposals() == []
     assert ids(memory.graph.list_nodes()) == ["a1", "a2"]
-    with refuses("state"):
+    with refuses("state", "'a1'", "'a2'", "tallystick graph same"):
         memory.graph.dismiss("a1", "a2")
 
 
@@ -78,7 +78,7 @@ def test_a_program_that_is_not_trusted_like_a_person_only_proposes(memory, trust
         assert not agent.graph.merge("anna", "ana", sure=True).is_done
         for act in (lambda: agent.graph.unmerge("anna"), lambda: agent.graph.dismiss("anna", "ana"),
                     lambda: agent.graph.erase("anna")):  # fmt: skip
-            with pytest.raises(NotApproved):
+            with not_approved("refused", trust, "a graph"):
                 act()
         assert len(agent.graph.proposals()) == 1
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tallystick import Memory, MemoryNode, NeedsApproval, Refused
-from tallystick.records.errors import NotApproved, NotFound, NotWritten
+from tallystick.records.errors import NotFound, NotWritten
 from tallystick.records.event import Draft
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
@@ -20,7 +20,7 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.schema import SCHEMA, WORDS, words_in
 from tallystick.repair.check import check
-from tests.refusals import refuses
+from tests.refusals import not_approved, refuses
 
 MARK = "zuxu"  # no id has a u
 
@@ -259,7 +259,7 @@ def test_a_path_is_erased_after_those_that_branched_from_it(memory: Memory) -> N
 
 def test_no_program_erases_what_is_no_belief(memory: Memory) -> None:
     memory.pages.create("person-bob", description="words")
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NotApproved):
+    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, not_approved("refused", "agent", "erase a page"):
         agent.erase("page:person-bob")
     assert "words" in (memory.folder / "memory" / "person-bob.md").read_text()
 

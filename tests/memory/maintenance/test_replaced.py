@@ -88,7 +88,7 @@ def test_a_memory_over_which_another_was_copied_serves_nothing_of_it(tmp_path, r
         put_another(tmp_path / "other")
         shutil.copytree(tmp_path / "other", tmp_path / "notes", dirs_exist_ok=True)
         for call in (READS[name] for name in ("get", "recall", "verify", "log", "pages", "export")):
-            with pytest.raises(RolledBack):
+            with pytest.raises(RolledBack, match=f"{tmp_path / 'notes'} .*another"):
                 call(m)
 
 
@@ -109,5 +109,5 @@ def test_a_store_whose_folder_was_replaced_serves_nothing_of_the_other_one(tmp_p
         (tmp_path / "one").rename(tmp_path / "away")
         (tmp_path / "two").rename(tmp_path / "one")
         for call in (lambda: store.get("a"), store.query, lambda: store.upsert(ChronoRecord(id="b", kind="fact"))):
-            with pytest.raises(RolledBack):
+            with pytest.raises(RolledBack, match=f"{tmp_path / 'one'}.*another"):
                 call()

@@ -55,7 +55,7 @@ def act(memory: Memory, clock: Clock, what: str, text: str, which: int) -> None:
 
 def rows(memory: Memory) -> list[object]:
     """What the tables say, without how far the file has followed."""
-    db = memory._context.page_files.level()
+    db = memory._services.page_files.level()
     db.db.execute("INSERT INTO entries_fts (entries_fts, rank) VALUES ('integrity-check', 1)")
     file = db.file("topic-x.md")
     assert file is not None

@@ -186,9 +186,9 @@ def test_a_refusal_tells_the_first_losses_and_how_many_more(memory, names):
 @pytest.mark.parametrize("nothing", ["", "  \n", 7, b"# Ana"])
 def test_what_is_no_page_at_all_is_refused_and_the_page_is_not_even_flagged(memory, names, nothing):
     before, events = text_of(memory), memory.status().events
-    with refuses("required"):
+    with refuses("required", "Markdown"):
         memory.pages.compact("person-ana", nothing)
-    with refuses("text"):
+    with refuses("text", "surrogate"):
         memory.pages.compact("person-ana", before.replace("Ana manages", "Ana \udcffmanages"))
     assert (text_of(memory), memory.status().events) == (before, events)
 

@@ -46,10 +46,10 @@ def test_in_a_run_of_writes_pages_take_a_small_part_of_the_time_also_after_a_lon
 def test_what_is_far_behind_is_left_to_whoever_asks_for_it(home, monkeypatch):
     monkeypatch.setattr(page_follow, "FAR", 3)
     with Memory(folder_in(home / "kept")) as m:
-        m._context.page_writer._is_on = False
+        m._services.page_writer._is_on = False
         for number in range(6):
             m.remember(f"number {number}", about="person-ana")
-        m._context.page_writer._is_on = True
+        m._services.page_writer._is_on = True
         m.remember("the last", about="person-ana")
         assert not page_at(m, "person-ana.md").exists()
     with Memory(m.folder) as again:

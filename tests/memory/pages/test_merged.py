@@ -18,7 +18,7 @@ from tallystick.memory.pages import follow as page_follow
 from tallystick.records.errors import Moved
 from tallystick.records.page import PageEntry
 from tallystick.stores.page_files import PageFolder
-from tallystick.surfaces.cli import sync as watch
+from tallystick.surfaces.cli import pages as watch
 from tests.conftest import SOAK
 from tests.memory.conftest import Clock
 from tests.memory.paged import entry_texts, folder_in, page_at
@@ -64,9 +64,9 @@ class Hands:
         self.held |= stated_in(self.memory.pages.append(PAGE, self.fresh(), ["x"]).text)
 
     def lag(self) -> None:
-        self.memory._context.page_writer._is_on = False
+        self.memory._services.page_writer._is_on = False
         self.held |= stated_in(self.memory.remember(self.fresh(), about=PAGE).text)
-        self.memory._context.page_writer._is_on = True
+        self.memory._services.page_writer._is_on = True
 
     def supersede(self) -> None:
         for entry in self.one():

@@ -136,9 +136,9 @@ class Hands(RuleBasedStateMachine):
 
     @rule(text=said, about=abouts)
     def remember_and_lag(self, text: str, about: str) -> None:
-        self.memory._context.page_writer._is_on = False
+        self.memory._services.page_writer._is_on = False
         self.memory.remember(text, about=about)
-        self.memory._context.page_writer._is_on = True
+        self.memory._services.page_writer._is_on = True
 
     # -- editing -----------------------------------------------------------------------------------------------------
 
@@ -266,7 +266,7 @@ class Hands(RuleBasedStateMachine):
         there = everything_in(self.memory)
         assert [mark for mark in self.marks if mark not in there] == []
         for name in files_of(self.memory):
-            if name not in self.edited and self.memory._context.page_files.level().file(name):
+            if name not in self.edited and self.memory._services.page_files.level().file(name):
                 is_exactly_ours(self.memory, name)
 
     @rule()

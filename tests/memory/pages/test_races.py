@@ -13,7 +13,7 @@ from tallystick import Memory
 from tallystick.memory.pages import files as pages_at
 from tallystick.memory.pages.sync import Sync
 from tallystick.projections.markdown import parse
-from tallystick.records.errors import Busy, Closed, Moved, TallystickError
+from tallystick.records.errors import Busy, Moved, TallystickError
 from tallystick.stores.page_files import NoPage, PageFolder, Raced
 from tests.memory.paged import (
     end_of,
@@ -26,6 +26,7 @@ from tests.memory.paged import (
     tables_of,
 )
 from tests.memory.pages.test_pages import edit, lag, m
+from tests.refusals import refuses
 
 __all__ = ["m"]
 
@@ -135,7 +136,7 @@ def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked
 
     [review] = m.reviews.waiting()
     assert (review.action.target, review.action.changes["text"]) == ((new.id,), "one after all")
-    assert parse(path.read_text()).entry(old.id).superseded_by == new.id
+    assert {each.id: each for each in parse(path.read_text()).entries}[old.id].superseded_by == new.id
     is_settled(m)
 
 
@@ -149,7 +150,7 @@ def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
     if tables == "lost":
-        m._context.page_files._throw_away()
+        m._services.page_files._throw_away()
 
     told = m.pages.sync()
 
@@ -215,7 +216,7 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
     entry = m.pages.append("person-ana", "one", ["x"])
     edit(page_at(m, "person-ana.md"), "} #x", "} #byhand")
     if tables == "lost":
-        m._context.page_files._throw_away()
+        m._services.page_files._throw_away()
 
     m.pages.sync()
 
@@ -225,7 +226,7 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
 
 def test_a_file_is_read_as_whole_and_written_only_over_what_was_read(home, m):
     m.pages.append("person-ana", "one", ["x"])
-    folder = m._context.page_files.folder
+    folder = m._services.page_files.folder
     read = folder.read("person-ana.md")
     edit(page_at(m, "person-ana.md"), "one", "two")
     with pytest.raises(Raced):
@@ -272,9 +273,9 @@ def test_an_earlier_state_of_a_page_put_back_loses_nothing(m, tables):
     for state in states[:-1]:
         path.write_bytes(state)
         if tables == "lost":
-            m._context.page_files._throw_away()
+            m._services.page_files._throw_away()
         elif tables == "older":
-            m._context.page_files._throw_away()
+            m._services.page_files._throw_away()
             shutil.copy(m.folder / "older.db", m.folder / "pages.db")
 
         m.pages.sync()
@@ -448,8 +449,8 @@ def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
 def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, monkeypatch):
     m.pages.append("person-ana", "one", ["x"])
     monkeypatch.setattr(pages_at, "_PATIENCE", 0.05)
-    with Memory(m.folder) as other, other._context.page_files.working():
-        with pytest.raises(Busy):
+    with Memory(m.folder) as other, other._services.page_files.working():
+        with pytest.raises(Busy, match="pages"):
             m.pages.sync()
         m.remember("two", about="person-ana")
         assert m.pages.append("person-ana", "three", ["x"]).text == "three"
@@ -478,9 +479,9 @@ def test_a_forked_child_is_told_to_open_the_memory_anew(m):
     m.pages.append("person-ana", "one", ["x"])
 
     def child():
-        with pytest.raises(Closed):
+        with refuses("forked", str(m.folder)):
             m.pages.append("person-ana", "two", ["x"])
-        with pytest.raises(Closed):
+        with refuses("forked", str(m.folder)):
             m.pages.sync()
         with Memory(m.folder) as own:
             own.pages.append("person-ana", "three", ["x"])

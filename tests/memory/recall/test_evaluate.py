@@ -281,9 +281,9 @@ def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path: Path
         read_questions(put(tmp_path / "a", b"- ask: \xff"))
     with refuses("size", "262", "144"):
         read_questions(put(tmp_path / "b", "- ask: tea\n  find: x\n" * 500_000))
-    with refuses("place"):
+    with refuses("place", f"{tmp_path} is a folder"):
         read_questions(tmp_path)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=str(tmp_path / "none")):
         read_questions(tmp_path / "none")
 
 

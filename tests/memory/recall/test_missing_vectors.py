@@ -86,5 +86,5 @@ def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path
 
         assert memory.missing_vectors() == 0
         assert slow.asked == asked
-        with pytest.raises(NoVectors):
+        with pytest.raises(NoVectors, match="nobody answers"):
             memory.embed()

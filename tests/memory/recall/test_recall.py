@@ -13,11 +13,10 @@ from tallystick import Memory, Refused
 from tallystick.projections.index import batch as desk
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.rows import Block
-from tallystick.records.errors import NeedsApproval
 from tallystick.records.recall import Hit
 from tallystick.state.history import beliefs_at
 from tests.conftest import at_most
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
 
 MANY = 10_000
 
@@ -83,7 +82,7 @@ def test_what_is_forgotten_revised_or_pending_is_not_found(memory: Memory) -> No
 def test_an_approval_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
     memory.remember("tea from the web", trust="web")
     memory.remember("tea is hot", key="hot")
-    with Memory(trust="tool", by="mcp:3f9a") as tool, pytest.raises(NeedsApproval):
+    with Memory(trust="tool", by="mcp:3f9a") as tool, needs_approval("none", "revise", "tool", "human"):
         tool.revise("hot", "tea is very hot")
     assert texts(memory.recall("tea")) == ["tea is hot"]
 

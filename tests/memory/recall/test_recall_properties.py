@@ -102,7 +102,7 @@ def test_a_frame_is_never_over_its_budget_and_what_it_guarantees_is_in_it_or_rep
         filled = memory.frame(name, question, budget=budget)
 
         assert filled.used <= budget
-        assert memory._context.recall.count(filled.text) <= budget
+        assert memory._services.recall.count(filled.text) <= budget
         assert [line for line in filled.text.splitlines() if line and not line.startswith(("- [", "## "))] == []
         assert sum(line.startswith("## ") for line in filled.text.splitlines()) <= 1
         reported = {hit.id for hit in filled.hits} | {each.id for each in filled.dropped}

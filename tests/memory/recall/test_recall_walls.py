@@ -111,7 +111,7 @@ def test_a_frame_is_a_name_or_a_frame(memory, frame):
 def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vectors(tmp_path):
     """Among few memories the floor is low; how many there are is counted for each user."""
     with Memory(tmp_path / "m") as memory:
-        memory._context.recall._given, memory._context.recall.__dict__["meaning"] = None, _without_vectors()
+        memory._services.recall._given, memory._services.recall.__dict__["meaning"] = None, _without_vectors()
         memory.remember("Ana likes tea")
         before = memory.recall("who likes tea?")
         with memory.batch():

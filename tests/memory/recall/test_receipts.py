@@ -30,7 +30,7 @@ def receipts(memory, told) -> ReceiptStore:
 
 @pytest.fixture
 def use(memory, receipts) -> FeedbackService:
-    memory._context.__dict__["receipts"] = receipts
+    memory._services.__dict__["receipts"] = receipts
     return memory._feedback
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick import Memory, NotApproved, NotFound, Refused
+from tallystick import Memory, NotFound, Refused
+from tests.refusals import not_approved
 
 ASKED = "which dates does the parser reject?"
 PARSER, MUSEUM = "The parser rejects dates before 1900", "Invoices from the museum go back to 1874"
@@ -85,13 +86,13 @@ def test_what_is_quarantined_does_not_come_in_by_an_edge_and_is_no_way_in(m):
 
 def test_a_tool_relates_nothing_an_agent_changes_no_persons_words_and_who_is_not_trusted_binds_nothing(m):
     for trust in ("tool", "web"):
-        with Memory(m.folder, by="mcp:1", trust=trust) as program, pytest.raises(NotApproved):
+        with Memory(m.folder, by="mcp:1", trust=trust) as program, not_approved("refused", trust):
             program.relate("museum", "parser", "is")
     with Memory(m.folder, by="mcp:2", trust="agent") as agent:
         assert agent.relate("museum", "parser", "shows why")
         assert agent.relate("museum", "parser", "shows")
         m.relate("museum", "parser", "is why")
-        with pytest.raises(NotApproved):
+        with not_approved("refused", "agent", "human"):
             agent.relate("parser", "museum", "is not why")
         agent.relate("tea", "parser", "is brewed by")
     assert texts(m.recall(ASKED)) == [PARSER, MUSEUM, "Ana prefers tea"]

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, Refused
 from tallystick.memory.recall.recall import RecallService
-from tallystick.projections.vectors.erase import is_swept
+from tallystick.projections.vectors.file import is_swept
 from tallystick.recall import vectors as meaning
 from tallystick.recall.vectors import NoVectors
 from tallystick.stores.esdb.store import ChronoStore

@@ -130,7 +130,7 @@ def test_no_table_has_a_place_for_a_secret():
 def test_the_index_is_used_without_loading_sqlalchemy_or_numpy():
     code = """
 import sys
-from tallystick.projections.index import block_ids, builtin
+from tallystick.projections.index import block_ids, schema
 block_ids.content_hash("x")
 print([name for name in ("sqlalchemy", "numpy", "alembic", "aiosqlite") if name in sys.modules])
 """

@@ -173,7 +173,7 @@ async def test_a_delta_without_scope_is_of_whose_facts_it_is_about_or_the_owners
 async def test_a_delta_without_scope_about_two_users_facts_is_refused(store):
     await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")))
     before = await history_of_all(store)
-    with pytest.raises(MemoryScopeError):
+    with pytest.raises(MemoryScopeError, match="'a1'.*scope"):
         await store.apply_delta(delete("x1", "a1", "b1", scope=None))
     assert await history_of_all(store) == before
 
@@ -191,7 +191,7 @@ async def test_two_users_may_have_a_fact_of_the_same_name(store):
     await store.pin(fact(user="bob", value="Bonn"))
     assert (await homes(store), await homes(store, "bob")) == (["Oslo"], ["Bonn"])
     for call in (store.unpin("F1"), store.history("F1")):
-        with pytest.raises(MemoryScopeError):
+        with pytest.raises(MemoryScopeError, match="'F1'.*user="):
             await call
     await store.unpin("F1", user="ana")
     assert (await homes(store), await homes(store, "bob")) == ([], ["Bonn"])
@@ -200,7 +200,7 @@ async def test_two_users_may_have_a_fact_of_the_same_name(store):
 
 
 async def test_a_path_is_refused(store):
-    with pytest.raises(MemoryScopeError):
+    with pytest.raises(MemoryScopeError, match="paths"):
         await store.apply_delta(add("e1", scope=DeltaScope(user="ana", path="p1")))
 
 
@@ -370,7 +370,7 @@ async def test_health_counts_what_is_current_and_creates_nothing(path):
 async def test_a_row_that_was_tampered_with_is_told(store):
     await apply(store, add("e1"))
     await store._file.run(lambda conn: conn.execute("UPDATE facts SET payload = '{'"))
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match="'fact-"):
         await store.query(FactPattern(user="ana"))
 
 

@@ -204,7 +204,7 @@ async def test_a_run_that_fails_moves_no_mark(store):
     await store.put(told("1"), **SCOPE)
     await store.put(told("2"), **SCOPE)
     store._most_rows = 1
-    with pytest.raises(ConsolidationRuleError):
+    with pytest.raises(ConsolidationRuleError, match="'everything'.* 1 "):
         await store.consolidate(ALL, since_last=True)
     store._most_rows = 10
     assert len(await store.consolidate(ALL, since_last=True)) == 2
@@ -235,7 +235,7 @@ async def test_a_search_that_takes_too_long_is_ended(path):
     async with SQLiteMemoryStore(path=path, most_seconds=0) as store:
         for number in range(300):
             await store.put(told(f"e{number}", "a" * 500), **SCOPE)
-        with pytest.raises(ConsolidationRuleError):
+        with pytest.raises(ConsolidationRuleError, match="'everything'.* 0 seconds"):
             await store.consolidate(ALL)
 
 
@@ -291,7 +291,7 @@ async def test_a_column_is_there_for_a_store_that_was_open_before(store, path):
     with pytest.raises(MigrationNotSupported):
         await store.migrate(MigrationPlan(target_version=1))
     for name in ("ID", "user", "rowid", "mood"):
-        with pytest.raises(MigrationNotSupported):
+        with pytest.raises(MigrationNotSupported, match=f"column '{name}'"):
             await store.migrate(MigrationPlan(target_version=3, operations=[column | {"name": name}]))
     assert (await store.health()).version == 2
 
@@ -446,7 +446,7 @@ async def test_a_full_disk_is_told_and_what_was_there_is_whole(store):
     await store.put(told("e1"), **SCOPE)
     pages = await store._file.run(lambda conn: conn.execute("PRAGMA page_count").fetchone()[0])
     await store._file.run(lambda conn: conn.execute(f"PRAGMA max_page_count={pages}").fetchone())
-    with pytest.raises(NotWritten):
+    with pytest.raises(NotWritten, match="full"):
         await store.put(told("e2", "w" * 100_000), **SCOPE)
     await store._file.run(lambda conn: conn.execute("PRAGMA max_page_count=1000000").fetchone())
     await store.put(told("e3"), **SCOPE)
@@ -541,12 +541,12 @@ def test_two_processes_that_bootstrap_and_write_at_once_both_keep_everything(pat
 async def test_a_writer_that_waits_too_long_is_told(store, path, monkeypatch):
     monkeypatch.setattr(sqlite_file, "TIMEOUT", 0.05)
 
-    with sqlite_file._lock_for(path), pytest.raises(Busy):
+    with sqlite_file._lock_for(path), pytest.raises(Busy, match="thread"):
         await store.put(told("e1"), **SCOPE)
     await store._file.run(lambda conn: conn.execute("PRAGMA busy_timeout=50").fetchone())
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="process"):
         await store.put(told("e1"), **SCOPE)
     other.close()
     await store.put(told("e1"), **SCOPE)

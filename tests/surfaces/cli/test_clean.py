@@ -44,8 +44,7 @@ def test_all_takes_along_what_was_observed(tallystick, full):
 
 def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
     done = tallystick("clean", "all")
-
-    assert (done.status, done.out) == (1, "")
+    done.refused()
     assert done.err == "tallystick: this would hide 2 beliefs, 4 pages and 1 episode; confirm with --yes\n"
     assert status(tallystick, "tea") == "active"
 

@@ -103,12 +103,7 @@ def test_a_warning_is_one_plain_line(capsys):
      (["frame", "task"], "did you mean `tallystick recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
 )  # fmt: skip
 def test_wrong_usage_says_what_is_wrong_and_where_to_look(tallystick, folder, args, says):
-    done = tallystick(*args)
-
-    assert (done.status, done.out) == (2, "")
-    assert says in done.err
-    assert done.err.count("\n") == 1
-    assert "--help`)" in done.err
+    tallystick(*args).refused(says, "--help`)", status=2)
     assert not folder.exists()
 
 
@@ -132,9 +127,7 @@ def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
     (home / "file").write_text("mine")
 
     for args in (["remember", "x"], ["status"], ["show"], ["init"], ["check"], ["ledger", "verify"], []):
-        done = tallystick("-C", str(home / "file"), *args)
-        assert (done.status, done.out) == (1, ""), args
-        assert "is a file, not a memory folder" in done.err
+        tallystick("-C", str(home / "file"), *args).refused("is a file, not a memory folder")
     assert (home / "file").read_text() == "mine"
 
 

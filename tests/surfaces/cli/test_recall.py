@@ -235,11 +235,7 @@ def test_of_a_ledger_that_is_not_whole_nothing_is_recalled_and_the_index_is_left
 ):
     before = (folder / "index.db").read_bytes()
     spoil(folder)
-    done = process(*command)
-
-    assert (done.status, done.out) == (4, "")
-    assert says in done.err
-    assert done.err.count("\n") == 1
+    process(*command).refused(says, status=4)
     assert (folder / "index.db").read_bytes() == before
 
 

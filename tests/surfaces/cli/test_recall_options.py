@@ -67,9 +67,7 @@ def test_as_of_a_day_only_what_was_true_then_is_found(story):
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(story, options):
     done = story("recall", "tea", *options)
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.count("\n") == 1
+    done.refused()
     assert "fault" not in done.err
 
 
@@ -81,10 +79,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(story, options):
     ids=" ".join,
 )  # fmt: skip
 def test_options_that_do_not_go_together_are_wrong_usage(story, options):
-    done = story("recall", "tea", *options)
-
-    assert (done.status, done.out) == (2, "")
-    assert done.err.count("\n") == 1
+    story("recall", "tea", *options).refused(status=2)
 
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------

@@ -82,8 +82,7 @@ def test_nothing_is_served_from_among_other_things(tallystick, home, command):
     (home / "desk").mkdir()
     (home / "desk" / "letter.txt").write_text("")
     ended = tallystick(*command, "-C", str(home / "desk"))
-    assert (ended.status, ended.out) == (1, "")
-    assert "~/desk holds other files and no memory; `tallystick init ~/desk` creates one there" in ended.err
+    ended.refused("~/desk holds other files and no memory; `tallystick init ~/desk` creates one there")
     assert [path.name for path in (home / "desk").iterdir()] == ["letter.txt"]
 
 

@@ -89,19 +89,14 @@ def test_all_are_applied_with_the_reason_that_was_given(tallystick, untidy):
 @pytest.mark.parametrize("chosen", ["0", "4", "-1", "c4f1a5", "x", "", "1 2", "\x1b[31m"])
 def test_a_proposal_that_is_not_there_is_not_found_and_nothing_is_changed(tallystick, untidy, chosen):
     done = tallystick("tidy", "--apply", "1", "--apply", chosen, "--yes")
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.count("\n") == 1
+    done.refused()
     assert "\x1b" not in done.err
     assert held(tallystick) == ["active"] * 5
 
 
 def test_nobody_there_to_ask_is_refused_with_the_way_out(tallystick, untidy):
     for args in (["--apply", "1"], ["--apply", "all", "--json"]):
-        done = tallystick("tidy", *args)
-
-        assert (done.status, done.out) == (1, "")
-        assert "--yes" in done.err
+        tallystick("tidy", *args).refused("--yes")
     assert held(tallystick) == ["active"] * 5
 
 

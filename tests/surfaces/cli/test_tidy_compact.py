@@ -58,10 +58,7 @@ def test_a_page_is_folded_by_number_or_name(tallystick, long, name):
 
 
 def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
-    done = tallystick("tidy", "--compact", "--apply", "1")
-
-    assert (done.status, done.out) == (1, "")
-    assert "confirm with --yes" in done.err
+    tallystick("tidy", "--compact", "--apply", "1").refused("confirm with --yes")
     assert "~~" in long.read_text()
 
 
@@ -79,9 +76,7 @@ def test_a_rewrite_that_loses_a_fact_is_refused_and_the_page_stays_flagged_with_
     before = long.read_text().partition("---\n\n")[2]
     (home / "mine.md").write_text(long.read_text().replace("Munich", "Rome"))
     done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
-
-    assert (done.status, done.out) == (1, "")
-    assert "person-ana.md was not folded, and stays flagged: " in done.err
+    done.refused("person-ana.md was not folded, and stays flagged: ")
     assert long.read_text().partition("---\n\n")[2] == before
     assert "flagged: a rewrite was refused: " in tallystick("tidy", "--compact").out
 
@@ -114,9 +109,7 @@ def test_what_cannot_be_meant_is_told(tallystick, long, args, status):
 def test_a_file_that_is_no_text_is_no_rewrite(tallystick, long, home):
     (home / "mine.md").write_bytes(b"\xff\xfe\x00")
     done = tallystick("tidy", "--compact", "--rewrite", str(home / "mine.md"), "--apply", "person-ana")
-
-    assert (done.status, done.out) == (1, "")
-    assert "is not UTF-8 (byte 0)" in done.err
+    done.refused("is not UTF-8 (byte 0)")
 
 
 def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_told(tallystick, folder):

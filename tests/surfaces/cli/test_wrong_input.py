@@ -118,7 +118,7 @@ def test_a_user_without_a_home_is_told_what_to_set(story, monkeypatch):
 
     monkeypatch.setattr(Path, "home", home)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    with refuses("unavailable"):
+    with refuses("unavailable", "HOME"):
         tokens_folder()
 
 

@@ -101,10 +101,7 @@ def test_the_folder_is_named_where_another_than_the_usual_is_meant(tallystick, h
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(tallystick):
-    done = tallystick("connect", "cursor", "--print", "-C", os.fsdecode(b"/srv/\xff"))
-
-    assert done.status == 1
-    assert "no configuration can hold it" in done.err
+    tallystick("connect", "cursor", "--print", "-C", os.fsdecode(b"/srv/\xff")).refused("no configuration can hold it")
 
 
 @pytest.mark.parametrize("name", ["claude-code", "cursor", "windsurf", "gemini-cli", "kiro", "codex"])
@@ -251,10 +248,7 @@ def test_for_a_client_that_is_not_known_the_usual_form_is_printed(tallystick, na
 def test_without_the_package_of_the_protocol_it_says_how_to_get_it(tallystick, home, monkeypatch):
     monkeypatch.setattr(server, "find_spec", lambda name: None)
 
-    done = tallystick("connect", "cursor", "--yes")
-
-    assert done.status == 1
-    assert "pip install '.[serve]' in a checkout" in done.err
+    tallystick("connect", "cursor", "--yes").refused("pip install '.[serve]' in a checkout")
     assert not (home / ".cursor").exists()
     assert tallystick("connect", "cursor", "--print").status == 0
 

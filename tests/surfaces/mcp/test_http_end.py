@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -47,13 +46,13 @@ def end(sign=signal.SIGTERM):
     os.kill(os.getpid(), sign)
 
 
-def play(folder, scene, *, host="127.0.0.1", user="me", tools=()):
+def play(folder, scene, *, host="127.0.0.1", user="me", tools=(), renew=False):
     """Play a scene with the URL of a server, its token and its lines, until it has ended; the scene tells it to."""
     lines = []
 
     async def go():
         hold = MemoryWorker(lambda: Memory(folder, user=user, trust="agent"))
-        server = asyncio.create_task(serve_mcp(hold, tools, Where(host, 0), note=lines.append))
+        server = asyncio.create_task(serve_mcp(hold, tools, Where(host, 0), note=lines.append, renew=renew))
         while len(lines) < 2 + (host == "0.0.0.0"):
             await asyncio.sleep(0.01)
         url, path = re.search(r"http://\S+", lines[0])[0], re.search(r"is in (.*)", lines[1])[1]
@@ -106,11 +105,9 @@ def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
             if reading.done():
                 break
             line.write(part)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.08)  # no multiple of it is when the server hangs up
         line.close()
-        with suppress(ConnectionResetError):
-            return reading.result() if reading.done() else None
-        return b""
+        return reading.result() if reading.done() else None  # a connection that is reset raises
 
     async def scene(url, *_):
         port = int(re.search(r":(\d+)/mcp", url)[1])
@@ -122,6 +119,41 @@ def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
     silent, slow, again = play(home / "notes", scene)
     assert (silent, slow) == (b"", b"")
     assert again.startswith(b"HTTP/1.1 401 ")
+
+
+def test_told_twice_it_waits_for_no_client(home):
+    async def scene(url, token, _):
+        port = re.search(r":(\d+)/mcp", url)[1]
+        _, line = await asyncio.open_connection("127.0.0.1", int(port))
+        head = ("POST /mcp HTTP/1.1", f"Host: localhost:{port}", f"Authorization: Bearer {token}", "Content-Length: 9")
+        line.write("\r\n".join((*head, "", "")).encode())  # and the rest never comes
+        await asyncio.sleep(0.4)
+        end(signal.SIGINT)
+        await asyncio.sleep(0.5)
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", int(port))
+        [server] = [task for task in asyncio.all_tasks() if task.get_coro().__name__ == "serve_mcp"]
+        assert not server.done()  # it waits for what was begun
+        end(signal.SIGINT)
+        await asyncio.wait_for(server, 120)
+        line.close()
+
+    play(home / "notes", scene)
+
+
+def test_a_new_token_locks_the_old_one_out(home):
+    tokens = []
+
+    async def scene(url, token, _):
+        tokens.append(token)
+        async with httpx2.AsyncClient(timeout=120) as line:
+            found = [(await line.put(url, headers={"authorization": f"Bearer {each}"})).status_code for each in tokens]
+        end()
+        return [status != 401 for status in found]
+
+    assert play(home / "notes", scene) == [True]
+    assert play(home / "notes", scene) == [True, True]
+    assert play(home / "notes", scene, renew=True) == [False, False, True]
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])

@@ -47,7 +47,7 @@ def test_observations_are_added_once_and_only_to_what_is_known(call):
 
     assert added.data == {"results": [{"entityName": "Ana Lima", "addedObservations": ["sings"]}]}
     assert json.loads(added.text) == added.data["results"]
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="Nobody"):
         call("add_observations", observations=[
             {"entityName": "Ana Lima", "contents": ["dances"]}, {"entityName": "Nobody", "contents": ["x"]},
         ])  # fmt: skip

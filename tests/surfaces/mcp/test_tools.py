@@ -76,7 +76,7 @@ def test_a_frame_that_is_not_there_is_refused_without_naming_the_others(call, ow
 
     with pytest.raises(NotFound, match="'nope'"):
         call("recall", question="x", frame="nope")
-    with refuses("conflict"):
+    with refuses("conflict", "k ", "frame"):
         call("recall", question="x", frame="task", k=3)
 
 
@@ -121,22 +121,11 @@ def test_what_a_page_said_waits_for_a_person(call):
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
 
 
-def test_of_what_waits_for_a_person_no_name_no_evidence_and_no_reason_is_told(call, agent):
-    names = {name: f"poison {name}" for name in ("about", "kind", "session", "agent", "key")}
-    made = call("remember", text="poison me", trust="web", evidence=["poison this"], tags=["poison"], **names)
-    heard = agent.observe("poison", trust="web", session="poison", agent="poison").id
-
-    asked = (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("timeline", {}), ("get", {"id": heard}))
-    for tool, given in asked:
-        answer = call(tool, **given)
-        assert "poison" not in answer.model_dump_json() + answer.text(), (tool, given)
-
-
 def test_what_is_said_under_two_names_is_said_once_or_refused(call, agent):
     for given in ({"text": "one", "content": "two"}, {"memory": "one", "fact": "two"}):
-        with refuses("conflict"):
+        with refuses("conflict", "remember", "as text"):
             call("remember", **given)
-    with refuses("conflict"):
+    with refuses("conflict", "forget", "as ids"):
         call("forget", ids=["a"], id="b")
 
     assert agent.beliefs.query() == []
@@ -226,7 +215,7 @@ def test_an_agent_revises_its_own_word_at_once(call):
 
     assert new.status == "revised"
     assert call("get", id=new.id).reason == "he said so"
-    with pytest.raises(Moved):
+    with pytest.raises(Moved, match=f"{made.id}.*{new.id}"):
         call("revise", id=made.id, text="Bob likes bridge")
 
 
@@ -297,7 +286,7 @@ def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, fold
         theirs = other.propose(other.action("forget", tea))
 
     for name in (doubt.id, theirs.id):
-        with refuses("permission"):
+        with refuses("permission", name, "tallystick review"):
             call("review", action="withdraw", id=name)
     assert len(call("review").reviews) == 2
 
@@ -316,7 +305,7 @@ TOO_LITTLE = [{"action": "withdraw"}, {"action": "propose"}, {"action": "propose
 
 @pytest.mark.parametrize("given", TOO_LITTLE)
 def test_a_review_call_that_says_too_little_is_told_what_is_missing(call, given):
-    with refuses("required"):
+    with refuses("required", given["action"], "id"):
         call("review", **given)
 
 

@@ -233,7 +233,7 @@ def test_names_are_known_where_they_were_named():
     "example.org:x", "..", "a..b", "-a", "é.example", "[::1", "user@example.org", "a" * 10 + ":123456",
 ])  # fmt: skip
 def test_what_cannot_be_a_name_is_refused(name):
-    with refuses("name"):
+    with refuses("name", repr(name)):
         Names.at("127.0.0.1", 1, [name])
 
 

@@ -188,7 +188,7 @@ def test_a_new_token_ends_every_session_and_locks_the_old_token_out(home):
 def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes").mkdir()
     (home / "notes/tallystick.toml").write_text("[ledger]\ndurability = 1\n")
-    with refuses("file"):
+    with refuses("file", "ledger.durability"):
         play(home / "notes", None)
 
 

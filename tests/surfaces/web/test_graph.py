@@ -13,6 +13,7 @@ from tallystick import Memory
 from tallystick.surfaces.present.text import cells
 from tallystick.surfaces.web.graph import EXPANDED, MOST, ROOM, picture
 from tallystick.surfaces.web.graph_layout import Box, line, named, placed, width_of
+from tests.hostile import wrong_in
 from tests.surfaces.web.conftest import Page
 
 
@@ -125,11 +126,9 @@ def test_hostile_names_are_only_shown_and_cut(web, m):
     far = web.page(next(to for title, to in drawn(page).items() if "script" in title))
 
     for each in (page, far, web.page("/graph")):
-        assert {script.get("src") for script in each.all("script")} <= {"/static/tallystick.js", "/static/graph.js"}
+        assert list(wrong_in(each.tags)) == []
         assert len(each.all("svg")) <= 1
         assert not each.all("b")
-        names = {name for _, attributes in each.tags for name in attributes}
-        assert not [name for name in names if name.startswith("on") or name == "style"]
         assert "\u202e" not in each.html
     names = [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", page.html)]
     assert len(names) >= 5

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import NeedsApproval
-from tests.surfaces.web.conftest import Page, Web
-
-
-def links(page: Page) -> list[str]:
-    return [str(found["href"]) for found in page.all("a")]
+from tests.surfaces.web.conftest import Page, Web, asks
 
 
 def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
@@ -40,9 +35,10 @@ def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_i
     page = web.page("/")
 
     assert page.text.index("Bob is allergic") < page.text.index("Ana prefers tea")
-    assert f"/beliefs/{newest.id}" in links(page)
-    assert "/pages/person-bob" in links(page)
+    assert f"/beliefs/{newest.id}" in page.links
+    assert "/pages/person-bob" in page.links
     assert "Today" in page.text
+    assert "just now" in page.text
     assert page.all("time")
     assert "taste" in page.text
     assert page.all("li", data_id=newest.id)
@@ -72,7 +68,7 @@ def test_turns_of_one_conversation_are_one_line_that_leads_to_all_of_them(web: W
     assert "turn 4" in page.text
     assert "turn 3" not in page.text
     assert "5 turns" in page.text
-    assert "/timeline?session=stand%20up" in links(page)
+    assert "/timeline?session=stand%20up" in page.links
     assert len(page.all("li", data_id=web.m.episodes.recent(limit=1)[0].source)) == 1
 
 
@@ -91,13 +87,11 @@ def test_only_the_newest_are_shown_however_many_there_are(web: Web) -> None:
 
 def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web: Web) -> None:
     said = web.m.remember("Ana prefers tea")
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.revise(said.id, "Ana prefers coffee", reason="she ordered one")
+    review = asks(web.m, "revise", said.id, "Ana prefers coffee", reason="she ordered one")
 
     page = web.page("/")
 
-    (review,) = web.m.reviews.waiting()
-    assert f"/reviews/{review.id}" in links(page)
+    assert f"/reviews/{review.id}" in page.links
     assert "1 pending review" in page.text
     assert "Revise: Ana prefers coffee" in page.text
 
@@ -137,28 +131,20 @@ def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -
 
 
 @pytest.mark.parametrize(
-    ("again", "told"),
+    ("known", "again", "told"),
     [
-        ("The colour is red", "Already known as: The colour is red"),
-        ("The colour is blue", "It contradicts The colour is red"),
+        ("The colour is red", "The colour is red", ["Already known as: The colour is red"]),
+        ("The colour is red", "The colour is blue", ["It contradicts The colour is red"]),
+        ("The port is 5432", "The port is 6543", ["Corrected: The port is 6543", "It replaces: The port is 5432"]),
     ],
 )
-def test_the_answer_says_what_is_known_and_what_it_contradicts(web: Web, again: str, told: str) -> None:
-    web.m.remember("The colour is red")
+def test_the_answer_says_what_is_known_contradicted_or_replaced(web: Web, known: str, again: str, told) -> None:
+    web.m.remember(known)
 
     page = Page(web.say("/", text=again).text)
 
-    assert told in page.text
-    assert f"/beliefs/{next(iter(web.m.beliefs)).id}" in links(page)
-
-
-def test_a_correction_tells_whose_place_it_took(web: Web) -> None:
-    web.m.remember("The port is 5432")
-
-    page = Page(web.say("/", text="The port is 6543").text)
-
-    assert "Corrected: The port is 6543" in page.text
-    assert "It replaces: The port is 5432" in page.text
+    assert all(words in page.text for words in told)
+    assert f"/beliefs/{next(iter(web.m.beliefs)).id}" in page.links
 
 
 def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
@@ -168,22 +154,16 @@ def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
     assert "a1B2a1B2" not in answer.text
 
 
-def test_an_empty_text_is_refused_and_what_was_typed_stays(web: Web) -> None:
-    answer = web.say("/", text="  ", about='person-"ana"', tags="<b>")
+@pytest.mark.parametrize("text", ["  ", "x" * (1 << 21)], ids=["empty", "too long"])
+def test_a_text_that_is_refused_stays_with_what_else_was_typed(web: Web, text: str) -> None:
+    answer = web.say("/", text=text, about='person-"ana"', tags="<b>")
 
     page = Page(answer.text)
     assert answer.status_code == 400
+    assert text.strip() in answer.text
     assert page.all("p", role="alert")
     assert page.all("input", name="about", value='person-"ana"')
     assert page.all("input", name="tags", value="<b>")
-    assert web.m.ledger.size == 1
-
-
-def test_a_text_that_is_too_long_is_refused_and_stays_in_its_field(web: Web) -> None:
-    answer = web.say("/", text="x" * (1 << 21))
-
-    assert answer.status_code == 400
-    assert "x" * (1 << 21) in answer.text
     assert web.m.ledger.size == 1
 
 

@@ -17,15 +17,10 @@ from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web import integrity
 from tallystick.surfaces.web.app import create_app
 from tests.hostile import wrong_in
-from tests.surfaces.web.conftest import LetIn, Page, Web
+from tests.surfaces.web.conftest import LetIn, Page, Web, spoil
 
 WRITE = {"/integrity/checkpoint", "/integrity/backup"}
 LOOK = {"/integrity/verify", "/integrity/check"}
-
-
-def forms(page: Page) -> set[str]:
-    found = {str(form["action"]) for form in page.all("form", method="post")}
-    return {action for action in found if action.startswith("/integrity/")}
 
 
 def every_byte(*folders: Path) -> dict[Path, bytes]:
@@ -40,7 +35,7 @@ def test_looking_and_verifying_write_nothing(web: Web, home: Path) -> None:
     page = web.page("/integrity")
     done = web.say("/integrity/verify")
 
-    assert forms(page) == WRITE | LOOK
+    assert set(page.forms) == WRITE | LOOK
     assert "2 events" in page.text
     assert "No checkpoint yet" in page.text
     assert done.status_code == 200
@@ -135,9 +130,7 @@ def damaged(m: Memory) -> Iterator[Web]:
     for text in ("one", "two", "three"):
         m.remember(text)
     m.backup()
-    m.close()
-    wal = m.folder / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b'"two"', b'"owt"'))
+    spoil(m, b'"two"', b'"owt"')
     with Web(m) as client:
         yield client
 
@@ -168,7 +161,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert "events.wal is damaged" in page.text
     for words in (" check", " repair CODE", f" restore {copy.name}"):
         assert f"tallystick -C {folder}{words}" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
     for address in WRITE:
         assert damaged.say(address).status_code == 503
     bad = Page(damaged.say("/integrity/verify").text)
@@ -187,7 +180,7 @@ def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> No
     assert "rolled back or replaced" in page.text
     assert "tallystick restore" in page.text
     assert "It covers 3 events, more than can be read here" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
     for address in WRITE:
         assert rolled_back.say(address).status_code == 503
     assert "Verification failed" in rolled_back.say("/integrity/verify").text
@@ -207,7 +200,7 @@ def test_a_folder_that_was_replaced_by_another_says_so(m: Memory, tmp_path: Path
         page = web.page("/integrity")
 
     assert "It is of another ledger" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
 
 
 def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None:
@@ -222,7 +215,7 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
     assert "This memory cannot be opened" in page.text
     assert "put their files <back> there" in page.text
     assert "tallystick check" in page.text
-    assert not forms(page)
+    assert not page.forms
 
 
 # -- what takes its time -----------------------------------------------------------------------------------------------
@@ -245,7 +238,7 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
         page = Page(web.say("/integrity/verify").text)
         assert "Verifying …" in page.text
         assert "Refresh" in page.text
-        assert "/integrity/verify" not in forms(page)
+        assert "/integrity/verify" not in page.forms
     assert web.page("/timeline")
     assert web.page("/reviews")
     piece = web.page("/integrity", headers={"X-Piece": "1"})
@@ -258,7 +251,7 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
 
     assert len(begun) == 1
     assert "Intact." in page.text
-    assert "/integrity/verify" in forms(page)
+    assert "/integrity/verify" in page.forms
 
 
 @pytest.mark.parametrize(
@@ -276,4 +269,4 @@ def test_what_goes_wrong_on_the_way_is_said(web: Web, monkeypatch: pytest.Monkey
 
     assert words in page.text
     assert list(wrong_in(page.tags)) == []
-    assert "/integrity/check" in forms(page)
+    assert "/integrity/check" in page.forms

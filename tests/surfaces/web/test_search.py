@@ -10,7 +10,6 @@ import pytest
 
 from tallystick import Memory
 from tests.surfaces.web.conftest import CSRF, Page, Web
-from tests.surfaces.web.test_home import links
 
 HOSTILE = '<script>alert(1)</script><img src="https://evil.example/x.png">"></textarea>{{7*7}}\u202e'
 
@@ -64,7 +63,7 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     assert "None from date" in page.text
     assert "from Python" in page.text
     assert "you" in page.text
-    assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(links(page))
+    assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(page.links)
     nearly = asks.m.recall("where does Ana work", k=10, explain=True).nearly
     assert f"Near misses ({len(nearly)})" in page.text
     assert nearly[0].why in page.text
@@ -74,7 +73,7 @@ def test_an_episode_is_found_and_leads_to_itself(asks: Web) -> None:
     page = asks.page("/search?q=is+the+zebra+crossing+closed")
 
     episode = asks.m.episodes.recent(limit=1)[0]
-    assert f"/episodes/{episode.id}" in links(page)
+    assert f"/episodes/{episode.id}" in page.links
     assert "episode" in page.text
     assert "in standup" in page.text
 
@@ -125,7 +124,7 @@ def test_at_another_moment_what_was_held_then_is_answered(asks: Web) -> None:
     assert "Ana prefers tea over coffee" in then.text
     assert "event 1 of" in then.text
     assert "Back to now" in then.text
-    assert "/search?q=what+does+Ana+prefer" in links(then)
+    assert "/search?q=what+does+Ana+prefer" in then.links
     last = str(asks.m.ledger.size - 1)
     assert now.all("input", type="range", name="at", min="0", max=last, value=last)
     assert then.all("input", type="range", name="at", value="1")
@@ -231,14 +230,13 @@ def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0, 0.0]
 
 
-def test_an_outcome_that_says_nothing_or_is_forged_is_refused(web: Web) -> None:
+def test_an_outcome_that_says_nothing_is_refused(web: Web) -> None:
     said = web.m.remember("Ana prefers tea")
     size = web.m.ledger.size
 
     assert web.say("/search/outcome", name=said.id, how="maybe").status_code == 400
     assert web.say("/search/outcome", name="", how="helped").status_code == 400
     assert web.say("/search/outcome", name="nobody", how="helped").status_code == 404
-    assert web.post("/search/outcome", data={"name": said.id, "how": "helped"}).status_code == 403
     assert web.get("/search/outcome").status_code == 405
     assert web.m.ledger.size == size
 

@@ -9,8 +9,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.maintenance.ledger import check_proof
-from tallystick.records.errors import NeedsApproval
-from tests.surfaces.web.conftest import Page, Web
+from tests.surfaces.web.conftest import Page, Web, asks
 
 
 def seqs(page: Page) -> list[int]:
@@ -26,9 +25,7 @@ def at(page: Page, word: str) -> str:
 def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: Web) -> None:
     belief = web.m.remember("Ana prefers tea", key="drinks")
     turn = web.m.observe("Let's ship", session="standup", agent="ana")
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.forget("drinks", reason="seems wrong")
-    [review] = web.m.reviews.waiting()
+    review = asks(web.m, "forget", "drinks", reason="seems wrong")
     page = web.page("/timeline")
 
     assert seqs(page) == [3, 2, 1, 0]
@@ -36,8 +33,8 @@ def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: We
     assert "Today" in page.text
     for words in ("Ana prefers tea", "Let's ship", "Forget drinks?", "the ledger begins", "by an MCP client"):
         assert words in page.text
-    links = {found.get("href") for found in page.all("a")}
-    assert {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"} <= links
+    addresses = {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"}
+    assert addresses <= set(page.links)
     assert page.all("div", data_live="/timeline", data_seq="3")
 
 
@@ -54,9 +51,7 @@ def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None
 def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> None:
     tea, turn = web.m.remember("Ana prefers tea"), web.m.observe("Let's ship")
     web.m.outcome([tea.id, turn.id], 1.0)
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.revise(tea.id, "Ana prefers coffee", reason="she said so")
-    [review] = web.m.reviews.waiting()
+    review = asks(web.m, "revise", tea.id, "Ana prefers coffee", reason="she said so")
     web.m.reviews.reject(review.id, reason="she did not")
     page = web.page("/timeline")
 
@@ -97,8 +92,8 @@ def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) ->
 
 def dead(web: Web, address: str) -> list[str]:
     """The links of a page that lead to nothing, or to no such place on a page."""
-    links = {str(found.get("href")) for found in web.page(address).all("a")}
-    found = {link: web.get(link.partition("#")[0]) for link in links if not link.startswith("#")}
+    links = {link for link in web.page(address).links if not link.startswith("#")}
+    found = {link: web.get(link.partition("#")[0]) for link in links}
     parts = {link: link.partition("#")[2] for link in found}
     return sorted(
         link for link, answer in found.items()
@@ -171,9 +166,8 @@ def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> Non
     assert "belief.put/1" in page.text
     assert next(web.m.log(0)).hash in page.text  # the line before
     assert '"text": "Ana prefers tea"' in page.text
-    links = {found.get("href") for found in page.all("a")}
-    assert {"/timeline/0", "/timeline/3", "/timeline?session=standup"} <= links
-    assert "/timeline/2" not in links
+    assert {"/timeline/0", "/timeline/3", "/timeline?session=standup"} <= set(page.links)
+    assert "/timeline/2" not in page.links
 
 
 def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web: Web) -> None:
@@ -183,8 +177,6 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     assert "convinces nobody else" in page.text
     assert web.m.ledger.checkpoints() == []
     assert web.get("/timeline/1/proof.txt").status_code == 404
-    assert web.post("/timeline/1/sign", data={"csrf": "forged"}).status_code == 403
-    assert web.m.ledger.checkpoints() == []
 
     signed = web.say("/timeline/1/sign")
     assert signed.status_code == 200
@@ -197,11 +189,12 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
 
 
 def test_a_long_event_is_cut_and_says_so(web: Web) -> None:
-    web.m.observe("x" * 300_000)
-    page = web.page("/timeline/1")
-
-    assert "This is the beginning" in page.text
-    assert len(page.html) + len(web.page("/timeline").html) < 150_000
+    web.m.observe("x" * 300_000, session="s" * 90, agent="a" * 90, metadata={"note": "x" * 900})
+    web.m.remember("x" * 300_000)
+    for address in ("/timeline", "/timeline/1", "/timeline/2"):
+        page = web.page(address)
+        assert len(page.html) < 120_000, address
+        assert ("This is the beginning" in page.text) is (address != "/timeline")
 
 
 def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:

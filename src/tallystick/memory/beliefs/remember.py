@@ -14,11 +14,12 @@ Nothing is looked for in a batch, which is not indexed yet, nor if the index is 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tallystick.decide.beliefs import Draw
 from tallystick.decide.corrections import corrected
+from tallystick.decide.usage import again
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
     CORRECTED,
@@ -30,13 +31,13 @@ from tallystick.records.belief import (
     RememberResult,
     Statement,
 )
+from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
-    from tallystick.memory.recall.feedback import FeedbackService
+    from tallystick.memory.core.context import Context
     from tallystick.projections.index.file import IndexFile
 
 MOST = 40  # beliefs about the same thing that are compared, the newest
@@ -51,6 +52,7 @@ _TRIES = 5  # of deciding on what nobody has changed meanwhile
 class _Around:
     """The beliefs near a statement."""
 
+    since: int | None = None  # the last event that had changed what is remembered
     same: Belief | None = None  # in the same words and the same scope
     of_the_same: tuple[CurrentVersion, ...] = ()  # about the same thing, the newest first
 
@@ -61,8 +63,8 @@ _NOTHING = _Around()
 class RememberService:
     """Records statements of one program."""
 
-    def __init__(self, context: Context, feedback: FeedbackService) -> None:
-        self._context, self._folder, self._gate, self._feedback = context, context.folder, context.gate, feedback
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
 
     def remember(self, statement: Statement, idempotency_key: str = "") -> Belief:
         """Record a statement, and return the belief with the answer.
@@ -70,37 +72,35 @@ class RememberService:
         What it repeats or corrects is looked up before the lock is taken, and looked up again if somebody wrote
         meanwhile: so it is decided on what the ledger says at the moment of writing.
         """
-        for _ in range(_TRIES):
-            with suppress(Changed):
-                return self._remember(statement, idempotency_key, is_last=False)
-        return self._remember(statement, idempotency_key, is_last=True)
-
-    def _remember(self, statement: Statement, idempotency_key: str, *, is_last: bool) -> Belief:
         asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
-        is_in_batch = self._folder.ledger.in_batch()
-        with self._folder.known():
-            since = None if is_in_batch or is_last else self._folder.state.changed[0]
-        around = _NOTHING if is_in_batch else self._around(statement)
-        if not is_named and asker not in DEFAULT.quarantined:
-            with self._folder.ledger.reading():
-                statement = corrected(self._folder.state, around.of_the_same, statement, asker)
-        is_correction = not is_named and bool(statement.key)
-        if not idempotency_key and (repeated := self._repeated(statement)) is not None:
-            return self._answered(repeated, KNOWN, around)
-        if not is_named and not is_correction and around.same is not None and asker not in DEFAULT.quarantined:
-            known = self._again_of(around.same, statement, idempotency_key, asker, since)
-            if known is not None:
-                return self._answered(known, KNOWN, around)
-        events = self._gate.put(statement.fields(), idempotency_key, since=since)
+        may_change = not is_named and asker not in DEFAULT.quarantined
+        for last in (False,) * _TRIES + (True,):
+            around = _NOTHING if self._folder.ledger.in_batch() else self._around(statement)
+            since, stated = None if last else around.since, statement
+            if may_change and around.of_the_same:
+                with self._folder.ledger.reading():
+                    stated = corrected(self._folder.state, around.of_the_same, statement, asker)
+            is_correction = not is_named and bool(stated.key)
+            if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
+                return self._answered(repeated, KNOWN, around)
+            try:
+                if may_change and not is_correction and around.same is not None:
+                    known = self._again_of(around.same, stated, idempotency_key, asker, since)
+                    if known is not None:
+                        return self._answered(known, KNOWN, around)
+                events = self._gate.put(stated.fields(), idempotency_key, since=since)
+                break
+            except Changed:
+                continue
         if not events or not events[0].body:  # stated before under its key, or by the same call
             with self._folder.known() as beliefs:
-                said = self._folder.state.said(statement.user, self._gate.by, idempotency_key)
-                held = said[0] if said else beliefs.get(statement.key, user=statement.user, path=statement.path)
+                said = self._folder.state.said(stated.user, self._gate.by, idempotency_key)
+                held = said[0] if said else beliefs.get(stated.key, user=stated.user, path=stated.path)
                 already = held.belief()
             return self._answered(already, KNOWN, around)
-        stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
+        belief = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
         what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
-        return self._answered(stated, what, around)
+        return self._answered(belief, what, around)
 
     def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
@@ -115,9 +115,9 @@ class RememberService:
         assert answer is not None
         return answer
 
-    def _repeated(self, statement: Statement) -> Belief | None:
+    def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""
-        if self._gate.asker(statement.trust) == "human" or statement.key:
+        if asker == "human" or statement.key:
             return None
         echo = self._context.echoes.of(statement.text, statement.user)
         name = echo.belief_in(statement.session, statement.agent, statement.path)
@@ -147,7 +147,12 @@ class RememberService:
                 known.id, more, reason="said again", user=known.user, path=known.path, trust=asker, since=since
             )
         elif asker == "human":
-            self._feedback.again(known.id, user=known.user, path=known.path, since=since)
+
+            def reinforced(_: Draw) -> list[Draft]:
+                self._gate.must_be_unchanged(since)
+                return again(self._folder.state, known.id, user=known.user, path=known.path)
+
+            self._gate.write("reinforce", reinforced, user=known.user, path=known.path)
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
@@ -167,36 +172,39 @@ class RememberService:
             return _NOTHING
         block, claim = next(ids_for(whole)), claim_key(statement.text, statement.triple)
         found = self._context.index.glance(lambda file: self._rows(file, statement, block, claim))
-        same, names = found or ([], [])
-        if not same and not names:
+        if found is None:
             return _NOTHING
+        since, same, names = found
+        if not same and not names:
+            return _Around(since)
         user, path = statement.user, statement.path
         with self._folder.ledger.reading():
             state = self._folder.state
             alike = (state.find(name, user=user, path=path, short=False) for name in same)
             first = next((each.belief() for each in alike if each is not None and _says(each, statement.text)), None)
             held = [state.find(name, user=user, path=path, short=False) for name in names]
-            return _Around(first, tuple(each for each in held if each is not None and state.sees(each, path)))
+            return _Around(since, first, tuple(each for each in held if each is not None and state.sees(each, path)))
 
     def _rows(
         self, file: IndexFile, statement: Statement, block: str, claim: str | None
-    ) -> tuple[list[str], list[str]]:  # fmt: skip
-        """The versions with that text in this scope, whatever its case, and those about the same thing."""
+    ) -> tuple[int, list[str], list[str]]:  # fmt: skip
+        """The last change, the versions with that text in this scope, whatever its case, and those about its topic."""
         from tallystick.projections.index import statements as sql
         from tallystick.projections.index.search import Scope
 
-        user, path = statement.user, statement.path
-        scope = Scope(user, path=path, now=self._folder.ledger.now()).on(self._folder.state.paths)
+        state = self._folder.state
+        scope = Scope(statement.user, path=statement.path, now=self._folder.ledger.now()).on(state.paths)
+        since = state.changed[0]
         if scope.is_nobodys():
-            return [], []
+            return since, [], []
         own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}
         values = {**scope.values(), **own}
         said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
         is_person = self._gate.asker(statement.trust) == "human"  # another program's words are not a repeat
         same = [name for name, by in said if is_person or by == self._gate.by]
         if claim is None:
-            return same, []
-        return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
+            return since, same, []
+        return since, same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
 
     # -- the answer --------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,16 @@ from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.file import CHUNK, NOTHING, SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.index.read_bookmark import is_hash
-from tallystick.records.errors import Busy, Closed, Damaged, NotWritable, NotWritten, RolledBack, TallystickError
+from tallystick.records.errors import (
+    Busy,
+    Closed,
+    Damaged,
+    Missing,
+    NotWritable,
+    NotWritten,
+    RolledBack,
+    TallystickError,
+)
 from tallystick.records.event import Event
 from tallystick.records.operations import (
     EPISODE_FADE,
@@ -121,8 +130,8 @@ class IndexService:
             self._mark = index.catch_up(events, expected=self._mark)
         end = self._ledger.end
         level = self._mark is not None and self._mark.hash == end.hash
-        if not level and end.seq <= index.bookmark().seq + FAR:
-            self._catch_up(index)
+        if not level:
+            self._catch_up(index, limit=FAR)
 
     def _let_go(self, error: Exception, *, again: bool = False) -> bool:
         """Close an index with which something is wrong; its next user looks closer. False if it is not the file."""
@@ -144,12 +153,19 @@ class IndexService:
                     raise Busy(f"the index is not available ({error}); try again") from error
         raise Damaged(f"{self._path} is damaged as soon as it is rebuilt; check the disk")
 
-    def read(self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None) -> Answer:
-        """Ask the index a question. If that meets damage, the index is rebuilt, and asked again."""
+    def read(
+        self, question: Callable[[IndexFile], Answer], on_progress: Progress | None = None, *, at: int | None = None
+    ) -> Answer:
+        """Ask the index a question, perhaps about the state `at` an event. On damage it is rebuilt and asked again."""
         for tried in range(_TRIES):
             index = self.level(on_progress)
             index.times = self._ledger.standing.times
             try:
+                if at is not None and (since := index.bookmark().since) and at < since:
+                    raise Missing(
+                        f"the events before {since} were moved away;"
+                        " put their files back into sealed/ and run `tallystick rebuild-index`"
+                    )
                 return question(index)
             except _WRONG as error:
                 if not self._let_go(error, again=tried > 0) or tried == _TRIES - 1:
@@ -162,8 +178,7 @@ class IndexService:
         with suppress(OSError, TallystickError), self._ledger.reading():
             try:
                 index = self._at_hand()
-                if index is not None and self._ledger.end.seq <= index.bookmark().seq + FAR:
-                    self._catch_up(index)
+                if index is not None and self._catch_up(index, limit=FAR):
                     answer = question(index)
             except (OSError, TallystickError, *_WRONG) as error:
                 self._let_go(error)
@@ -238,9 +253,13 @@ class IndexService:
         except FileNotFoundError:
             return False
 
-    def _catch_up(self, index: IndexFile, on_progress: Progress | None = None) -> None:
-        """Read on from the bookmark to the end of the ledger."""
+    def _catch_up(
+        self, index: IndexFile, on_progress: Progress | None = None, *, limit: int | None = None
+    ) -> bool:  # fmt: skip
+        """Read on from the bookmark to the end of the ledger. False, if that is more than `limit` events away."""
         mark = index.bookmark()
+        if limit is not None and self._ledger.end.seq > mark.seq + limit:
+            return False
         if mark.seq > self._ledger.end.seq:
             self._ledger.refresh()  # another process may have written and followed since we looked
         end = self._ledger.end
@@ -256,6 +275,7 @@ class IndexService:
             while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
                 mark = index.catch_up(some)
         self._mark, self._erasures = mark, self._ledger.standing.erasures
+        return True
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:
         if mark.seq > self._ledger.end.seq:

@@ -18,13 +18,14 @@ from tallystick.memory.core.echo import NO_ECHO
 from tallystick.memory.core.gate import episode_subject
 from tallystick.memory.core.masking import Cleared
 from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.sources import distrust_of, withheld_episode
 from tallystick.projections.index import statements as sql
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode, Retraction, checked
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.records.fact import Fact, fact_of, sources_in
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.policy import is_above, lower
@@ -33,7 +34,7 @@ from tallystick.state.state import State
 
 if TYPE_CHECKING:
     from tallystick.consolidate.classify import Deltas
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.schema import EpisodeShape
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.health import MigrationPlan, StoreHealth
@@ -121,7 +122,7 @@ class EpisodeStore:
         def decision() -> list[Draft]:
             drafts = decide.put(known.episodes, episode, echo.ids)
             if drafts:
-                known.writable(episode.user, episode.path)
+                known.paths.writable(episode.user, episode.path)
             return Cleared(self._gate.borne_out(drafts))
 
         events = self._folder.ledger.write(decision)
@@ -129,21 +130,7 @@ class EpisodeStore:
 
     def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
         """The distrust for which recall leaves an episode out, if there is one. Of several episodes, the first."""
-        whose = self._of(user)
-        with self._folder.ledger.reading():
-            known = self._folder.state
-            if not known.distrusts.of(whose):
-                return None
-            refs = known.episodes.named(whose, name)
-            events = (event for each in refs for event in self._folder.ledger.events(each.seq, each.seq + 1))
-            return next((why for event in events if (why := self._against(event, whose))), None)
-
-    def _against(self, event: Event, user: str) -> Distrust | None:
-        said = (event.body or {}).get("episode", {})
-        return self._folder.state.distrusts.against(
-            user, by=event.by, seq=event.seq, agent=said.get("agent", ""), session=said.get("session", ""),
-            trust=said.get("trust", "human"),
-        )  # fmt: skip
+        return withheld_episode(self._folder, name, self._of(user))
 
     def _same(self, episode: Episode) -> Episode:
         """The episode with that id in its scope."""
@@ -304,7 +291,7 @@ class EpisodeStore:
         for event in self._folder.events_of(user, seq):
             if event.op != EPISODE_PUT or event.body is None or known.is_retracted(event.id):
                 continue
-            if self._against(event, user) is None:
+            if distrust_of(self._folder.state, event, user) is None:
                 episode = self._dated(Episode.of(event))
                 home = paths.home(user, episode.path)
                 if home is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from tallystick.exchange.agent_memory import INDEX
-from tallystick.memory.maintenance.ledger import is_old
+from tallystick.memory.settings import is_old
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.transfer import MARK, Skipped
 

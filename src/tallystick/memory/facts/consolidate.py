@@ -28,7 +28,7 @@ from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor, 
 from tallystick.state.rules import Mark
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.facts.store import FactService
     from tallystick.records.rule import Extractor

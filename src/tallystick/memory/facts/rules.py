@@ -23,7 +23,7 @@ from tallystick.state.state import State
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.records.rule import Extractor

@@ -37,7 +37,7 @@ from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.delta import Delta
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tallystick.memory import settings
-from tallystick.memory.maintenance.ledger import is_old
+from tallystick.memory.settings import is_old
 from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.progress import Progress

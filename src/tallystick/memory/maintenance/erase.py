@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tallystick.decide import beliefs as decide
@@ -14,13 +14,14 @@ from tallystick.records.status import Erasure
 from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.graph.graph import GraphService
+    from tallystick.memory.pages.follow import PageWriter
 
 
-def preview(context: Context, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
+def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """What `erase` would destroy. NotFound, if one of the names has no words to erase."""
-    folder = context.folder
     plain, things = _split(folder, names, user)
     with folder.ledger.reading():
         state = folder.state
@@ -44,19 +45,22 @@ def preview(context: Context, episodes: EpisodeStore, names: Sequence[str], user
     return Erasure(found, events, copies, tuple(folder.ledger.standing.copies), gone, labels)
 
 
-def erase(context: Context, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
+def erase(
+    context: Context, episodes: EpisodeStore, pages: PageWriter, graph_of: Callable[[str], GraphService],
+    names: Sequence[str], user: str, path: str,
+) -> Erasure:  # fmt: skip
     """Destroy the words of everything that is named, and return what went."""
     ledger = context.folder.ledger
     must_reach(ledger.folder)
-    context.page_writer.look_at_all()  # a page may hold words of it that are not imported yet
-    going = preview(context, episodes, names, user, path)
+    pages.look_at_all()  # a page may hold words of it that are not imported yet
+    going = preview(context.folder, episodes, names, user, path)
     plain, things = _split(context.folder, names, user)
     context.gate.restate(things, user=user)
     for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
-        context.page_files.render_again(user, about)
+        pages.files.render_again(user, about)
         remove_page(ledger.disk, ledger.folder, path_of(user, about))
     if nodes := [name for noun, name in things if noun == "node"]:
-        context.graph_of(user).erase(*nodes)
+        graph_of(user).erase(*nodes)
     rest = [each for each in things if each[0] != "node"]
     if plain or rest:
         context.gate.erase(plain, rest, user=user, path=path)

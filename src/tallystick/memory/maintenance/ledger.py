@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory import settings
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
@@ -28,7 +27,7 @@ from tallystick.records.status import ChainFile, Kept
 from tallystick.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
-    from tallystick.ledger.checkpoint import CheckpointWitness, Keyring
+    from tallystick.ledger.checkpoint import Claim, Keyring
     from tallystick.ledger.ledger import Ledger
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.verify import Report
@@ -40,7 +39,7 @@ def verify_folder(
     folder: Path, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
-    if is_old(folder):
+    if settings.is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
             "`tallystick backup` imports it and makes a first copy", "place"
@@ -56,29 +55,16 @@ def verify_folder(
     return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
 
 
-def is_old(folder: Path) -> bool:
-    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
-    try:
-        line = first_line(folder / "events.wal")
-    except FileNotFoundError:
-        line = b""
-    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
-        return False
-    from tallystick.stores.esdb import migrate as takeover
-
-    return takeover.is_old(folder)
-
-
-def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
+def _given(folder: Path, note: str, key: str) -> Claim:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
-    from tallystick.ledger.checkpoint import CheckpointWitness, verifier_of
+    from tallystick.ledger.checkpoint import claim_of, verifier_of
     from tallystick.ledger.genesis import ledger_id
     from tallystick.ledger.layout import Folder
     from tallystick.ledger.signed_note import NoteError, Verifier
 
     try:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
-        return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
+        return claim_of(verifier.open(note), "the checkpoint that was given")
     except NoteError as error:
         raise Refused(f"invalid checkpoint: {error}", "proof") from None
 
@@ -217,15 +203,14 @@ class LedgerService:
 
         found = list[Kept]()
         for seen in check(self._ledger.folder.root, self._keyring):
-            checkpoint = seen.checkpoint
-            whose = checkpoint.origin.rpartition("/")[2] if checkpoint else self.id
+            whose, witness = seen.ledger or self.id, seen.witness
             path = self._keyring.pin_path(whose) if seen.outside else self._ledger.folder.checkpoint
-            kept = Kept(str(path), seen.name, seen.outside, written(path), ledger=whose, trouble=seen.trouble)
-            if checkpoint:
-                root, note = checkpoint.root.hex(), ""
+            kept = Kept(str(path), witness.name, seen.outside, written(path), ledger=whose, trouble=seen.doubt)
+            if seen.root:
+                note = ""
                 with suppress(OSError, UnicodeDecodeError):
                     note = path.read_text("utf-8")
-                kept = replace(kept, note=note, size=checkpoint.size, head=checkpoint.head, root=root)
+                kept = replace(kept, note=note, size=witness.seq + 1, head=witness.hash, root=seen.root.hex())
             found.append(kept)
         return sorted(found, key=lambda each: each.size, reverse=True)
 

@@ -26,8 +26,8 @@ _OF_PAGES = ("belief.", "page.", "review.")
 class PageWriter:
     """Writes pages for one open memory. It never fails: what it did not do, the next one does."""
 
-    def __init__(self, at: PagesAt, *, is_on: bool) -> None:
-        self._at, self._is_on = at, is_on
+    def __init__(self, files: PagesAt, *, is_on: bool) -> None:
+        self.files, self._is_on = files, is_on
         self._looked, self._spare, self._is_behind = time.monotonic(), _AT_ONCE, False
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -37,25 +37,25 @@ class PageWriter:
         self._is_behind = True
         now = time.monotonic()
         self._spare, self._looked = min(_AT_ONCE, self._spare + _SHARE * (now - self._looked)), now
-        if not self._at.is_paused and self._spare > 0:
+        if not self.files.is_paused and self._spare > 0:
             self._go_on()
 
     def finish(self) -> None:
         """Write what is left, before the memory is closed."""
-        if self._is_on and self._is_behind and not self._at.is_paused:
+        if self._is_on and self._is_behind and not self.files.is_paused:
             self._go_on()
 
     def look_at_all(self) -> None:
         """Words are erased: what people wrote on pages comes in before, and what was written at that very moment is
         looked at after."""
-        if self._at.folder.is_there():
+        if self.files.folder.is_there():
             self._go_on(everything=True)
 
     def _go_on(self, *, everything: bool = False) -> None:
         began = time.monotonic()
         with suppress(OSError, TallystickError, sqlite3.Error):
-            if self._at.is_writable and (everything or self._at.behind() <= FAR):
-                with self._at.working():
-                    Sync(self._at).run(None if everything else ())
+            if self.files.is_writable and (everything or self.files.behind() <= FAR):
+                with self.files.working():
+                    Sync(self.files).run(None if everything else ())
         self._spare -= time.monotonic() - began
         self._is_behind = False

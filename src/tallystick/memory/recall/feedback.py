@@ -14,8 +14,9 @@ from tallystick.records.policy import thing
 from tallystick.records.relation import Neighbour
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.memory.recall.receipts import ReceiptStore
     from tallystick.records.belief import Belief
     from tallystick.records.episode import Episode
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 class FeedbackService:
     """The uses of one memory."""
 
-    def __init__(self, context: Context, episodes: EpisodeStore) -> None:
+    def __init__(self, context: Context, receipts: ReceiptStore, episodes: EpisodeStore) -> None:
         self._context, self._folder, self._gate, self._user = context, context.folder, context.gate, context.user
-        self._episodes = episodes
+        self._receipts, self._episodes = receipts, episodes
 
     def outcome(
         self,
@@ -46,7 +47,7 @@ class FeedbackService:
         whose, named = self._of(user), checked_list(names, "names")
         check_names(receipt=receipt, reason=reason, path=path)
         reason = self._gate.masks.words(reason)
-        kept = self._context.receipts.get(receipt, user=whose) if receipt else None
+        kept = self._receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
         def decision() -> list[Draft]:
@@ -57,15 +58,6 @@ class FeedbackService:
         return _ids(
             self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=changes)
         )  # fmt: skip
-
-    def again(self, name: str, *, user: str, path: str = "", since: int | None = None) -> None:
-        """Count a belief that was stated again in the same words: used more, no surer. `since` as in the gate."""
-
-        def decision(_: Draw) -> list[Draft]:
-            self._gate.must_be_unchanged(since)
-            return decide.again(self._folder.state, name, user=user, path=path)
-
-        self._gate.write("reinforce", decision, user=user, path=path)
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
         """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
@@ -91,7 +83,7 @@ class FeedbackService:
         with self._folder.ledger.reading():
             known = self._folder.state
             mine = decide.identity(known, name, whose, path)
-            for said in known.relations.of(mine, whose, known.sight(whose, path)):
+            for said in known.relations.of(mine, whose, known.paths.lineage(whose, path)):
                 if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
                     turned = said.ids[0] != mine
                     memory = self._in_sight(said.ids[not turned], whose, path)

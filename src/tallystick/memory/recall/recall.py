@@ -9,23 +9,25 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tallystick.decide.trust import withheld
 from tallystick.memory import settings
 from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
 from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.trust.sources import withheld_episode
 from tallystick.records.clock import parse_moment, said_time, stamp
-from tallystick.records.errors import Missing, Refused
+from tallystick.records.errors import Refused
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
-from tallystick.records.recall import FilledFrame, Hit, Query, RecallResult
+from tallystick.records.recall import FilledFrame, Hit, NearMiss, Query, RecallResult
 from tallystick.records.receipt import Receipt
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.records.trust import Distrust
 from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 if TYPE_CHECKING:
-    from tallystick.memory.core.index import IndexService
+    from tallystick.memory.core.context import Context
     from tallystick.projections.index.file import IndexFile
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from tallystick.records.progress import Progress
 
 Head = tuple[int, str]  # an event's number and hash
-Filled = tuple[FilledFrame, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
+Filled = tuple[  # a frame, the source of each hit, when the next memory expires, and the last change it was made from
+    FilledFrame, list[str], str | None, tuple[int, str]
+]  # fmt: skip
+Answer = TypeVar("Answer")
+WITHHELD = "(withheld)"  # in place of a text
 
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
 _AT_ONCE = 256  # texts between two looks at what others wrote
@@ -44,25 +50,17 @@ _SHOWN = 60  # hits that a frame chooses from, whatever its budget: a short one 
 class RecallService:
     """The questions put to one memory."""
 
-    def __init__(
-        self, open_folder: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
-        embedder: Embedder | str | None,
-        notify: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self._folder, self._index, self._receipts, self._user, self._notify = open_folder, index, receipts, user, notify
-        self._given = embedder
+    def __init__(self, context: Context, receipts: ReceiptStore, embedder: Embedder | str | None) -> None:
+        self._context, self._folder, self._index, self._receipts = context, context.folder, context.index, receipts
+        self._user, self._notify, self._given = context.user, context.notify, embedder
         self._frames = FrameCache(time.monotonic)
-
-    @cached_property
-    def settings(self) -> settings.Settings:
-        return settings.read_settings(self._folder.ledger.folder.root)
 
     @cached_property
     def meaning(self) -> VectorSearch:
         """The embedder that was given, or set, or the one that comes with tallystick."""
         from tallystick.recall.vectors import VectorSearch
 
-        given = self.settings.embedder if self._given is None else self._given
+        given = self._context.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._notify) if isinstance(given, str) else given
         static = None if embedder is None else _chosen("", lambda _: None)
         folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
@@ -91,7 +89,7 @@ class RecallService:
         as_of = parse_moment(then) if then else None
         scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
         filters = Filters.of(query.filters, self._named(query.without, user, path))
-        floor = self.settings.floor if query.floor is None else query.floor
+        floor = self._context.settings.floor if query.floor is None else query.floor
         top_k = self._folder.state.work.config.get("top_k", "5")
         k = query.k or (int(top_k) if top_k.isdecimal() else 0) or 5
         return Ask(
@@ -125,13 +123,16 @@ class RecallService:
         self, query: Query, *, receipt: bool | None = None, keep_question: bool = False,
         on_progress: Progress | None = None,
     ) -> RecallResult:  # fmt: skip
-        """At most `k` hits, or the nearest if nothing fits."""
+        """At most `k` hits, or the nearest if nothing fits; with `explain`, also what distrust leaves out."""
+        from tallystick.recall.pipeline import answer
+
         ask = self.asking(query)
-        found, head = self.answered(ask, on_progress)
-        if self.settings.receipts if receipt is None else receipt:
+        found, head = self._read(ask, answer, on_progress)
+        if self._context.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
             found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
-        return found
+        self._context.echoes.serve(query.user, found)
+        return self._with_withheld(found, query) if query.explain and not query.quarantined else found
 
     def asking(self, query: Query, now: datetime | None = None) -> Ask:
         """A query, checked and resolved; `now` is for one that was put before."""
@@ -139,17 +140,44 @@ class RecallService:
             ask = self._ask(query)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
-    def answered(self, ask: Ask, on_progress: Progress | None = None) -> tuple[RecallResult, Head]:
-        """The answer, and the last event that it was made from."""
+    def answered(self, ask: Ask) -> RecallResult:
+        """The answer to a query that is resolved."""
         from tallystick.recall.pipeline import answer
 
+        return self._read(ask, answer)[0]
+
+    def _read(self, ask: Ask, work: Callable[..., Answer], on_progress: Progress | None = None) -> tuple[Answer, Head]:
+        """Put a query to the index; by words alone, if the embedder is not available. The last event comes with it."""
+        from tallystick.recall.vectors import NoVectors
+
         self._prepare(ask, on_progress)
-        with self._folder.ledger.reading():
-            erasures = self._folder.ledger.standing.erasures
-            found: RecallResult = self._put(
-                ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), on_progress
-            )
+        ledger = self._folder.ledger
+        with ledger.reading():
+            given = partial(work, ask=ask, meaning=self._means(ask), erasures=ledger.standing.erasures)
+            try:
+                found = self._index.read(given, on_progress, at=ask.scope.at)
+            except NoVectors as error:
+                self._notify(f"{error}; recalled by words only")
+                given = partial(given, ask=replace(ask, by_words=True), meaning=self._plain)
+                found = self._index.read(given, on_progress, at=ask.scope.at)
             return found, self._head()
+
+    def _with_withheld(self, found: RecallResult, query: Query) -> RecallResult:
+        """The same, with what was left out because of its source, and why."""
+        with self._folder.ledger.reading():
+            if not self._folder.state.distrusts.of(query.user):
+                return found
+        every = self.answered(self.asking(replace(query, quarantined=True, explain=False)))
+        shown = {hit.block for hit in found}
+        with self._folder.ledger.reading():
+            for hit in every:
+                if hit.block not in shown and (why := self._distrust(hit.id, query.user)):
+                    found.nearly += (NearMiss(replace(hit, text=WITHHELD), why.why),)
+        return found
+
+    def _distrust(self, name: str, user: str) -> Distrust | None:
+        held = self._folder.state.find(name, user=user, short=False)
+        return withheld(self._folder.state, held) if held else withheld_episode(self._folder, name, user)
 
     def frame(
         self, query: Query, frame: Frame, *, budget: int | None = None, receipt: bool | None = None,
@@ -159,10 +187,11 @@ class RecallService:
         check_frame(frame, budget)
         ask = self.asking(replace(query, frame=frame))
         filled, served, head = self.filled(ask, frame, budget)
-        if self.settings.receipts if receipt is None else receipt:
+        if self._context.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
             kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
-            return replace(filled, receipt=kept)
+            filled = replace(filled, receipt=kept)
+        self._context.echoes.serve(query.user, filled.hits)
         return filled
 
     def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head]:
@@ -173,13 +202,11 @@ class RecallService:
             kept = self._frames.get(key, self._folder.state.changed, ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
                 return *kept, self._head()
-        self._prepare(ask, None)
-        with self._folder.ledger.reading():
-            done, served, expires = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
-            if frame.cache and self._may_cache(frame):
-                seconds, now = frame.cache["ttl_seconds"], ask.scope.now
-                self._frames.put(key, self._folder.state.changed, seconds, now, expires or "", done, served)
-            return done, served, self._head()
+        (done, served, expires, changed), head = self._read(ask, partial(self._fill, frame=frame, budget=budget))
+        if frame.cache and self._may_cache(frame):
+            seconds, now = frame.cache["ttl_seconds"], ask.scope.now
+            self._frames.put(key, changed, seconds, now, expires or "", done, served)
+        return done, served, head
 
     def _may_cache(self, frame: Frame) -> bool:
         """Not inside a batch: what it writes is counted as known already, and is not in the index yet."""
@@ -205,12 +232,14 @@ class RecallService:
         self._receipts.keep(receipt)
         return receipt.id
 
-    def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
+    def _fill(
+        self, file: IndexFile, *, meaning: VectorSearch, ask: Ask, erasures: int, frame: Frame, budget: int | None
+    ) -> Filled:
         from tallystick.projections.index import statements as sql
         from tallystick.recall.frame import framed
         from tallystick.recall.pipeline import rank, served
 
-        ranking = rank(file, self._means(ask), ask, self._folder.ledger.standing.erasures)
+        ranking = rank(file, meaning, ask, erasures)
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
         cut: list[tuple[Hit, str]] = []
@@ -231,10 +260,11 @@ class RecallService:
         )  # fmt: skip
         if self._compared.is_large():
             del self._compared
+        changed = self._folder.state.changed
         if ask.scope.is_nobodys():
-            return filled, [], None
+            return filled, [], None, changed
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
-        return filled, served(ranking, filled.hits) if ranking else [], next_expiry
+        return filled, served(ranking, filled.hits) if ranking else [], next_expiry, changed
 
     def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
@@ -342,25 +372,12 @@ class RecallService:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
         self.__dict__.pop("_counts", None)
         self.__dict__.pop("_compared", None)
-        from tallystick.projections.vectors.erase import sweep
+        from tallystick.projections.vectors.file import sweep
 
         ledger = self._folder.ledger
         with ledger.reading():
             erasures = ledger.standing.erasures
             self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))
-
-    def _put(self, ask: Ask, work: Callable[[IndexFile, Ask], Any], on_progress: Progress | None) -> Any:
-        """Put it to the index; if the embedder cannot be had, by words alone."""
-        from tallystick.recall.vectors import NoVectors
-
-        def put(ask: Ask) -> Any:
-            return self._index.read(lambda file: work(_reaching(file, ask.scope.at), ask), on_progress)
-
-        try:
-            return put(ask)
-        except NoVectors as error:
-            self._notify(f"{error}; recalled by words only")
-            return put(replace(ask, by_words=True))
 
 
 def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
@@ -374,17 +391,6 @@ def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
     except Refused as error:
         notify(f"{error}; recall uses words until then")
         return None
-
-
-def _reaching(file: IndexFile, at: int) -> IndexFile:
-    """The index, if it knows the state at that time."""
-    since = file.bookmark().since
-    if since and at < since:
-        raise Missing(
-            f"the events before {since} were moved away;"
-            " put their files back into sealed/ and run `tallystick rebuild-index`"
-        )
-    return file
 
 
 # -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------

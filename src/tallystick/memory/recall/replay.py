@@ -55,7 +55,7 @@ def _again(
     if frame is not None and receipt.k == 0:
         filled, sources, _ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
         return list(filled.hits), sources
-    found, _ = recall.answered(recall.asking(query, then))
+    found = recall.answered(recall.asking(query, then))
     return list(found), list(found.served)
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.decide.actions import on_page, targets
 from tallystick.decide.beliefs import invalidate, what_goes
 from tallystick.decide.gate import Verdict, as_seen, gate, matrix
-from tallystick.decide.path_actions import action_on
-from tallystick.decide.paths import named
+from tallystick.decide.paths import action_on, named
 from tallystick.memory.reviews.reviews import ReviewService, do_the_rest
 from tallystick.records.belief import texts
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
@@ -23,7 +22,7 @@ from tallystick.records.policy import BELIEF, Subject, kind_of, named_cell
 from tallystick.records.review import Action, Applied, Approval, Review
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.services import Services
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 
@@ -31,8 +30,9 @@ _LISTS = ("evidence", "tags", "triple", "rests_on")
 class ActionService:
     """Builds actions on the current state, proposes them and carries them out."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._folder, self._gate = context, context.folder, context.gate
+    def __init__(self, services: Services) -> None:
+        context = services.context
+        self._services, self._context, self._folder, self._gate = services, context, context.folder, context.gate
 
     def reviews_of(self, user: str) -> ReviewService:
         """The reviews of a user."""
@@ -183,6 +183,7 @@ class ActionService:
 
         first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        context = self._context
-        folds = Compactor(self._folder, context.page_files, context.settings, context.pages_of(context.user).sync)
+        services, settings = self._services, self._context.settings
+        sync = services.pages_of(self._context.user).sync
+        folds = Compactor(self._folder, services.page_files, settings, sync)
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,28 +16,24 @@ from tallystick.projections.index.rows import BACK, Source
 from tallystick.records.belief import Belief
 from tallystick.records.clock import held_time, just_before, parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
-from tallystick.records.event import Draft
-from tallystick.records.recall import NearMiss, Query, RecallResult
+from tallystick.records.event import Draft, Event
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
-    from tallystick.memory.context import Context
+    from tallystick.memory.core.context import Context
     from tallystick.memory.core.index import IndexService
-    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.history import Moment
     from tallystick.stores.open_folder import OpenFolder
-
-WITHHELD = "(withheld)"  # in place of a text
 
 
 class SourceService:
     """The sources of a memory: list them, distrust them, trust them again."""
 
-    def __init__(self, context: Context, episodes: EpisodeStore) -> None:
-        self._context, self._folder, self._gate, self._episodes = context, context.folder, context.gate, episodes
+    def __init__(self, context: Context) -> None:
+        self._context, self._folder, self._gate = context, context.folder, context.gate
 
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
@@ -107,26 +102,6 @@ class SourceService:
         with self._folder.ledger.reading():
             return said, self._folder.seq_at(just_before(then)) + 1
 
-    def with_reasons(self, found: RecallResult, query: Query) -> RecallResult:
-        """A recall's result; with `explain`, also what was left out because of its source, and why."""
-        user = query.user
-        if not query.explain or query.quarantined:
-            return found
-        with self._folder.ledger.reading():
-            if not self._folder.state.distrusts.of(user):
-                return found
-        every = self._context.recall.recall(replace(query, quarantined=True, explain=False), receipt=False)
-        shown = {hit.block for hit in found}
-        with self._folder.ledger.reading():
-            left = (self._left_out(hit.id, user) for hit in every)
-            pairs = [(hit, why) for hit, why in zip(every, left, strict=True) if why and hit.block not in shown]
-        found.nearly += tuple(NearMiss(replace(hit, text=WITHHELD), why.why) for hit, why in pairs)
-        return found
-
-    def _left_out(self, name: str, user: str) -> Distrust | None:
-        held = self._folder.state.find(name, user=user, short=False)
-        return decide.withheld(self._folder.state, held) if held else self._episodes.withheld(name, user=user)
-
 
 def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
     rows = list(file.db.execute(sql.SAID_BY, (user,)))
@@ -171,6 +146,26 @@ def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str)
         trust=body.get("trust", "human"),
     )  # fmt: skip
     return against is None
+
+
+def withheld_episode(folder: OpenFolder, name: str, user: str) -> Distrust | None:
+    """The distrust for which recall leaves an episode out, if there is one. Of several episodes, the first."""
+    with folder.ledger.reading():
+        known = folder.state
+        if not known.distrusts.of(user):
+            return None
+        refs = known.episodes.named(user, name)
+        events = (event for each in refs for event in folder.ledger.events(each.seq, each.seq + 1))
+        return next((why for event in events if (why := distrust_of(known, event, user))), None)
+
+
+def distrust_of(known: State, event: Event, user: str) -> Distrust | None:
+    """The distrust that covers the episode of an event."""
+    said = (event.body or {}).get("episode", {})
+    return known.distrusts.against(
+        user, by=event.by, seq=event.seq, agent=said.get("agent", ""), session=said.get("session", ""),
+        trust=said.get("trust", "human"),
+    )  # fmt: skip
 
 
 def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:

@@ -84,11 +84,8 @@ ADD_TAG = f"INSERT {_insert('block_tags', 2)}"
 DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
 
 LAST_ROW = "SELECT max(rowid) FROM blocks"
-_SINCE = """
-    SELECT blocks.rowid, content FROM blocks JOIN lives ON id = block_id
-    WHERE ? < blocks.rowid AND path {} '' ORDER BY blocks.rowid"""
-ADD_TEXTS = f"INSERT INTO texts (rowid, content) {_SINCE.format('=')}"
-ADD_ASIDES = f"INSERT INTO asides (rowid, content) {_SINCE.format('!=')}"
+ADD_TEXT = "INSERT INTO texts (rowid, content) VALUES (?, ?)"
+ADD_ASIDE = "INSERT INTO asides (rowid, content) VALUES (?, ?)"
 ADD_LETTERS = "INSERT INTO letters (rowid, said) VALUES (?, ?)"
 ADD_ASIDE_LETTERS = "INSERT INTO aside_letters (rowid, said) VALUES (?, ?)"
 

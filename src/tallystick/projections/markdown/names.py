@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from hashlib import blake2s
 
 from tallystick.projections.markdown.tag import is_letter
@@ -35,6 +36,7 @@ def file_name(prefix: str, name: str) -> str:
     return _file(prefix, name, f"{prefix}-{name}")
 
 
+@lru_cache(1024)  # every statement asks for one, and they are about few things
 def file_of(about: str) -> str:
     """The file of what a belief is about. Without a kind it is a topic, and not the same one as `topic-…`."""
     about = about or NOTES

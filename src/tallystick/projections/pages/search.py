@@ -195,17 +195,22 @@ class _Hunt:
         values = {**self._values, **more, "limit": self._wanted if is_sure else -1}
         with closing(self._db.execute(self._ways[way], values)) as rows:
             for row in rows:
-                if row[0] not in self._found and (is_sure or self._matches(row, checked)):
+                if row[0] not in self._found and (is_sure or self._has(row[4], orjson.loads(row[3]), checked)):
                     self._found[row[0]] = row
                     missing -= 1
                     if not missing:
                         return
 
-    def _matches(self, row: tuple[Any, ...], terms: Iterable[Term]) -> bool:
-        tags = {tag.casefold() for tag in orjson.loads(row[3])}
+    def _has(self, content: str, listed: list[str], terms: Iterable[Term]) -> bool:
+        """True if an entry has one of the tags, and of each term the tag, or a word that begins as it does."""
+        tags = {tag.casefold() for tag in listed}
         if self._tags and self._tags.isdisjoint(tags):
             return False
-        return all(_says(row[4], tags, term) for term in terms)
+        return all(
+            term.tag in tags or f"#{term.tag}" in content.casefold() if term.tag
+            else any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
+            for term in terms
+        )  # fmt: skip
 
     def matches(self) -> list[Match]:
         return [
@@ -229,13 +234,6 @@ class _Hunt:
             name, after = step
             chain[name] = None
         return tuple(chain)
-
-
-def _says(content: str, tags: set[str], term: Term) -> bool:
-    """True if an entry has the tag of a term, or a word that begins as it does."""
-    if term.tag:
-        return term.tag in tags or f"#{term.tag}" in content.casefold()
-    return any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
 
 
 def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records.block import ArchiveReason, BlockStatus, Edge
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, Refused

@@ -1,7 +1,7 @@
-"""`Context`: an open memory folder, with what the parts of a memory share.
+"""`Context`: an open memory folder with its write gate, settings and index.
 
-Every write is masked and marked before it is recorded, and followed by the index, the pages, the audit file and the
-graph afterwards: that is decided here, once. What a program may never use is made on first use.
+Every write is masked and marked with its program's trust before it is recorded: that is decided here, once. What a
+program may never use is made on first use.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING
 from tallystick.ledger.checkpoint import witnesses
 from tallystick.ledger.lock import Witness
 from tallystick.memory import settings
-from tallystick.memory.core.audit_file import AuditFile
 from tallystick.memory.core.echo import EchoDetector
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Masker
-from tallystick.memory.maintenance.ledger import LedgerService, is_old
-from tallystick.memory.recall.receipts import ReceiptStore
-from tallystick.memory.settings import Settings, read_settings, zone_of
+from tallystick.memory.settings import Settings, is_old, read_settings, zone_of
 from tallystick.records.clock import Clock
-from tallystick.records.errors import Busy, NotWritable, Unfinished
+from tallystick.records.errors import NotWritable
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import lower
 from tallystick.records.schema import PERSONS, WRITER_TRUST
@@ -34,13 +31,6 @@ from tallystick.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
-    from tallystick.memory.graph.graph import GraphService
-    from tallystick.memory.graph.index import GraphAt
-    from tallystick.memory.pages.files import PagesAt
-    from tallystick.memory.pages.follow import PageWriter
-    from tallystick.memory.pages.store import PageStore
-    from tallystick.memory.recall.recall import RecallService
-    from tallystick.records.embedder import Embedder
 
 
 class Context:
@@ -57,10 +47,12 @@ class Context:
         clock: Clock,
         read_only: bool,
         notify: Callable[[str], None] | None,
-        embedder: Embedder | str | None,
+        written: Callable[[list[Event]], None],
+        erased: Callable[[], None],
     ) -> None:
+        """`written` is called with the events of each write, once they are on disk; `erased` after an erasure."""
         self.root = settings.locate(path)
-        self.user, self.by, self.notify, self.embedder = user, by, notify or _log, embedder
+        self.user, self.by, self.notify = user, by, notify or _log
         self.keyring = settings.keyring()
         durability = durability or read_settings(self.root).durability
         if is_old(self.root):
@@ -71,12 +63,12 @@ class Context:
             take_over(self.root, by=by, clock=clock, read_only=read_only, durability=durability)
         self.folder = OpenFolder(
             self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
-            zone=lambda: self.zone, before=self._before_writing, then=self._after_writing,
+            zone=lambda: self.zone, before=self._before_writing, then=written,
         )  # fmt: skip
         self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
         self.echoes = EchoDetector(lambda: self.index)
         self.gate = WriteGate(
-            self.folder, by=by, trust=trust, masks=self.masks, erased=self.after_erasing, echoes=self.echoes.of,
+            self.folder, by=by, trust=trust, masks=self.masks, erased=erased, echoes=self.echoes.of,
             corroborators=lambda: self.settings.corroborate, multi_valued=lambda: self.multi_valued,
         )  # fmt: skip
         self._marked = (-1, "")  # the last content version, and its hash
@@ -87,14 +79,9 @@ class Context:
 
     def close(self) -> None:
         """Close the folder. Everything that was acknowledged is on disk already."""
-        made = self.__dict__
-        if "receipts" in made:
-            self.receipts.flush()
-        if "page_writer" in made:
-            self.page_writer.finish()
-        for name in ("page_files", "graph_index", "index", "folder"):
-            if name in made:
-                made[name].close()
+        if "index" in self.__dict__:
+            self.index.close()
+        self.folder.close()
 
     def user_or_owner(self, user: str | None) -> str:
         """The user that a call names, or the one that the memory was opened for."""
@@ -136,73 +123,12 @@ class Context:
         several: frozenset[str] = MULTI_VALUED
         return several.union(self.settings.several)
 
-    # -- shared parts ------------------------------------------------------------------------------------------------
-
     @cached_property
     def index(self) -> IndexService:
         """The search index."""
         from tallystick.memory.core.index import IndexService
 
         return IndexService(self.folder.ledger, self.folder.state, self.notify)
-
-    @cached_property
-    def page_files(self) -> PagesAt:
-        """The Markdown files of the pages."""
-        from tallystick.memory.pages.files import PagesAt
-
-        return PagesAt(self.folder, lambda: self.zone, lambda: self.settings.hard_limit_tokens, self.masks)
-
-    @cached_property
-    def page_writer(self) -> PageWriter:
-        """Writes pages after beliefs changed, and imports what was edited on them."""
-        from tallystick.memory.pages.follow import PageWriter
-
-        return PageWriter(self.page_files, is_on=self.settings.follow)
-
-    @cached_property
-    def graph_index(self) -> GraphAt:
-        """The tables of the graph."""
-        from tallystick.memory.graph.index import GraphAt
-
-        return GraphAt(self.folder)
-
-    @cached_property
-    def audit_file(self) -> AuditFile:
-        """`audit.jsonl`."""
-        return AuditFile(self.folder, is_on=self.settings.audit, notify=self.notify)
-
-    @cached_property
-    def ledger(self) -> LedgerService:
-        """The chain itself."""
-        return LedgerService(self.folder.ledger, self.keyring, self.gate.must)
-
-    @cached_property
-    def receipts(self) -> ReceiptStore:
-        """Receipts of what recall served."""
-        return ReceiptStore(self.folder, self.gate, self.user, self.notify)
-
-    @cached_property
-    def recall(self) -> RecallService:
-        """Recall and frames."""
-        from tallystick.memory.recall.recall import RecallService
-
-        return RecallService(
-            self.folder, self.index, self.receipts, self.user, embedder=self.embedder, notify=self.notify
-        )  # fmt: skip
-
-    def pages_of(self, user: str) -> PageStore:
-        """The pages of a user."""
-        from tallystick.memory.pages.store import PageStore
-
-        return PageStore(self.folder, self.gate, self.page_files, user, self.settings)
-
-    def graph_of(self, user: str) -> GraphService:
-        """The graph of a user."""
-        from tallystick.memory.graph.graph import GraphService
-
-        return GraphService(self.graph_index, self.gate, user, self.after_erasing)
-
-    # -- around a write ----------------------------------------------------------------------------------------------
 
     def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
         """The drafts without secrets, each with the trust of the program that writes it.
@@ -214,37 +140,6 @@ class Context:
         if by == PAGE_EDIT or (trust == "human" and self.by.partition(":")[0] in PERSONS):
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((trust, body.get(WRITER_TRUST, trust)))}) for op, body in masked]
-
-    def _after_writing(self, events: list[Event]) -> None:
-        self.index.follow(events)
-        self.page_writer.follow(events)
-        self.audit_file.follow(events)
-        if "graph_index" in self.__dict__:
-            self.graph_index.follow(events)
-
-    def after_erasing(self) -> None:
-        """Words were destroyed and the index was removed: update the pinned checkpoint and rebuild the rest."""
-        try:
-            self.ledger.note_erasures()
-        except (OSError, Busy) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            self.notify(
-                f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`"
-            )
-        self.echoes.forget()
-        self.index.grow_back()
-        self.page_writer.look_at_all()
-        self.audit_file.follow(())
-        self.sweep("erased, but vectors of its words may be left")
-
-    def sweep(self, otherwise: str) -> None:
-        """Remove the vectors of what is no longer here. Unfinished, if that fails: the next recall does it."""
-        place = self.root / "vectors"
-        try:
-            if place.is_dir():
-                self.recall.sweep()
-        except (OSError, Busy) as error:
-            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is rebuilt") from error
 
 
 def _log(message: str) -> None:

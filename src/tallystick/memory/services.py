@@ -1,0 +1,151 @@
+"""`Services`: the parts of an open memory that several of its concepts use, and what follows every write.
+
+After a write follow the index, the pages, the audit file and the graph; after an erasure, everything that held the
+words. What a program may never use is made on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.memory.core.audit_file import AuditFile
+from tallystick.memory.core.context import Context
+from tallystick.memory.maintenance.ledger import LedgerService
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.records.clock import Clock
+from tallystick.records.errors import Busy, Unfinished
+from tallystick.records.event import Event
+
+if TYPE_CHECKING:
+    from tallystick.memory.graph.graph import GraphService
+    from tallystick.memory.graph.index import GraphAt
+    from tallystick.memory.pages.files import PagesAt
+    from tallystick.memory.pages.follow import PageWriter
+    from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.recall.recall import RecallService
+    from tallystick.records.embedder import Embedder
+
+
+class Services:
+    """The shared parts of one open memory."""
+
+    def __init__(
+        self,
+        path: str | Path | None,
+        *,
+        user: str,
+        by: str,
+        trust: str,
+        durability: str | None,
+        clock: Clock,
+        read_only: bool,
+        notify: Callable[[str], None] | None,
+        embedder: Embedder | str | None,
+    ) -> None:
+        self.context = Context(
+            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
+            written=self._after_writing, erased=self.after_erasing,
+        )  # fmt: skip
+        self._embedder = embedder
+
+    def close(self) -> None:
+        """Write what waits, and close every file."""
+        made = self.__dict__
+        if "receipts" in made:
+            self.receipts.flush()
+        if "page_writer" in made:
+            self.page_writer.finish()
+        for name in ("page_files", "graph_index", "context"):
+            if name in made:
+                made[name].close()
+
+    @cached_property
+    def page_files(self) -> PagesAt:
+        """The Markdown files of the pages."""
+        from tallystick.memory.pages.files import PagesAt
+
+        context = self.context
+        return PagesAt(context.folder, lambda: context.zone, lambda: context.settings.hard_limit_tokens, context.masks)
+
+    @cached_property
+    def page_writer(self) -> PageWriter:
+        """Writes pages after beliefs changed, and imports what was edited on them."""
+        from tallystick.memory.pages.follow import PageWriter
+
+        return PageWriter(self.page_files, is_on=self.context.settings.follow)
+
+    @cached_property
+    def graph_index(self) -> GraphAt:
+        """The tables of the graph."""
+        from tallystick.memory.graph.index import GraphAt
+
+        return GraphAt(self.context.folder)
+
+    @cached_property
+    def audit_file(self) -> AuditFile:
+        """`audit.jsonl`."""
+        return AuditFile(self.context.folder, is_on=self.context.settings.audit, notify=self.context.notify)
+
+    @cached_property
+    def ledger(self) -> LedgerService:
+        """The chain itself."""
+        return LedgerService(self.context.folder.ledger, self.context.keyring, self.context.gate.must)
+
+    @cached_property
+    def receipts(self) -> ReceiptStore:
+        """Receipts of what recall served."""
+        context = self.context
+        return ReceiptStore(context.folder, context.gate, context.user, context.notify)
+
+    @cached_property
+    def recall(self) -> RecallService:
+        """Recall and frames."""
+        from tallystick.memory.recall.recall import RecallService
+
+        return RecallService(self.context, self.receipts, self._embedder)
+
+    def pages_of(self, user: str) -> PageStore:
+        """The pages of a user."""
+        from tallystick.memory.pages.store import PageStore
+
+        return PageStore(self.context.folder, self.context.gate, self.page_files, user, self.context.settings)
+
+    def graph_of(self, user: str) -> GraphService:
+        """The graph of a user."""
+        from tallystick.memory.graph.graph import GraphService
+
+        return GraphService(self.graph_index, self.context.gate, user, self.after_erasing)
+
+    def _after_writing(self, events: list[Event]) -> None:
+        self.context.index.follow(events)
+        self.page_writer.follow(events)
+        self.audit_file.follow(events)
+        if "graph_index" in self.__dict__:
+            self.graph_index.follow(events)
+
+    def after_erasing(self) -> None:
+        """Words were destroyed and the index was removed: update the pinned checkpoint and rebuild the rest."""
+        try:
+            self.ledger.note_erasures()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            self.context.notify(
+                f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`"
+            )
+        self.context.echoes.forget()
+        self.context.index.grow_back()
+        self.page_writer.look_at_all()
+        self.audit_file.follow(())
+        self.sweep("erased, but vectors of its words may be left")
+
+    def sweep(self, otherwise: str) -> None:
+        """Remove the vectors of what is no longer here. Unfinished, if that fails: the next recall does it."""
+        place = self.context.root / "vectors"
+        try:
+            if place.is_dir():
+                self.recall.sweep()
+        except (OSError, Busy) as error:
+            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is rebuilt") from error
