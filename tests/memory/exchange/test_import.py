@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from tallystick import Memory
 from tallystick.memory.exchange import importer as bringing
 from tallystick.memory.exchange.import_memory import formats
-from tallystick.records.errors import NotFound, Refused
+from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 from tests.refusals import refuses
@@ -366,7 +366,7 @@ def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
     with refuses("value", "'word'"):
         memory.import_from(b"x", format="word")
-    with refuses("value", "user", "empty"):
+    with pytest.raises(MemoryScopeError, match="user"):
         memory.import_from(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
         with pytest.raises(NotFound, match=re.escape(repr(name)[:20])):

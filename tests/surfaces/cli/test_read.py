@@ -40,7 +40,6 @@ def test_a_folder_may_be_named_before_or_after_the_command(tallystick, home):
 
     assert [belief["text"] for belief in tallystick("show", "-C", str(home / "a"), "--json").json] == ["in a"]
     assert [belief["text"] for belief in tallystick("--json", "-C", str(home / "b"), "show").json] == ["in b"]
-    assert tallystick("show", "-C", "").status == 2
     assert not (home / ".tallystick").exists()
 
 
@@ -107,11 +106,6 @@ def test_why_leads_down_to_what_a_belief_rests_on(tallystick):
     assert tallystick("show", "tea", "--why", "--json").json["rests_on"][0]["belief"]["key"] == "leaves"
 
 
-@pytest.mark.parametrize("args", [["x", "--why", "--history"], ["x", "--at", "1", "--why"], ["--history"], ["--why"]])
-def test_views_that_do_not_go_together_are_wrong_usage(tallystick, args):
-    assert tallystick("show", *args).status == 2
-
-
 def test_the_log_has_a_line_for_every_event(tallystick):
     tallystick("remember", "Ana prefers\ntea", "--key", "ana-tea")
     tallystick("revise", "ana-tea", "Ana prefers green tea", "--reason", "she said so")
@@ -143,7 +137,6 @@ def test_the_log_can_be_narrowed(tallystick):
     assert seqs("--op", "belief.tombstone") == [6, 7]
     assert seqs("7", "-n", "5") == [7]
     assert seqs("99") == []
-    assert tallystick("log", "--last", "-1").status == 2
 
 
 def test_a_long_text_is_one_short_line_in_lists_and_whole_in_json(tallystick):
