@@ -300,6 +300,7 @@ def test_a_workspace_of_that_day_is_inspected_exported_and_replayed_without_a_by
     }  # fmt: skip
     assert command("replay", str(kept)).startswith("The graph matches its log: 1 profile, 6 nodes, 4 edges")
     assert command("export", str(kept)).encode() == (GOLDEN / "envelope.json").read_bytes()
+    assert runtime_of(kept).finish() is None
     assert content(kept) == content(GOLDEN / "notes")
 
 

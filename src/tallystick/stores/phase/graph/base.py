@@ -19,7 +19,7 @@ import orjson
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
-from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.events import MemoryEvent, copied
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.event_log.protocol import InMemoryMemoryEventLog, LineEventLog, must_fit
@@ -53,12 +53,6 @@ def row_of(part: str, line: bytes, fields: RecordFields) -> Row:
 def row_in(part: str, line: bytes) -> Row:
     """The row of a line."""
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
-
-
-def copied(fields: RecordFields) -> RecordFields:
-    """A copy that shares nothing."""
-    copy: RecordFields = orjson.loads(orjson.dumps(fields))
-    return copy
 
 
 @dataclass(slots=True)
