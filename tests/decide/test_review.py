@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
-import orjson
 import pytest
 
 from tallystick.decide import beliefs as belief, reviews as review
 from tallystick.decide.actions import targets
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.records.policy import DEFAULT
 from tallystick.records.review import Action
-from tallystick.state.state import State
+from tests.decide.desk import Desk, ops
 from tests.refusals import refuses
 
 
-class Desk:
-    """What is known, and a way to decide and record on top of it."""
-
-    def __init__(self) -> None:
-        self.known, self._seqs, self._ids = State(), count(1), count()
-
-    def draw(self) -> str:
-        return f"20260101-0000-{next(self._ids):06x}"
-
-    def record(self, drafts: Sequence[Draft]) -> list[Draft]:
-        for draft in drafts:
-            body = orjson.loads(orjson.dumps(draft.body))
-            self.known.apply(Event(next(self._seqs), "2026-01-01T00:00:00.000000Z", draft.op, "", "cli:x", "", body))
-        return list(drafts)
-
-    def put(self, **fields: Any) -> str:
-        [draft] = self.record(belief.put(self.known, fields, self.draw))
-        return str(draft.body["belief"]["id"])
+class ReviewDesk(Desk):
+    """A desk at which actions are held and approved."""
 
     def hold(self, kind: str, drafts: list[Draft], trust: str = "agent", **more: Any) -> str:
         action = Action(kind=kind, target=targets(drafts), trust=trust, by="mcp:1", **more)
@@ -49,15 +30,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> ReviewDesk:
+    return ReviewDesk()
 
 
-def ops(drafts: Sequence[Draft]) -> list[str]:
-    return [draft.op for draft in drafts]
-
-
-def test_a_yes_and_what_it_allows_are_one_group(desk: Desk) -> None:
+def test_a_yes_and_what_it_allows_are_one_group(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     changes = {"text": "coffee", "tags": ("a",)}
     name = desk.hold("revise", belief.revise(desk.known, "k", changes, desk.draw), changes=changes)
@@ -69,7 +46,7 @@ def test_a_yes_and_what_it_allows_are_one_group(desk: Desk) -> None:
     assert desk.known.reviews.is_approved(now.id)
 
 
-def test_an_answer_is_used_once(desk: Desk) -> None:
+def test_an_answer_is_used_once(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold("forget", belief.tombstone(desk.known, "k"))
     desk.approve(name)
@@ -81,7 +58,7 @@ def test_an_answer_is_used_once(desk: Desk) -> None:
     assert desk.known.get("k").status == "active"
 
 
-def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: Desk) -> None:
+def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold(
         "revise", belief.revise(desk.known, "k", {"text": "coffee"}, desk.draw), changes={"text": "coffee"}
@@ -92,7 +69,7 @@ def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: Desk) -> No
     assert (desk.known.get("k").belief().text, desk.known.get("k").confidence) == ("coffee", 0.9)
 
 
-def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk: Desk) -> None:
+def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk: ReviewDesk) -> None:
     desk.put(key="below", text="tea")
     name = desk.hold("invalidate", belief.invalidate(desk.known, "below", desk.draw, reason="no"), reason="no")
     desk.put(key="above", text="on tea", rests_on=("below",))
@@ -102,7 +79,7 @@ def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk:
     assert desk.known.get("below").status == "active"
 
 
-def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk: Desk) -> None:
+def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk: ReviewDesk) -> None:
     desk.put(key="below", text="tea")
     desk.put(key="above", text="on tea", rests_on=("below",), trust="web")
     drafts = belief.invalidate(desk.known, "below", desk.draw, reason="no")
@@ -117,7 +94,7 @@ def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk
     assert desk.known.reviews.in_question(weakened.id)
 
 
-def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: Desk) -> None:
+def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: ReviewDesk) -> None:
     drafts = belief.put(desk.known, {"key": "k", "text": "buy", "trust": "web"}, desk.draw)
     desk.record(drafts + review.quarantine(desk.known, DEFAULT, drafts, "web:1", desk.draw))
     [asked] = desk.known.reviews.waiting()
@@ -130,8 +107,8 @@ def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: Desk) -> None:
     assert desk.known.get("k").belief().trust == "web", "a revision is no more trusted than what it revises"
 
 
-def test_a_belief_cannot_take_the_name_of_another(desk: Desk) -> None:
-    mine = desk.put(key="k", text="tea")
+def test_a_belief_cannot_take_the_name_of_another(desk: ReviewDesk) -> None:
+    mine = desk.put(key="k", text="tea")[0].body["belief"]["id"]
     desk.put(key="other", text="rum", trust="agent")
 
     for name in ("k", mine):
