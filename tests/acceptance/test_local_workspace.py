@@ -30,7 +30,7 @@ from tallystick.records.graph.events import APPLIED, DENIED, PATH_KINDS
 from tallystick.records.graph.lifecycle import GATED, LifecycleAction
 from tallystick.stores.phase import paths as phase_paths
 from tallystick.stores.phase.event_log.replay import replay
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT
@@ -300,6 +300,7 @@ def test_a_workspace_of_that_day_is_inspected_exported_and_replayed_without_a_by
     }  # fmt: skip
     assert command("replay", str(kept)).startswith("The graph matches its log: 1 profile, 6 nodes, 4 edges")
     assert command("export", str(kept)).encode() == (GOLDEN / "envelope.json").read_bytes()
+    assert runtime_of(kept).finish() is None
     assert content(kept) == content(GOLDEN / "notes")
 
 

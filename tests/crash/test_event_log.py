@@ -201,11 +201,13 @@ def test_bad_lines_are_read_past_and_told_with_line_byte_and_reason(log, file):
 def test_an_id_that_a_newer_program_took_stays_taken(log, file):
     with file.open("ab") as more:
         more.write(said("e").to_line().replace(b'"schema_version":1', b'"schema_version":99'))
+    before = file.read_bytes()
 
-    with pytest.raises(NotWritable, match=r"events\.jsonl"):
-        log.append(said("e"))
+    for name in ("e", "another"):
+        with pytest.raises(NotWritable, match=r"events\.jsonl"):
+            log.append(said(name))
 
-    assert "e" not in log
+    assert ("e" in log, file.read_bytes()) == (False, before)
     with pytest.raises(NotFound):
         log.get("e")
 

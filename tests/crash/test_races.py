@@ -325,7 +325,7 @@ def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(
         with opened(root, timeout=0.05) as new:
             with old.batch():
                 old.append([put("old")])
-                with pytest.raises(Busy) as error:
+                with pytest.raises(Busy, match=f"{root} .*process") as error:
                     new.append([put("refused")])
                 assert one_line(error.value)
             (root / "lock").unlink()

@@ -28,9 +28,13 @@ def event(n: int = 1, **other: Any) -> Event:
     return Event(n, told["ts"], told["op"], told["id"], told["by"], "", told["body"])
 
 
+def end_line(records: int, events: int) -> bytes:
+    return ndjson.line(ndjson.END, {"records": records, "events": events})
+
+
 def file(*lines: bytes, header: Header = HEADER, end: bytes | None = None) -> list[bytes]:
     events = sum(b'"type":"event"' in line for line in lines)
-    return [header.line(), *lines, ndjson.end_line(len(lines) - events, events) if end is None else end]
+    return [header.line(), *lines, end_line(len(lines) - events, events) if end is None else end]
 
 
 def read(lines: list[bytes]) -> list[ndjson.Line]:
@@ -65,7 +69,7 @@ def test_a_file_is_read_as_it_was_written():
         (file(*TWO, end=b""), "line 5"),
         (file(TWO[0], TWO[2]), "line 3: event 2"),
         (file(TWO[0], TWO[1], TWO[1]), "line 4: event 1"),
-        (file(*TWO, end=ndjson.end_line(0, 2)), "line 5"),
+        (file(*TWO, end=end_line(0, 2)), "line 5"),
         (file(*TWO) + [TWO[0]], "line 5"),
         (file(b"[1]\n"), "line 2"),
         (file(b'{"type":"event"' + b"[" * 2000), "line 2"),

@@ -52,7 +52,7 @@ def test_a_key_is_made_on_first_use_and_stays_and_only_its_owner_can_read_it(rin
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
     path.write_text("nonsense")
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match=rf"{name}\.key"):
         ring.signer(name)
 
 

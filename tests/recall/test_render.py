@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.index.builtin import FRAMES
+from tallystick.projections.index.schema import FRAMES
 from tallystick.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
 from tallystick.records.errors import Refused
 from tallystick.records.recall import Hit

@@ -60,6 +60,15 @@ def test_damage_is_mended_and_the_memory_goes_on(root):
         assert memory.ledger.verify().ok
 
 
+def test_what_a_pin_vouches_for_is_not_recorded_again(root):
+    with Memory(root) as memory:
+        memory.ledger.checkpoint()
+    damage_header(wal(root), 3)
+
+    with refuses("state", LINE, "the pin", "event 8", "tallystick restore"):
+        care.repair(root, [LINE])
+
+
 def test_after_the_restore_that_was_advised_all_is_well(root):
     with Memory(root) as memory:
         memory.ledger.checkpoint()

@@ -13,7 +13,6 @@ from tallystick.records.event import Draft
 from tallystick.records.policy import BELIEF, is_above
 from tallystick.records.review import Action
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 NOT_EVENTS = ("trust", "erase", "compact")  # actions that are more, or less, than events about beliefs
 
@@ -29,7 +28,11 @@ def carried_out(known: State, action: Action, draw: Draw, *, may_be_done: bool =
 
     An action that changes nothing is Moved too, for it would have changed something at first; unless it `may_be_done`.
     """
-    found = [_unmoved(known, version, action) for version in action.target]
+    found = []
+    for version in action.target:
+        found.append(known.get(version, user=action.user, path=action.path))
+        if known.read_before(version, found[-1]):
+            raise Moved(f"{version} has been revised since")
     check_changes(action)
     if action.kind == "compact":
         about = known.get(action.target[0], user=action.user).body().get("about", "")
@@ -83,13 +86,6 @@ def on_page(known: State, user: str, about: str) -> tuple[str, ...]:
     """The versions on a page."""
     held = known.query(user=user, status="", where=lambda each: each.body().get("about", "") == about)
     return tuple(each.body()["id"] for each in held)
-
-
-def _unmoved(known: State, version: str, action: Action) -> CurrentVersion:
-    held = known.get(version, user=action.user, path=action.path)
-    if known.read_before(version, held):
-        raise Moved(f"{version} has been revised since")
-    return held
 
 
 def _drafts(known: State, action: Action, draw: Draw) -> list[Draft]:

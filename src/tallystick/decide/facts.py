@@ -16,12 +16,13 @@ A fact is a belief with a triple and a lineage, so a delta comes down to changes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallystick.decide.subjects import standing
 from tallystick.records.clock import comparable, held_time, stamp
-from tallystick.records.display import fields_of, html_of
+from tallystick.records.display import Displayable
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import (
     TRIPLE,
@@ -48,7 +49,8 @@ Earned = Callable[[int], float]  # number of independent witnesses → confidenc
 CLOSED = "superseded"
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Evidence(Displayable):
     """The evidence for a delta: its episodes, as far as they are known, the least of their trusts, and when."""
 
     told: tuple[EpisodeRef, ...]
@@ -59,13 +61,6 @@ class Evidence(NamedTuple):
     @property
     def sources(self) -> list[str]:
         return [told.source for told in self.told]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return fields_of(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
 
 
 class FactChange(NamedTuple):

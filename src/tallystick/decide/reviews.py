@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tallystick.decide import beliefs as decide, path_actions as path_action
+from tallystick.decide import beliefs as decide, paths
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
@@ -32,9 +32,7 @@ KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less al
 # -- requesting --------------------------------------------------------------------------------------------------------
 
 
-def judged(
-    known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
-) -> list[Draft]:
+def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = "") -> list[Draft]:
     """The drafts that may be recorded to carry out an action; or the request for approval instead."""
     refuse_claims(action)
     verdict = gate(policy, action, subjects(known, action, drafts, now))
@@ -74,7 +72,7 @@ def _allowed(
     action, is_path = review.action, review.action.noun == "path"
     try:
         if is_path:
-            drafts = path_action.carried_out(known, policy, action, draw, several=several, is_approved=True)
+            drafts = paths.carried_out(known, policy, action, draw, several=several, is_approved=True)
         else:
             drafts = carried_out(known, action, draw)
     except (Moved, Refused) as error:

@@ -125,19 +125,16 @@ def read(data: bytes) -> OldLedger:
 
     A last line that is whole but for its newline was written; a shorter one never was.
     """
-    *lines, torn = data.split(b"\n")
+    *lines, last = data.split(b"\n")
     events: list[OldEvent] = []
-    for number, line in enumerate(lines, start=1):
+    torn = b""
+    for number, line in enumerate([*lines, last] if last else lines, start=1):
         try:
             events.append(_event(number, line.removesuffix(b"\r"), events[-1] if events else None))
         except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-    if torn:
-        try:
-            events.append(_event(len(lines) + 1, torn.removesuffix(b"\r"), events[-1] if events else None))
-            torn = b""
-        except ValueError:
-            pass
+            if number <= len(lines):
+                raise ValueError(f"line {number}: {error}") from None
+            torn = last
     return OldLedger(tuple(events), sha256(data).hexdigest(), torn)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tallystick.exchange import conversation as chat
@@ -129,10 +129,7 @@ def _turns(line: dict[str, Any], name: str) -> list[Turn]:
     at, is_aside = chat.moment(line.get("timestamp")), bool(line.get("isSidechain"))
     turn = Turn(name, parent, role, words, at, metadata, is_aside)
     results = _results(line) if line.get("type") == "user" and role != chat.TOOL and words else ""
-    if not results:
-        return [turn]
-    first = replace(turn, id=f"{name}:results", role=chat.TOOL, text=results)
-    return [first, replace(turn, parent=first.id)]
+    return chat.after_results(turn, results)
 
 
 def _words(line: dict[str, Any]) -> tuple[str, str]:

@@ -10,7 +10,6 @@ its own word on what the person said, and never the person's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from tallystick.exchange import conversation as chat
@@ -74,10 +73,7 @@ def _turns(message: dict[str, Any], name: str, before: str) -> list[Turn]:
             inside = part.get("content")
             for each in inside if isinstance(inside, list) else [inside]:
                 results.append(each.get("text") if isinstance(each, dict) else each)
-    if not (found := chat.joined(results)):
-        return [turn]
-    first = replace(turn, id=f"{turn.id}:results", role=chat.TOOL, text=found)
-    return [first, replace(turn, parent=first.id)]
+    return chat.after_results(turn, chat.joined(results))
 
 
 def _words(message: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -48,6 +48,14 @@ class Turn:
     at: str = ""  # as ISO 8601 in UTC; empty if unknown
     metadata: Mapping[str, Any] = field(default_factory=dict)
     is_aside: bool = False  # between an assistant and its sub-agent, never on the main line
+
+
+def after_results(turn: Turn, results: str) -> list[Turn]:
+    """A turn, and before it what tools returned for it, if anything."""
+    if not results:
+        return [turn]
+    first = replace(turn, id=f"{turn.id}:results", role=TOOL, text=results)
+    return [first, replace(turn, parent=first.id)]
 
 
 @dataclass(frozen=True, slots=True)

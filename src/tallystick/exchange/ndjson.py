@@ -79,10 +79,6 @@ def event_line(event: Event, n: int) -> bytes:
     return line(EVENT, {"n": n, "ts": event.ts, "op": event.op, "id": event.id, "by": event.by, "body": event.body})
 
 
-def end_line(records: int, events: int) -> bytes:
-    return line(END, {"records": records, "events": events})
-
-
 def looks_like(start: bytes) -> bool:
     """Whether a file that begins so is an export of tallystick."""
     return start.lstrip(b"\xef\xbb\xbf \t\r\n").replace(b" ", b"").startswith(_FIRST)

@@ -59,19 +59,6 @@ def _owners(op: str, body: Mapping[str, Any]) -> Iterator[str]:
         yield body["action"].get("user", OWNER)
 
 
-def texts_in(body: Any) -> Iterator[str]:
-    """Every text in a body, keys too: one of them may be somebody's id."""
-    left = [body]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            left += [*value, *value.values()]
-        elif isinstance(value, list):
-            left += value
-
-
 class Pieces:
     """Graph records that come in several events: they are checked with the last piece."""
 

@@ -41,7 +41,6 @@ from tallystick.records.review import Action
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer
-    from tallystick.memory.exchange.export_memory import ExportService
     from tallystick.memory.exchange.files import FileStore
     from tallystick.memory.facts.rules import RuleStore
     from tallystick.memory.graph.entities import EntityStore
@@ -215,12 +214,6 @@ class Memory(ReadableMemory):
     @cached_property
     def _actions(self) -> ActionService:
         return ActionService(self._services)
-
-    @cached_property
-    def _exports(self) -> ExportService:
-        from tallystick.memory.exchange.export_memory import ExportService
-
-        return ExportService(self._services)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -454,11 +447,15 @@ class Memory(ReadableMemory):
         The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
         current state is exported.
         """
-        return self._exports.export(to, format=format, user=user, history=history, replace=replace)
+        from tallystick.memory.exchange.export_memory import export
+
+        return export(self._services, self._user(user), to, format, history=history, replace=replace)
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
         """The lines of such a file, one by one, for sending."""
-        yield from self._exports.export_lines(user=user, history=history)
+        from tallystick.memory.exchange.export_memory import export_lines
+
+        yield from export_lines(self._services, self._user(user), history=history)
 
     def import_export(
         self,
@@ -475,7 +472,9 @@ class Memory(ReadableMemory):
         yet, the import restores that memory with its history, times, ids and pending reviews. What is here already is
         never changed. A folder of Markdown is imported page by page, and only if it is `mine`.
         """
-        return self._exports.import_export(file, user=user, mine=mine, keep_secrets=keep_secrets)
+        from tallystick.memory.exchange.restore_export import import_export
+
+        return import_export(self._services, self._user(user), file, mine=mine, keep_secrets=keep_secrets)
 
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""

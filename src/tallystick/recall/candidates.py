@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -25,6 +25,7 @@ from tallystick.projections.index.rows import Source, weight_of
 from tallystick.projections.index.search import EVERY_ROW, Found, Scope, SourceRow
 from tallystick.recall.index_cache import IndexCache, Link, View, turn_of
 from tallystick.recall.question import Question
+from tallystick.recall.vectors import Vectors
 from tallystick.records.clock import stamp
 from tallystick.records.trust import Distrust
 
@@ -38,22 +39,15 @@ _MOST_SPANS = 4
 Visible = Callable[[Source], bool]
 
 
-class Searched(Protocol):
-    """Vectors that can be searched."""
-
-    def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
-        """Blocks and how near they are, nearest first; only those of `among`, if it is given."""
-
-
 @dataclass(slots=True)
 class Candidates:
     """Blocks by id, their sources, and the turns adjacent to them."""
 
     sources: dict[str, list[SourceRow]]
     text: dict[str, float]  # bm25 of those that were found by their words
-    links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
-    bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, strongest first
-    hidden: tuple[str, ...] = ()  # blocks that were found, without a source that the reader may see
+    links: dict[str, Link]  # of those that were said in a conversation
+    bonds: list[Bond]  # between the best of them and others, strongest first
+    hidden: tuple[str, ...]  # blocks that were found, without a source that the reader may see
 
     def with_beside(self) -> dict[str, None]:
         """All of them, and then the turns adjacent to them."""
@@ -72,7 +66,7 @@ class Gathering:
     question: Question
     scope: Scope
     visible: Visible | None  # None: whatever the scope shows
-    vectors: Searched | None
+    vectors: Vectors | None
     vector: NDArray[np.float32] | None
     pool: int = POOL  # how many are taken from text, and from vectors
     _sources: dict[str, list[SourceRow]] = field(default_factory=dict)
@@ -87,27 +81,22 @@ class Gathering:
     def gather(self, extra: Iterable[str] = ()) -> Candidates:
         """Gather everything worth a closer look."""
         text, near = self._by_text(), self._by_vector()
-        order = [
-            *text, *near, *self._by_letters(text), *self._about(), *self._in_time(), *extra, *self._standing(),
-        ]  # fmt: skip
-        found = self.sources_of(dict.fromkeys(order))
+        letters = search.search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
+        order = [*text, *near, *(each.block for each in letters)]
+        text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in letters})
+        if self.question.about:
+            order += self._run(sql.ABOUT, names=orjson.dumps(sorted(self.question.about)).decode(), limit=_FEW)
+        for span in self.question.spans[:_MOST_SPANS]:
+            order += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
+        found = self.sources_of(dict.fromkeys([*order, *extra, *self._standing()]))
         best = [*list(text)[:BESIDE], *near[:BESIDE]]
         bonds = bonds_of(self.seen, [*dict.fromkeys([*best, *list(found)[:BESIDE]])], self.scope)[:_FEW]
         found |= self.sources_of(dict.fromkeys(end for bond in bonds for end in bond[:2]))
-        gathered = Candidates(found, text, bonds=bonds)
-        self._join_turns(gathered, best)
-        gathered.hidden = tuple(sorted(self._looked - self._sources.keys()))
-        return gathered
-
-    # -- the turns of a conversation ---------------------------------------------------------------------------------
-
-    def _join_turns(self, found: Candidates, best: list[str]) -> None:
-        """Find the turns adjacent to each candidate. Those adjacent to the best are candidates too."""
-        links = found.links = self._links(found.sources)
+        links = self._links(found)
         heard = [side for block in best if block in links for side in links[block][1:] if side]
-        joined = self.sources_of(block for block in dict.fromkeys(heard) if block not in found.sources)
-        found.sources.update(joined)
-        links.update(self._links(joined))
+        joined = self.sources_of(block for block in dict.fromkeys(heard) if block not in found)
+        links |= self._links(joined)
+        return Candidates(found | joined, text, links, bonds, tuple(sorted(self._looked - self._sources.keys())))
 
     def _links(self, said: dict[str, list[SourceRow]]) -> dict[str, Link]:
         """The turns adjacent to these blocks. Where there are filters, they must pass them too."""
@@ -180,11 +169,6 @@ class Gathering:
                 return found
             limit *= _MORE
 
-    def _by_letters(self, text: dict[str, float]) -> list[str]:
-        found = search.search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
-        text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
-        return [each.block for each in found]
-
     def _by_vector(self) -> list[str]:
         if self.vectors is None or self.vector is None:
             return []
@@ -211,14 +195,6 @@ class Gathering:
             return EVERY_ROW
         rows = self._in_scope().values()
         return min(rows, default=0), max(rows, default=-1)
-
-    def _about(self) -> list[str]:
-        names = orjson.dumps(sorted(self.question.about)).decode()
-        return self._run(sql.ABOUT, names=names, limit=_FEW) if self.question.about else []
-
-    def _in_time(self) -> Iterator[str]:
-        for span in self.question.spans[:_MOST_SPANS]:
-            yield from self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
 
     def _standing(self) -> list[str]:
         """Standing memory. It is kept with the view, unless one of them may expire and make room for another."""
@@ -267,7 +243,11 @@ def bonds_of(seen: IndexCache, blocks: Iterable[str], scope: Scope) -> list[Bond
         return []
     values = {**scope.values(), "ids": orjson.dumps(list(blocks)).decode()}
     found: dict[frozenset[str], Bond] = {}
-    for bond in [*_related(seen, values, scope.user), *_tied(seen, values)]:
+    tied = []
+    for one, other, times, rests in seen.index.db.execute(sql.TIED, values).fetchall() if seen.has_edges else ():
+        first, second = (one, other) if rests != 2 else (other, one)
+        tied.append(Bond(first, second, DEPENDS_ON if rests else TOGETHER, weight_of(times, bool(rests))))
+    for bond in [*_related(seen, values, scope.user), *tied]:
         found.setdefault(frozenset(bond[:2]), bond)
     return sorted(found.values(), key=lambda bond: (-bond.weight, bond))
 
@@ -283,9 +263,3 @@ def _related(seen: IndexCache, values: dict[str, object], user: str) -> Iterator
         if not any(each.covers(by=by, seq=seq, trust=trust) for each in against):
             first, second = (other, one) if turned else (one, other)
             yield Bond(first, second, relation, weight_of(0, True))
-
-
-def _tied(seen: IndexCache, values: dict[str, object]) -> Iterator[Bond]:
-    for one, other, times, rests in seen.index.db.execute(sql.TIED, values).fetchall() if seen.has_edges else ():
-        first, second = (one, other) if rests != 2 else (other, one)
-        yield Bond(first, second, DEPENDS_ON if rests else TOGETHER, weight_of(times, bool(rests)))

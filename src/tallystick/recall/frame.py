@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tallystick.recall.render import Line, Page, line_of, safe, shortened
 from tallystick.records.frame import Frame
@@ -47,8 +47,7 @@ class _Entry:
         return self.ways[-1][1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Chosen:
+class _Chosen(NamedTuple):
     """An entry and the line that was chosen for it."""
 
     entry: _Entry

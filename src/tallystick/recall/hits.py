@@ -34,7 +34,11 @@ def hits_of(
         named = (s for s in own or said_so if s.agent in question.speakers or s.about in question.about)
         first = next(named, (own or said_so)[0])  # whom the question names, else the newest
         rest = [source for source in own if source is not first]
-        why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
+        why = _why(question, text, [first, *rest], signals)
+        if is_now and first.sight == WITHHELD:
+            why += f"; withheld, because {first.by} is not trusted"
+        elif is_now and first.sight == BACK:
+            why += "; what took its place is withheld"
         yield _hit(text, score, why, [first, *rest], block, signals)
 
 
@@ -67,13 +71,6 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
     if first.quarantined:
         reasons.append("needs approval")
     return "; ".join(reasons) or "near what answers"
-
-
-def _sight(source: Source) -> str:
-    """The effect of a distrust on a source, in words; empty if there is none."""
-    if source.sight == WITHHELD:
-        return f"; withheld, because {source.by} is not trusted"
-    return "; what took its place is withheld" if source.sight == BACK else ""
 
 
 def _common_words(question: Question, text: str) -> list[str]:

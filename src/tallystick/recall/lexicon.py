@@ -106,16 +106,15 @@ class Lexicon:
         for name, text in texts:
             reading = self._readings.get(name)
             if reading is None:
-                reading = self._readings[name] = self._read(text)
+                parts, known = parts_of(text), self._known
+                numbers = ([number for word in spelled(part) if (number := known[word]) >= 0] for part in parts)
+                words = (np.array(each, dtype=np.int64) for each in numbers)
+                read = tuple([Part(each, part) for each, part in zip(words, parts, strict=True)])
+                reading = Reading(read, len(parts) == 1 and is_short(text), "?" in text)
+                self._readings[name] = reading
                 self._letters += _LEAST + len(text)
             found[name] = reading
         return found
-
-    def _read(self, text: str) -> Reading:
-        parts, known = parts_of(text), self._known
-        numbers = ([number for word in spelled(part) if (number := known[word]) >= 0] for part in parts)
-        read = tuple([Part(np.array(each, dtype=np.int64), part) for each, part in zip(numbers, parts, strict=True)])
-        return Reading(read, len(parts) == 1 and is_short(text), "?" in text)
 
     def _number(self, spelling: str) -> int:
         """The number of a word as a text spells it; -1 if it says nothing."""

@@ -24,7 +24,7 @@ from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.rows import STANDARD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
-from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering
+from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering, Visible
 from tallystick.recall.filters import Filters, bears, tags_of
 from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
 from tallystick.recall.hits import SIGNALS, as_served, hits_of
@@ -108,11 +108,6 @@ class Ranking:
     def fit(self) -> float:
         """The likelihood that the best candidate answers; nothing answers a question without words."""
         return self.judged.fit if self.question.words else 0.0
-
-    @property
-    def floor(self) -> float:
-        """The least likelihood of an answer of the best candidate's kind."""
-        return self.judged.floor
 
     def serving(self, ask: Ask) -> list[int]:
         """The places that may be served, best first: where likeness decides, it must reach the floor."""
@@ -213,7 +208,7 @@ def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0)
     name = ask.frame.name if ask.frame else ""
     if ranking is None:
         return RecallResult(question=ask.question, floor=ask.floor or 0.0, frame=name)
-    floor = ranking.floor
+    floor = ranking.judged.floor  # of an answer of the best candidate's kind
     top = float(ranking.scores[ranking.judged.best])
     scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
     places = ranking.serving(ask)[: ask.k]
@@ -319,7 +314,7 @@ class _Put:
         """Gather every candidate, with the rows of each and of the turns adjacent to it."""
         pool = max(POOL, 2 * min(ask.k, _MOST))
         narrows = ask.frame is not None and any(ask.frame.filters.get(name) for name in ("tag_patterns", "categories"))
-        visible = _Visible(ask) if narrows or not ask.filters.is_empty() else None
+        visible = _passes(ask) if narrows or not ask.filters.is_empty() else None
         gathering = Gathering(self.seen, self.question, ask.scope, visible, self.vectors, self.vector, pool)
         found = gathering.gather([*guaranteed, *_of_the_frame(self.seen, ask)])
         states = self.seen.states_of(found.with_beside())
@@ -345,20 +340,16 @@ class _Put:
         """The floors for what is asked, and for recall without a frame. A frame's beliefs need not answer."""
         if ask.floor is None and self.goes_by_words(ask):
             return Floors(0.0), Floors(0.0)
-        size = self._size(index, ask)
+        out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
+        if self.vectors is None or ask.scope.at < NOW:
+            size = count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out
+        else:
+            unseen = invisible_vectors(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
+            size = len(self.vectors.file) - unseen - out
         turns = floor_of(kind, size) if ask.floor is None else ask.floor
         beliefs = None if self.goes_by_words(ask) else floor_of_beliefs(kind, size)
         plain = Floors(turns, beliefs if ask.floor is None or beliefs is None else ask.floor)
         return Floors(turns) if ask.frame else plain, plain
-
-    def _size(self, index: IndexFile, ask: Ask) -> int:
-        """The number of memories that are asked."""
-        is_now = self.vectors is not None and ask.scope.at >= NOW
-        out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
-        if self.vectors is None or not is_now:
-            return count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out
-        unseen = invisible_vectors(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
-        return len(self.vectors.file) - unseen - out
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
@@ -371,24 +362,19 @@ def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
     return places
 
 
-class _Visible:
+def _passes(ask: Ask) -> Visible:
     """The filters of the caller and of the frame, for one source; what a frame guarantees passes the latter."""
+    by_caller, filters = ask.filters.passes(), ask.frame.filters if ask.frame else {}
+    tags, kinds = tuple(filters.get("tag_patterns") or ()), tuple(filters.get("categories") or ())
+    if ask.frame is None or not (tags or kinds):
+        return by_caller
+    guarantees = ask.frame.guarantees
 
-    def __init__(self, ask: Ask) -> None:
-        self._passes = ask.filters.passes()
-        filters = ask.frame.filters if ask.frame else {}
-        self._tags, self._kinds = tuple(filters.get("tag_patterns") or ()), tuple(filters.get("categories") or ())
-        self._guarantees = ask.frame.guarantees if ask.frame else ()
+    def by_frame(source: Source) -> bool:
+        own = tags_of(source)
+        return bears(own, guarantees) or ((not tags or bears(own, tags)) and (not kinds or source.kind in kinds))
 
-    def __call__(self, source: Source) -> bool:
-        if not self._passes(source):
-            return False
-        if not self._tags and not self._kinds:
-            return True
-        tags = tags_of(source)
-        if self._guarantees and bears(tags, self._guarantees):
-            return True
-        return (not self._tags or bears(tags, self._tags)) and (not self._kinds or source.kind in self._kinds)
+    return lambda source: by_caller(source) and by_frame(source)
 
 
 def _guaranteed(seen: IndexCache, ask: Ask) -> list[str]:

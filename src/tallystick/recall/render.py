@@ -73,7 +73,12 @@ def shortened(text: str, limit: int) -> str:
 
 def line_of(hit: Hit, *, said: int = 1, against: Sequence[Hit] = ()) -> Line:
     """The line of a hit that was said `said` times, with the first of those that contradict it."""
-    return Line(hit, f"- [{_label(hit, said)}] {safe(hit.text) or NO_WORDS}{_aside(against)}")
+    aside = ""
+    if against:
+        words = shortened(against[0].text, _LONGEST_ASIDE) or NO_WORDS
+        aside = f"; against that: {words} [{named(against[0])}]"
+    more = f" and {len(against) - 1} more" if len(against) > 1 else ""
+    return Line(hit, f"- [{_label(hit, said)}] {safe(hit.text) or NO_WORDS}{aside}{more}")
 
 
 def named(hit: Hit) -> str:
@@ -105,14 +110,6 @@ def _label(hit: Hit, said: int) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _aside(against: Sequence[Hit]) -> str:
-    if not against:
-        return ""
-    more = f" and {len(against) - 1} more" if len(against) > 1 else ""
-    words = shortened(against[0].text, _LONGEST_ASIDE) or NO_WORDS
-    return f"; against that: {words} [{named(against[0])}]{more}"
-
-
 def _bare(name: str) -> str:
     return shortened(name.translate(_IN_LABEL), _LONGEST_NAME)
 
@@ -121,7 +118,12 @@ class Page:
     """A frame's template, ready to be filled. Refused if it is not a template, or shows no memory at all."""
 
     def __init__(self, name: str, template: str, question: str = "") -> None:
-        _check_text(name, template)
+        if len(template) > LONGEST_TEMPLATE:
+            size = f"{len(template)} characters; the limit is {LONGEST_TEMPLATE}"
+            raise Refused(f"the template of frame {name!r} has {size}", "size")
+        if half := _HALF.search(template):
+            line = template.count("\n", 0, half.start()) + 1
+            raise Refused(f"the template of frame {name!r}, line {line}: a lone surrogate is not a character", "text")
         self._name, self._template = name, template
         self._question = shortened(question, _LONGEST_QUESTION)
         self._is_plain = not any(mark in template for mark in ("{{", "{%", "{#"))
@@ -153,16 +155,6 @@ def check_template(name: str, template: str) -> None:
     page = Page(name, template, "where do we deploy?")
     for number in range(3):
         page.text([line_of(_SAMPLE, said=number)] * number)
-
-
-def _check_text(name: str, template: str) -> None:
-    if len(template) > LONGEST_TEMPLATE:
-        raise Refused(
-            f"the template of frame {name!r} has {len(template)} characters; the limit is {LONGEST_TEMPLATE}", "size"
-        )
-    if half := _HALF.search(template):
-        line = template.count("\n", 0, half.start()) + 1
-        raise Refused(f"the template of frame {name!r}, line {line}: a lone surrogate is not a character", "text")
 
 
 def _plain(line: Line) -> dict[str, Any]:

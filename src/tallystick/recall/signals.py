@@ -102,8 +102,14 @@ def measure(
     covered = _with_names(question, rarity, found, units, steady(np.maximum(here, around).T, share), states)
     near, pair, onward = _nearness(units, file, vector, toward)
     best = _best_parts(units, covered, near)
-    sessions = _sessions(units.links)
-    text = _share_of_best(_ranked(rarity, held[:, best], lengths[best]))
+    numbers: dict[str, int] = {}  # of conversations; a memory outside of any has one of its own, from -1 down
+    sessions = np.array([
+        numbers.setdefault(link.turn.session, len(numbers)) if link else -1 - place
+        for place, link in enumerate(units.links)
+    ], dtype=np.int64)  # fmt: skip
+    size = _LESS * (1 - _BY_LENGTH + _BY_LENGTH * lengths[best] / _USUAL_LENGTH)
+    times = held[:, best]  # BM25: the second time a word occurs counts less than the first, and so does a longer text
+    text = _share_of_best(steady((times * (1 + _LESS) / (times + size)).T, rarity).astype(np.float32))
     signals = {
         "words": covered[best], "session": _of_session(covered[best], sessions),
         "text": _of_session_top(text, sessions), "meaning": _share_of_best(near[best]),
@@ -185,27 +191,14 @@ def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats,
     filled = np.flatnonzero(lengths)
     if len(filled) and question.words:
         flat = np.concatenate(rows)
-        known, places = _each_once(flat)
+        there = np.zeros(int(flat.max()) + 1, dtype=np.int64)  # each word once, however often it occurs
+        there[flat] = 1
         starts = (np.cumsum(lengths) - lengths)[filled]
-        every = lexicon.alike(question.words, known, _POWER).take(places, axis=1)
+        known = lexicon.alike(question.words, np.flatnonzero(there), _POWER)
+        every = known.take((np.cumsum(there) - 1)[flat], axis=1)
         alike[:, filled] = np.maximum.reduceat(every, starts, axis=1)
         held[:, filled] = np.add.reduceat(every >= _THE_SAME, starts, axis=1)
     return alike, held, lengths
-
-
-def _ranked(rarity: Floats, held: Floats, lengths: Places) -> Floats:
-    """BM25 of each: the second time a word occurs counts less than the first, and so does a longer text."""
-    size = _LESS * (1 - _BY_LENGTH + _BY_LENGTH * lengths / _USUAL_LENGTH)
-    ranks: Floats = steady((held * (1 + _LESS) / (held + size)).T, rarity).astype(np.float32)
-    return ranks
-
-
-def _each_once(numbers: Places) -> tuple[Places, Places]:
-    """The numbers that occur, in their order, and for each occurrence its place among them. They begin at 0."""
-    there = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
-    there[numbers] = 1
-    place = np.cumsum(there) - 1
-    return np.flatnonzero(there), place[numbers]
 
 
 def _with_names(
@@ -256,15 +249,6 @@ def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
     first = np.concatenate([[True], mine[order][1:] != mine[order][:-1]])
     best: Places = order[first]
     return best
-
-
-def _sessions(links: Sequence[Link | None]) -> Places:
-    """A number for each conversation; a memory outside of any has one of its own, numbered from -1 down."""
-    numbers: dict[str, int] = {}
-    every = [
-        numbers.setdefault(link.turn.session, len(numbers)) if link else -1 - place for place, link in enumerate(links)
-    ]  # fmt: skip
-    return np.array(every, dtype=np.int64)
 
 
 def _of_session(values: Floats, sessions: Places) -> Floats:

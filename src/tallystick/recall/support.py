@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index.rows import FAITH
 from tallystick.projections.index.search import SourceRow
-from tallystick.recall.decay import recencies, shares
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +72,19 @@ def support_of(
         shares(np.array(reinforced, dtype=float)),
         np.minimum(voices / math.log(_MANY), 1.0),
     )
+
+
+def recencies(decay: Floats, hours: Floats) -> Floats:
+    """`decay.recency` for many blocks at once."""
+    found: Floats = np.exp(-np.maximum(decay, 0.0) * np.maximum(hours, 0.0))
+    return found
+
+
+def shares(counts: Floats) -> Floats:
+    """`decay.share` for many blocks at once, relative to the one of them that was reinforced most."""
+    limit = float(counts.max(initial=0.0))
+    found: Floats = np.log1p(np.maximum(counts, 0.0)) / math.log1p(limit) if limit > 0 else counts * 0.0
+    return np.minimum(found, 1.0)
 
 
 def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.vectors.erase import is_swept, sweep
-from tallystick.projections.vectors.file import VectorFile
+from tallystick.projections.vectors.file import VectorFile, is_swept, sweep
 from tallystick.projections.vectors.nearest import Nearest, best_of
 from tallystick.projections.vectors.rows import is_plain, numbers_of
 from tallystick.recall.index_cache import IndexCache
@@ -293,21 +292,17 @@ class VectorSearch:
         numbers = numbers_of(names)
         has = _are_in(numbers, held := vectors.file.rows.blocks())
         if np.count_nonzero(has) < len(held):
-            self._remove(index, vectors.file, numbers, erasures)
+            if index.is_in_place():  # remove them from this file, and then from every other
+                self._sweep(index, erasures, at_once=True)
+            else:
+                vectors.file.stay_in_memory()
+            with vectors.file.writing():
+                vectors.file.keep_only(numbers)
             has = _are_in(numbers, vectors.file.rows.blocks())
         vectors.todo = [names[place] for place in np.flatnonzero(~has).tolist()]
         vectors.index, vectors.begun, vectors.done, vectors.reads_to = index, vectors.file.begun, 0, last
         self._comparisons += 1
         vectors.comparison = self._comparisons
-
-    def _remove(self, index: IndexFile, file: VectorFile, numbers: NDArray[np.uint64], erasures: int) -> None:
-        """Remove vectors of blocks that are not in the index: of this file, and then of every other."""
-        if index.is_in_place():
-            self._sweep(index, erasures, at_once=True)
-        else:
-            file.stay_in_memory()
-        with file.writing():
-            file.keep_only(numbers)
 
 
 def _are_in(numbers: NDArray[np.uint64], held: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -180,3 +180,13 @@ def _readable(text: str) -> str:
 def counted(kinds: Iterable[str]) -> str:
     """Kinds and their numbers in words: "1 GitHub token, 2 passwords"."""
     return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in Counter(kinds).items())
+
+
+def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """The numbers of equal items at the beginning and, behind those, at the end."""
+    start = _common_prefix(one, other)
+    return start, _common_prefix(one[start:][::-1], other[start:][::-1])
+
+
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

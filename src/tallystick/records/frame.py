@@ -44,7 +44,10 @@ class Frame(Displayable):
         must_be_texts(self, "template", "source")
         _check_texts("guarantees", self.guarantees)
         _check_filters(self.filters)
-        _check_cache(self.cache)
+        cache: object = self.cache
+        is_cache = isinstance(cache, Mapping) and set(cache) == {"ttl_seconds"} and _is_above_0(cache["ttl_seconds"])
+        if cache is not None and not is_cache:
+            raise Refused(f'cache must be null or {{"ttl_seconds": a number above 0}}, not {cache!r}')
 
     def to_body(self) -> dict[str, Any]:
         """As the ledger records it and the table `frames` holds it."""
@@ -85,13 +88,6 @@ def _check_filters(filters: object) -> None:
             raise Refused(f"a frame can filter by tag_patterns, categories and search_window, not by {name!r}", "field")
         elif value is not None and not _is_above_0(value):
             raise Refused(f"search_window must be a number of active hours above 0, or null; not {value!r}")
-
-
-def _check_cache(cache: object) -> None:
-    if cache is None:
-        return
-    if not isinstance(cache, Mapping) or set(cache) != {"ttl_seconds"} or not _is_above_0(cache["ttl_seconds"]):
-        raise Refused(f'cache must be null or {{"ttl_seconds": a number above 0}}, not {cache!r}')
 
 
 def _check_texts(name: str, value: object) -> None:

@@ -11,7 +11,7 @@ back would not be what was given.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from math import isfinite
 from typing import Any
@@ -68,6 +68,19 @@ def check(value: object) -> None:
         _CHECKS.get(type(value), _check_type)(value, DEPTH)
     except _Fault as fault:
         raise ValueError(str(fault)) from None
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a value, keys too."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
 
 
 def _check_object(value: dict[object, object], room: int) -> None:

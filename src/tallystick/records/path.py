@@ -69,16 +69,13 @@ class MemoryPath(Displayable):
         object.__setattr__(self, "updated_at", moment(self.updated_at or self.created_at))
         must_be_one_of("compaction_status", self.compaction_status, COMPACTION)
         must_be_flag("is_active", self.is_active)
-        self._check_state()
-        must_be_json(self.to_dict())
-
-    def _check_state(self) -> None:
         if self.path_id in (self.parent_id, self.merged_into, *self.merged_from):
             raise Refused(f"path {self.path_id!r} cannot be its own parent or be merged into itself", "self")
         if self.merged_into and self.abandoned_reason:
             raise Refused(f"path {self.path_id!r} cannot be both merged and abandoned", "conflict")
         if self.is_active != (self.state == OPEN):
             raise Refused(f"path {self.path_id!r} is {self.state}, so is_active must be {self.state == OPEN}", "state")
+        must_be_json(self.to_dict())
 
     @property
     def state(self) -> str:

@@ -161,7 +161,7 @@ def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
     """The findings in the vectors, given an index that has read everything."""
     import numpy as np  # only if there are vectors
 
-    from tallystick.projections.vectors.erase import blocks_of
+    from tallystick.projections.vectors.file import blocks_of
     from tallystick.projections.vectors.names import file_name, read_head
     from tallystick.projections.vectors.rows import ROW
 

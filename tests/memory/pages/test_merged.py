@@ -18,7 +18,7 @@ from tallystick.memory.pages import follow as page_follow
 from tallystick.records.errors import Moved
 from tallystick.records.page import PageEntry
 from tallystick.stores.page_files import PageFolder
-from tallystick.surfaces.cli import sync as watch
+from tallystick.surfaces.cli import pages as watch
 from tests.conftest import SOAK
 from tests.memory.conftest import Clock
 from tests.memory.paged import entry_texts, folder_in, page_at

@@ -89,4 +89,4 @@ def test_the_usual_policy_asks_about_all_but_use(kind):
 
     assert PhasePolicy().needs_review(action) == (kind in GATED) == (kind not in ("activate", "reinforce"))
     assert bool(PhasePolicy().why_not(action, None, NOW)) == (kind in GATED)
-    assert PhasePolicy().why_not(action, LifecycleApproval.of(action, "ana", NOON), NOW) == ""
+    assert PhasePolicy().why_not(action, LifecycleApproval.of(action, "ana", NOON), NOW) is None

@@ -3,7 +3,7 @@
 import errno
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -15,44 +15,21 @@ from tallystick.records.graph.events import APPLIED, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, JsonlMemoryEventLog
-from tallystick.stores.phase.audit import JsonlAuditSink
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.folder import SOAK
+from tests.refusals import needs_approval
 from tests.stores.phase.test_workspace import Workspace, one_step, steps
+from tests.stores.phase.workspaces import NINE, branch, put, runtime_on, said
 
 STEP = 1 if SOAK else 5  # every day, every fifth place at which one can die
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
-
-
-def runtime_on(root, disk=None):
-    """A runtime of which every file is on that disk."""
-    runtime = PhaseMemoryRuntime(
-        FileBackedMemoryGraphStore(root, disk=disk), JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
-    )  # fmt: skip
-    runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return runtime
 
 
 @pytest.fixture
 def runtime(tmp_path):
     return runtime_on(tmp_path / "w")
-
-
-def said(kind, number, **fields):
-    return MemoryEvent(id=f"e{number}", kind=kind, at=NINE + timedelta(minutes=number), **fields)
-
-
-def put(number, record, path=""):
-    what = type(record).__name__.removeprefix("Memory").lower()
-    return said(f"{what}.put", number, path_id=path, subject_ids=[record.id], payload={what: record.to_dict()})
-
-
-def branch(number, name, parent=""):
-    return said("path.branch", number, path_id=name, payload={"parent_id": parent})
 
 
 TALK = [
@@ -238,13 +215,13 @@ def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, t
         forged = replace(applied, payload={**applied.payload, **change})
         with pytest.raises(NeedsApproval, match=f"event {applied.id}"):
             other.import_envelope(GraphEnvelope(events=[*TALK, forged]))
-    with pytest.raises(NeedsApproval):
+    with needs_approval("forged", "event again"):
         other.import_envelope(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
     assert other.export() == GraphEnvelope()
 
     other.import_envelope(runtime.export())
     assert other.store.load_node("b").properties["status"] == "archived"
-    with pytest.raises(NeedsApproval, match="archive"):
+    with needs_approval("used", "archive b"):
         other.apply(action, runtime.approve(action, by="ana"))
 
 
@@ -301,7 +278,7 @@ def test_the_policy_says_whose_yes_counts_also_for_what_is_brought_over(tmp_path
     action = runtime.propose("archive", ["b"], by="bot")
     runtime.apply(action, runtime.approve(action, by="ana"))
 
-    with pytest.raises(NeedsApproval, match="'ana'"):
+    with needs_approval("stranger", "'ana'", "eva"):
         strict.import_envelope(runtime.export())
 
 
@@ -352,33 +329,6 @@ def test_a_process_that_dies_anywhere_in_bringing_over_leaves_what_the_same_agai
             break
         assert ended == DIED
     assert at > 20
-
-
-def test_an_import_killed_at_any_call_of_the_disk_is_whole_or_absent(tmp_path):
-    before = [MemoryNode(id=f"n{number}", kind="fact") for number in range(4)]
-    envelope = GraphEnvelope(nodes=[replace(each, label="new") for each in before], edges=BARE.edges, metadata={"m": 1})
-    seen, at = set(), 0
-    while True:
-        at += 1
-        root = tmp_path / str(at)
-        FileBackedMemoryGraphStore(root).save_nodes(before)
-
-        def work(root=root, at=at):
-            FileBackedMemoryGraphStore(root, disk=DyingDisk(at, halfway=True)).import_envelope(envelope)
-
-        ended = in_a_child(work)
-        found = FileBackedMemoryGraphStore(root).export_envelope()
-        is_new = bool(found.edges)
-        assert [each.label for each in found.nodes] == ["new" if is_new else ""] * 4
-        assert found.metadata == ({"m": 1} if is_new else {})
-        FileBackedMemoryGraphStore(root).import_envelope(envelope)
-        assert FileBackedMemoryGraphStore(root).export_envelope() == envelope
-        seen.add(is_new)
-        if ended == 0:
-            break
-        assert ended == DIED
-    assert seen == {True, False}
-    assert at > 15
 
 
 @pytest.mark.parametrize("call", ["write", "sync", "rename"])

@@ -3,11 +3,10 @@
 import os
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
-from tallystick.records.errors import Damaged, Moved, NeedsApproval, NotWritable, Refused
+from tallystick.records.errors import Damaged, Moved, NotWritable, Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction
@@ -21,13 +20,11 @@ from tallystick.stores.phase import (
 )
 from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
-from tests.refusals import refuses
+from tests.refusals import needs_approval, refuses
+from tests.stores.phase.workspaces import NINE, runtime_on
 from tests.strategies import HOSTILE
-
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -38,7 +35,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def runtime(root):
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
     runtime.record([put(MemoryNode(id="n", kind="fact")), put(MemoryNode(id="m", kind="fact"))])
     return runtime
 
@@ -57,7 +54,7 @@ def test_a_link_in_the_folder_leads_nobody_to_write_elsewhere(root, tmp_path, na
     (tmp_path / "mine").write_text("dear Bob\n")
     (root / name).unlink(missing_ok=True)
     os.symlink(tmp_path / "mine", root / name)
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
 
     with pytest.raises((Refused, Damaged)):
         runtime.record([put(MemoryNode(id="n", kind="fact"))])
@@ -77,25 +74,11 @@ def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, roo
     assert runtime.store.export_envelope() == before
 
 
-def test_a_change_that_waits_to_be_finished_does_not_lead_through_a_link(root, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (root / ".pending").mkdir()
-    (root / ".pending/0").write_text("sly")
-    (root / ".pending/list.json").write_text('{"put":["nodes/all.jsonl"],"remove":[]}')
-    os.rmdir(root / "nodes")
-    os.symlink(tmp_path / "elsewhere", root / "nodes")
-
-    with refuses("place", "nodes"):
-        FileBackedMemoryGraphStore(root).list_nodes()
-
-    assert os.listdir(tmp_path / "elsewhere") == []
-
-
 @pytest.mark.parametrize("name", ["runtime.json", "events.jsonl", "audit.jsonl", "workspace.json", "nodes/all.jsonl"])
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(root, name):
     (root / name).unlink(missing_ok=True)
     os.mkfifo(root / name)
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
 
     calls = [
         lambda: runtime.apply(LifecycleAction(kind="archive", subject_ids=("n",), by="bot")),
@@ -149,7 +132,7 @@ def test_any_name_goes_through_the_log_the_graph_and_an_export_as_it_is(runtime,
         MemoryEvent.new(f"custom.{text}", NINE, subject_ids=["n"]),
         MemoryEvent.new("path.abandon", NINE, path_id=text, payload={"reason": f"because {text}"}),
     ])  # fmt: skip
-    other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
+    other = runtime_on(tmp_path / "other")
     other.import_envelope(GraphEnvelope.from_bytes(runtime.export().to_bytes()))
 
     assert runtime.seen_from(text).load_node(f"n{text}").properties == {text: text}
@@ -239,7 +222,7 @@ def test_a_log_that_was_cut_gives_no_second_use_of_a_yes(runtime, root, kind):
     before = runtime.store.export_envelope()
 
     with pytest.raises(Refused):
-        PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE).apply(action, yes)
+        runtime_on(root).apply(action, yes)
 
     assert replace(runtime.store.export_envelope(), events=()) == replace(before, events=())
 
@@ -249,9 +232,9 @@ def test_what_is_archived_is_not_brought_back_past_the_gate(runtime):
     old = runtime.export()
     runtime.apply(action, runtime.approve(action, by="ana"))
 
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.record([put(MemoryNode(id="n", kind="fact", label="back"))])
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "status of node n"):
         runtime.import_envelope(old)
 
     assert runtime.store.load_node("n").properties["status"] == "archived"

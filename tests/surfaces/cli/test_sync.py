@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.cli.sync import LOOK
+from tallystick.surfaces.cli.pages import LOOK
 from tests.projections.markdown.samples import SAMPLE
 
 

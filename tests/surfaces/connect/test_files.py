@@ -166,9 +166,11 @@ def test_a_file_of_somebody_else_that_cannot_stay_theirs_is_left_alone(path, mon
 
 
 @pytest.mark.parametrize(
-    ("way", "code"), [("loop", "place"), ("file", "place"), ("folder", "place"), ("large", "size")]
-)
-def test_a_path_that_leads_to_no_file_of_usual_size_is_refused(path, way, code):
+    ("way", "code", "fact"),
+    [("loop", "place", "links"), ("file", "place", "not a directory"), ("folder", "place", "not a regular file"),
+     ("large", "size", "67,108,865")],
+)  # fmt: skip
+def test_a_path_that_leads_to_no_file_of_usual_size_is_refused(path, way, code, fact):
     if way == "loop":
         path.symlink_to(path)
     elif way == "folder":
@@ -180,7 +182,7 @@ def test_a_path_that_leads_to_no_file_of_usual_size_is_refused(path, way, code):
         path.parent.rmdir()
         path.parent.write_text("a file")
 
-    with refuses(code):
+    with refuses(code, str(path), fact):
         connect()
 
 

@@ -25,27 +25,7 @@ What holds, as in SQLite:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from tallystick.consolidate.filter.evaluate import Row, Test, everything
-from tallystick.consolidate.filter.parser import read
+from tallystick.consolidate.filter.evaluate import Row, Test as Filter
+from tallystick.consolidate.filter.parser import parse
 
 __all__ = ["Filter", "Row", "parse"]
-
-
-class Filter:
-    """A condition that a row fits or does not. It never raises, whatever the row."""
-
-    __slots__ = ("fits", "is_everything", "sql", "values")
-
-    def __init__(self, test: Test) -> None:
-        self.fits, self.sql, self.values = test  # `sql` and its values: see `evaluate`
-        self.is_everything = test is everything
-
-
-def parse(text: str, *, columns: Iterable[str] = ()) -> Filter:
-    """Parse a filter over the documented columns and `columns`.
-
-    Anything else is a ConsolidationRuleError whose `at` is the character that is not understood.
-    """
-    return Filter(read(text, columns))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
@@ -56,11 +56,16 @@ class Row(NamedTuple):
 
 
 class Test(NamedTuple):
-    """A function that tells whether a row fits, and SQL that holds for every row that does; empty: any."""
+    """A condition that a row fits or does not: a function that never raises, whatever the row; and SQL that holds for
+    every row that fits, with its values. Empty: any."""
 
     fits: Callable[[Row], bool]
     sql: str = ""
     values: tuple[object, ...] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        return self is everything
 
 
 Value: TypeAlias = str | int | float | datetime
@@ -109,24 +114,23 @@ everything, nothing = Test(lambda _: True), Test(lambda _: False)
 
 def every(tests: list[Test]) -> Test:
     """All of them."""
-    if nothing in tests:
-        return nothing
-    tests = [test for test in tests if test is not everything]
-    if len(tests) < 2:
-        return tests[0] if tests else everything
-    checks = [test.fits for test in tests]
-    return _joined(lambda row: all(fits(row) for fits in checks), " AND ", [test for test in tests if test.sql])
+    return _combined(tests, everything, nothing, all)
 
 
 def some(tests: list[Test]) -> Test:
     """At least one of them."""
-    if everything in tests:
-        return everything
-    tests = [test for test in tests if test is not nothing]
+    return _combined(tests, nothing, everything, any)
+
+
+def _combined(tests: list[Test], neutral: Test, decisive: Test, fold: Callable[[Iterable[bool]], bool]) -> Test:
+    if decisive in tests:
+        return decisive
+    tests = [test for test in tests if test is not neutral]
     if len(tests) < 2:
-        return tests[0] if tests else nothing
+        return tests[0] if tests else neutral
     checks = [test.fits for test in tests]
-    return _joined(lambda row: any(fits(row) for fits in checks), " OR ", tests)
+    word, with_sql = (" AND ", [test for test in tests if test.sql]) if fold is all else (" OR ", tests)
+    return _joined(lambda row: fold(fits(row) for fits in checks), word, with_sql)
 
 
 def _joined(fits: Callable[[Row], bool], word: str, tests: list[Test]) -> Test:

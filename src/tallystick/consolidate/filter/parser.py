@@ -76,8 +76,11 @@ _REFUSED = {
 }  # fmt: skip
 
 
-def read(text: str, columns: Iterable[str]) -> Test:
-    """Parse a filter. An empty one fits everything."""
+def parse(text: str, *, columns: Iterable[str] = ()) -> Test:
+    """Parse a filter over the documented columns and `columns`. An empty one fits everything.
+
+    Anything else is a ConsolidationRuleError whose `at` is the character that is not understood.
+    """
     reader = _Reader(text, columns)
     if reader.next.kind == "end":
         return everything
@@ -203,17 +206,13 @@ def _shown(text: str) -> str:
 
 
 def _any(reader: _Reader, negated: bool, depth: int) -> Test:
-    parts = [_all(reader, negated, depth)]
-    while reader.takes("OR"):
-        parts.append(_all(reader, negated, depth))
-    return every(parts) if negated else some(parts)
-
-
-def _all(reader: _Reader, negated: bool, depth: int) -> Test:
-    parts = [_one(reader, negated, depth)]
-    while reader.takes("AND"):
-        parts.append(_one(reader, negated, depth))
-    return some(parts) if negated else every(parts)
+    alternatives: list[Test] = []
+    while not alternatives or reader.takes("OR"):
+        parts = [_one(reader, negated, depth)]
+        while reader.takes("AND"):
+            parts.append(_one(reader, negated, depth))
+        alternatives.append(some(parts) if negated else every(parts))
+    return every(alternatives) if negated else some(alternatives)
 
 
 def _one(reader: _Reader, negated: bool, depth: int) -> Test:

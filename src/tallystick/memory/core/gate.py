@@ -20,7 +20,7 @@ from typing import Any
 from tallystick.decide import (
     beliefs as decide,
     erasure,
-    path_actions as path_action,
+    paths,
     review_request as asking,
     reviews as review,
     trust as worth,
@@ -387,7 +387,7 @@ class WriteGate:
 
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         if action.noun == "path":
-            drafts = path_action.carried_out(self._state, self.policy, action, draw, several=self.multi_valued())
+            drafts = paths.carried_out(self._state, self.policy, action, draw, several=self.multi_valued())
             brought = (version for draft in drafts for version in draft.body.get("merged", ()))
             if self.trust != "human" and any(map(self._is_distrusted, brought)):
                 raise Refused(

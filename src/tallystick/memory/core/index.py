@@ -161,7 +161,7 @@ class IndexService:
             index = self.level(on_progress)
             index.times = self._ledger.standing.times
             try:
-                if at is not None and at < (since := index.bookmark().since):
+                if at is not None and (since := index.bookmark().since) and at < since:
                     raise Missing(
                         f"the events before {since} were moved away;"
                         " put their files back into sealed/ and run `tallystick rebuild-index`"

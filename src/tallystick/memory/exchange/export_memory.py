@@ -1,4 +1,4 @@
-"""Export everything of a user in a form that others can read, and import such an export."""
+"""Export everything of a user in a form that others can read."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from datetime import UTC, datetime, tzinfo
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 from urllib.parse import quote
 
 import orjson
 
 from tallystick.exchange import ndjson as ndjson
 from tallystick.exchange.ndjson_events import OF_ALL
-from tallystick.ledger.disk import Disk, write_all
+from tallystick.ledger.disk import Disk, write_all, write_new
 from tallystick.ledger.scan import Place
+from tallystick.memory.core.context import Context
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.exchange.sources import is_export
+from tallystick.memory.graph.graph import GraphService
 from tallystick.memory.pages.files import PagesAt
+from tallystick.memory.services import Services
 from tallystick.memory.settings import place_of
 from tallystick.projections.markdown.names import file_name
 from tallystick.projections.markdown.zone import on_the_clock
@@ -34,117 +37,58 @@ from tallystick.records.errors import Missing, NotApproved, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
-from tallystick.records.transfer import MARK, Exported, TakenIn
+from tallystick.records.transfer import MARK, Exported
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
-
-if TYPE_CHECKING:
-    from tallystick.memory.graph.graph import GraphService
-    from tallystick.memory.services import Services
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
 
 
-class ExportService:
-    """Exports of one memory, and imports of another's."""
+def export(services: Services, user: str, to: str | Path, format: str, *, history: bool, replace: bool) -> Exported:
+    """Write all that is a user's to a place outside the memory."""
+    if format not in FORMATS:
+        raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+    _must_read_all(services.context, user)
+    context, disk = services.context, services.context.folder.ledger.disk
+    place = settled(to, context.root, replace=replace)
+    if format == GRAPH:
+        envelope = services.graph_of(user).export_envelope()
+        write_file(disk, place, [envelope.to_bytes()])
+        counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
+    elif format == MARKDOWN:
+        if context.folder.ledger.writable:
+            services.page_writer.look_at_all()
+        folder = Folder(context.folder, services.page_files, user, context.zone, history=history)
+        write_folder(disk, place, folder)
+        counts = folder.counts
+    else:
+        lines = Lines(context.folder, services.graph_of(user), user, history=history)
+        write_file(disk, place, lines)
+        counts = lines.counts
+    return Exported(place=str(place), format=format, user=user, counts=counts)
 
-    def __init__(self, services: Services) -> None:
-        context = services.context
-        self._services, self._context, self._folder, self._gate = services, context, context.folder, context.gate
 
-    def export(
-        self,
-        to: str | Path,
-        *,
-        format: str = NDJSON,
-        user: str | None = None,
-        history: bool = True,
-        replace: bool = False,
-    ) -> Exported:
-        """Write all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+def export_lines(services: Services, user: str, *, history: bool) -> Iterator[bytes]:
+    """The lines of such a file, one after the other, to be sent somewhere."""
+    _must_read_all(services.context, user)
+    yield from Lines(services.context.folder, services.graph_of(user), user, history=history)
 
-        It is there whole or not at all; what is in its place already is kept, unless `replace` is set. Without
-        `history`, only the current records are written, and not how they came to be.
-        """
-        if format not in FORMATS:
-            raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
-        whose, disk = self._whose(user), self._folder.ledger.disk
-        self._must_read_all(whose)
-        place = settled(to, self._context.root, replace=replace)
-        if format == GRAPH:
-            envelope = self._services.graph_of(whose).export_envelope()
-            write_file(disk, place, [envelope.to_bytes()])
-            counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
-        elif format == MARKDOWN:
-            if self._folder.ledger.writable:
-                self._services.page_writer.look_at_all()
-            folder = Folder(self._folder, self._services.page_files, whose, self._context.zone, history=history)
-            write_folder(disk, place, folder)
-            counts = folder.counts
-        else:
-            lines = self._lines(whose, history)
-            write_file(disk, place, lines)
-            counts = lines.counts
-        return Exported(place=str(place), format=format, user=whose, counts=counts)
 
-    def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
-        """The lines of such a file, one after the other, to be sent somewhere."""
-        whose = self._whose(user)
-        self._must_read_all(whose)
-        yield from self._lines(whose, history)
-
-    def import_export(
-        self,
-        file: str | Path | BinaryIO,
-        *,
-        user: str | None = None,
-        mine: bool = False,
-        keep_secrets: bool = False,
-    ) -> TakenIn:
-        """Import a file that `export` wrote, all of it or nothing. Repeating it changes nothing.
-
-        That memory becomes a source of its own here (`source` of the answer), and what it says is kept out of recall
-        until a person approves it, unless it is said to be `mine`. Then it keeps the trust that it had; and where
-        nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions that
-        wait. What is here already is never changed. Of a folder of Markdown the pages are imported, as if a person had
-        put them here: only if they are `mine`.
-        """
-        from tallystick.memory.exchange.import_pages import PageRestorer
-        from tallystick.memory.exchange.restore_export import ExportReader, import_file
-
-        whose = self._whose(user)
-        file = place_of(file) if isinstance(file, str | Path) else file
-        if not isinstance(file, Path) or not file.is_dir():
-            return import_file(
-                ExportReader(self._folder, self._gate, whose, mine=mine, keep_secrets=keep_secrets), file
-            )
-        self._gate.must("memory", "import", user=whose)
-        if not mine:
-            raise Refused(
-                "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
-            )
-        return PageRestorer(self._services.page_files, self._services.pages_of(whose), whose).run(file)
-
-    def _must_read_all(self, user: str) -> None:
-        """NotApproved, if there are words that this program may not read: an export has all, or there is no export."""
-        outlet = self._folder.outlet
-        reader = None if outlet is None or outlet.reader.is_person else outlet.reader
-        if reader and any(reader.event(each).body != each.body for each in self._folder.events_of(user)):
-            trust = self._gate.trust
-            raise NotApproved(
-                f"only a person can export pending memories (`tallystick export`); this program has trust {trust}"
-            )
-
-    def _whose(self, user: str | None) -> str:
-        """Whose memory is meant. Refused, if that is nobody."""
-        whose = self._context.user_or_owner(user)
-        checked(user=whose)
-        return whose
-
-    def _lines(self, user: str, history: bool) -> Lines:
-        return Lines(self._folder, self._services.graph_of(user), user, history=history)
+def _must_read_all(context: Context, user: str) -> None:
+    """NotApproved, if there are words that this program may not read: an export has all, or there is no export."""
+    checked(user=user)
+    outlet, gate = context.folder.outlet, context.gate
+    reader = None if outlet is None or outlet.reader.is_person else outlet.reader
+    if reader and any(reader.event(each).body != each.body for each in context.folder.events_of(user)):
+        error = NotApproved(
+            f"only a person can export pending memories (`tallystick export`); this program has trust {gate.trust}",
+            attempt={"user": user, "kind": "export", "noun": "memory", "target": [], "review": "", "why": "refused"},
+        )  # fmt: skip
+        if context.folder.ledger.writable:
+            gate.attempted(error)
+        raise error
 
 
 # -- A user's memory as the lines of one file: what is there now, then every event that made it so ---------------------
@@ -168,9 +112,13 @@ class Lines:
                 f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
                 f" {self._folder.ledger.folder.sealed} first (`tallystick log --op ledger.prune` shows where they are)"
             )
-        yield self._header(end).line()
-        current = (self._belief(held) for held in beliefs)
-        for kind, fields in chain(current, self._episodes(end), rest, self._graph_records()):
+        standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
+        yield ndjson.Header(
+            user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
+            made=self._folder.ledger.now(), program=_program(), through=end.seq, head=end.hash,
+            history=self._history,
+        ).line()  # fmt: skip
+        for kind, fields in chain(map(self._belief, beliefs), self._episodes(end), rest, self._graph_records()):
             self.counts[kind] = self.counts.get(kind, 0) + 1
             yield ndjson.line(kind, fields)
         records = sum(self.counts.values())
@@ -178,15 +126,7 @@ class Lines:
             for line in self._events(end):
                 self.counts["event"] = self.counts.get("event", 0) + 1
                 yield line
-        yield ndjson.end_line(records, self.counts.get("event", 0))
-
-    def _header(self, end: Place) -> ndjson.Header:
-        standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
-        return ndjson.Header(
-            user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
-            made=self._folder.ledger.now(), program=_program(), through=end.seq, head=end.hash,
-            history=self._history,
-        )  # fmt: skip
+        yield ndjson.line(ndjson.END, {"records": records, "events": self.counts.get("event", 0)})
 
     # -- what is there now -------------------------------------------------------------------------------------------
 
@@ -295,7 +235,17 @@ def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> None:
     if place.is_dir():
         raise Refused(f"{place} is a folder; give a file", "place")
     with _fresh(disk, place) as fresh:
-        _fill(disk, fresh, parts)
+        fd, block = disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND), bytearray()
+        try:
+            for part in parts:
+                block += part
+                if len(block) >= _FULL:
+                    write_all(disk, fd, bytes(block))
+                    block.clear()
+            write_all(disk, fd, bytes(block))
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
 
 
 def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) -> None:
@@ -308,7 +258,7 @@ def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) ->
         disk.make_folder(fresh)
         for path, data in files:
             disk.make_folder((fresh / path).parent)
-            _fill(disk, fresh / path, [data])
+            write_new(disk, fresh / path, data)
         for folder in {fresh, *(each for each in fresh.rglob("*") if each.is_dir())}:
             disk.sync_folder(folder)
 
@@ -319,58 +269,27 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
     fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.new")
     try:
         yield fresh
-        _put_in_place(disk, fresh, place)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise NotWritten(f"{place} was not written: {why}; nothing was changed") from error
-    finally:
-        _remove(fresh)
-
-
-def _put_in_place(disk: Disk, fresh: Path, place: Path) -> None:
-    if fresh.is_dir() and place.is_dir():
-        old = place.with_name(f"{fresh.name.removesuffix('.new')}.old")
-        disk.rename(place, old)
+        is_folder = fresh.is_dir() and place.is_dir()
+        old = place.with_name(f"{fresh.name.removesuffix('.new')}.old") if is_folder else None
+        if old:
+            disk.rename(place, old)
         try:
             disk.rename(fresh, place)
         except OSError:
-            disk.rename(old, place)
+            if old:
+                disk.rename(old, place)
             raise
         disk.sync_folder(place.parent)
-        shutil.rmtree(old)
-        return
-    disk.rename(fresh, place)
-    disk.sync_folder(place.parent)
-
-
-def _fill(disk: Disk, path: Path, parts: Iterable[bytes]) -> None:
-    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
-    try:
-        for block in _blocks(parts):
-            write_all(disk, fd, block)
-        disk.sync(fd)
-    finally:
-        disk.close(fd)
-
-
-def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
-    gathered, size = list[bytes](), 0
-    for part in parts:
-        gathered.append(part)
-        size += len(part)
-        if size >= _FULL:
-            yield b"".join(gathered)
-            gathered, size = [], 0
-    if gathered:
-        yield b"".join(gathered)
-
-
-def _remove(path: Path) -> None:
-    """Whatever a failure left; nothing, if it got its name."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+        if old:
+            shutil.rmtree(old)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise NotWritten(f"{place} was not written: {why}; nothing was changed") from error
+    finally:  # whatever a failure left
+        if fresh.is_dir():
+            shutil.rmtree(fresh, ignore_errors=True)
+        else:
+            fresh.unlink(missing_ok=True)
 
 
 # -- A user's memory as a folder of Markdown that anybody can read: the pages, what happened day by day,  --------------
@@ -406,9 +325,9 @@ class Folder:
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         with self._folder.ledger.reading():
             end, now = self._folder.ledger.end.seq, self._folder.ledger.now()
-        index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n"]
-        index.append("\n## Pages\n\n")
-        for file in self._files():
+        index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n\n## Pages\n\n"]
+        files = self._at.read(lambda db: [file for file in db.files(self._user) if not file.is_gone])
+        for file in sorted(files, key=lambda file: file.path):
             name = file.path.rpartition("/")[2]
             yield f"pages/{name}", self._page(file)
             self.counts["pages"] += 1
@@ -422,10 +341,6 @@ class Folder:
         yield "index.md", "".join(index).encode("utf-8", "replace")
 
     # -- pages -------------------------------------------------------------------------------------------------------
-
-    def _files(self) -> list[File]:
-        found = self._at.read(lambda db: list(db.files(self._user)))
-        return sorted((file for file in found if not file.is_gone), key=lambda file: file.path)
 
     def _page(self, file: File) -> bytes:
         """The page as it stands in its file; as it would, if there is none. Without history, only what holds."""

@@ -24,6 +24,7 @@ from tallystick.memory.core.masking import refuse_name
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import is_plain
+from tallystick.records.display import common_ends
 from tallystick.records.entity import PREFIXES, name_key
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.state.version import CurrentVersion
@@ -185,14 +186,12 @@ class FileStore:
 
     def _say(self, parts: Sequence[Part], here: Sequence[_Here], fields: dict[str, Any]) -> list[str]:
         """Let the parts be held; the names of the beliefs. What stands before and after an edit is left as it is."""
-        first = _same([part.text for part in parts], [each.text for each in here])
-        rest, was = parts[first:], here[first:]
-        last = _same([part.text for part in reversed(rest)], [each.text for each in reversed(was)])
-        fresh, gone = rest[: len(rest) - last], was[: len(was) - last]
+        first, last = common_ends([part.text for part in parts], [each.text for each in here])
+        fresh, gone = parts[first : len(parts) - last], here[first : len(here) - last]
         with _asked_whole(max(len(fresh), len(gone)) == 1 and bool(gone)):
             keys = [self._change(before, part, fields) for before, part in zip_longest(gone, fresh)]
-        kept = [[each.key for each in some] for some in (here[:first], was[len(was) - last :])]
-        return [*kept[0], *filter(None, keys), *kept[1]]
+        names = [each.key for each in here]
+        return [*names[:first], *filter(None, keys), *names[len(here) - last :]]
 
     def _change(self, before: _Here | None, part: Part | None, fields: dict[str, Any]) -> str:
         """Let a part say something else, come or go; by which name it is known, if it is there."""
@@ -280,12 +279,6 @@ def _asked_whole(is_whole: bool) -> Iterator[None]:
 
 def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
-
-
-def _same(one: Sequence[str], other: Sequence[str]) -> int:
-    """With how many equal texts both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 # -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------

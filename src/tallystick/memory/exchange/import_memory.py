@@ -7,21 +7,26 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+from tallystick.exchange import agent_memory
+from tallystick.exchange.detect import AGENT_MEMORY, FORMATS, HEAD, MARKDOWN, detected
 from tallystick.ledger.chain import first_line, is_ours
-from tallystick.memory.settings import is_old
+from tallystick.memory.core.context import Context
+from tallystick.memory.episodes.store import EpisodeStore
+from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export, sources
+from tallystick.memory.exchange.importer import ImportRun
+from tallystick.memory.exchange.sources import CannotRead, Source, is_export, sources_in
+from tallystick.memory.services import Services
+from tallystick.memory.settings import is_old, place_of
 from tallystick.records.episode import checked
 from tallystick.records.errors import Closed, NotWritable, Refused
+from tallystick.records.transfer import Imported, Skipped
 from tallystick.state.imports import source_of
 
-if TYPE_CHECKING:
-    from tallystick.memory.core.context import Context
-    from tallystick.memory.episodes.store import EpisodeStore
-    from tallystick.memory.exchange.importer import ImportRun
-    from tallystick.memory.exchange.sources import Source
-    from tallystick.memory.services import Services
-    from tallystick.records.transfer import Imported, Skipped
+# the formats that are more than text: `looks_like` recognises a file by its beginning, `bring` imports it
+_OWN: dict[str, ModuleType] = {
+    rescue_chronomemory.NAME: rescue_chronomemory, "tallystick": restore_export, "pages": import_pages,
+}  # fmt: skip
 
 
 def import_from(
@@ -37,10 +42,6 @@ def import_from(
     on_progress: Callable[[int], None] | None,
 ) -> Imported:
     """Import a file, a folder, a zip, or the bytes of a file, and return what came in and what did not."""
-    from tallystick.memory.exchange.importer import ImportRun
-    from tallystick.memory.exchange.sources import Source, is_export, sources_in
-    from tallystick.memory.settings import place_of
-
     context = services.context
     if format and format not in formats():
         raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
@@ -65,7 +66,7 @@ def import_from(
         given = given / "pages" if (given / "pages").is_dir() else given
     found = list(sources_in(given))
     files = [each for each in found if isinstance(each, Source)]
-    indexed = {each.folder for each in files if each.is_index}
+    indexed = {each.folder for each in files if each.place.rpartition("/")[2] == agent_memory.INDEX}
     import_run.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
     with context.folder.in_steps():
         for each in found:
@@ -78,36 +79,28 @@ def import_from(
 
 def _import_old(context: Context, import_run: ImportRun, folder: Path, format: str) -> Imported:
     """A folder of chronomemory, which need not be whole."""
-    from tallystick.memory.exchange.rescue_chronomemory import NAME, import_folder
-
-    if format not in ("", NAME):
+    if format not in ("", rescue_chronomemory.NAME):
         raise Refused(
-            f"{str(folder)[:200]!r} was written by chronomemory; use --format {NAME}, or no format", "unsupported"
+            f"{str(folder)[:200]!r} was written by chronomemory; use --format chronomemory, or no format", "unsupported"
         )
     import_run.other = source_of(str(folder.resolve()))
     with context.folder.in_steps():
-        import_folder(import_run, folder)
+        rescue_chronomemory.import_folder(import_run, folder)
     return import_run.result()
 
 
 def _import_folder(services: Services, import_run: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
     """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
-    from tallystick.memory.exchange.import_pages import PageRestorer
-    from tallystick.memory.exchange.restore_export import report
-
     import_run.begin("pages", "", folder.name)
     for each in skipped:
         import_run.skip(each.place, each.reason)
-    pages = PageRestorer(services.page_files, services.pages_of(import_run.user), import_run.user)
-    report(import_run, pages.run(folder), folder.name)
+    restore_export.report(import_run, import_pages.PageRestorer(services, import_run.user).run(folder), folder.name)
     return import_run.result()
 
 
 def formats() -> list[str]:
     """The names of the formats that are read."""
-    from tallystick.exchange.detect import FORMATS
-
-    return sorted((*FORMATS, *_own()))
+    return sorted((*FORMATS, *_OWN))
 
 
 def _old_folder(given: Path, format: str) -> Path | None:
@@ -127,18 +120,8 @@ def _has_foreign_log(folder: Path) -> bool:
         return (folder / "snapshot.json").is_file()
 
 
-def _own() -> dict[str, ModuleType]:
-    """The formats that are more than text. `looks_like` recognises a file by its beginning, `bring` imports it."""
-    from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export
-
-    return {rescue_chronomemory.NAME: rescue_chronomemory, "tallystick": restore_export, "pages": import_pages}
-
-
 def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Import one file, in the given format or the one recognised."""
-    from tallystick.exchange.detect import FORMATS
-    from tallystick.memory.exchange.sources import CannotRead
-
     try:
         name = wanted or _format(source, has_index)
         if not name and is_alone:
@@ -152,7 +135,7 @@ def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool
             import_run.take(kind.items(source.name, source.lines, source.whole), source.size)
         else:
             import_run.begin(name, "", source.name)
-            _own()[name].bring(import_run, source)
+            _OWN[name].bring(import_run, source)
             import_run.on_progress(source.size)
     except Refused as error:
         if is_alone or isinstance(error, NotWritable | Closed):
@@ -164,14 +147,10 @@ def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool
 
 def _format(source: Source, has_index: bool) -> str:
     """The format that a file is in; empty if that is not known. CannotRead, if it is part of an assistant's program."""
-    from tallystick.exchange import agent_memory
-    from tallystick.exchange.detect import AGENT_MEMORY, HEAD, MARKDOWN, detected
-    from tallystick.memory.exchange.sources import CannotRead
-
     head = source.head(HEAD)
-    if ours := next((name for name, each in _own().items() if each.looks_like(head)), ""):
+    if ours := next((name for name, each in _OWN.items() if each.looks_like(head)), ""):
         return ours
-    if not source.is_markdown:
+    if not source.name.lower().endswith(sources.MARKDOWN):
         return detected(head)
     if agent_memory.looks_like(source.place, head, has_index=has_index):
         return AGENT_MEMORY

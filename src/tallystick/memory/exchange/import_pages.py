@@ -16,13 +16,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tallystick.decide import pages as decide
 from tallystick.exchange.conversation import named_after
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.exchange.import_notes import imported_with
-from tallystick.memory.exchange.sources import CannotRead
+from tallystick.memory.exchange.importer import ImportRun, imported_with
+from tallystick.memory.exchange.sources import CannotRead, Source
+from tallystick.memory.services import Services
 from tallystick.projections.markdown import entity_of
 from tallystick.projections.markdown.page import Entry, Page
 from tallystick.projections.markdown.parse import parse
@@ -32,12 +33,6 @@ from tallystick.records.page import NOTES
 from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.state import State
 from tallystick.stores.page_files import NoPage, PageFolder, Raced, Read
-
-if TYPE_CHECKING:
-    from tallystick.memory.exchange.importer import ImportRun
-    from tallystick.memory.exchange.sources import Source
-    from tallystick.memory.pages.files import PagesAt
-    from tallystick.memory.pages.store import PageStore
 
 _OTHERS = "@"  # how the folders of other users' pages begin
 _NO_TAGS = ("fact",)  # what stands on a page where there are none
@@ -125,8 +120,8 @@ class _Entries:
 class PageRestorer:
     """One folder of a user's own pages that is being imported."""
 
-    def __init__(self, at: PagesAt, pages: PageStore, user: str) -> None:
-        self._at, self._pages, self._user = at, pages, user
+    def __init__(self, services: Services, user: str) -> None:
+        self._at, self._pages, self._user = services.page_files, services.pages_of(user), user
         self._left: list[tuple[str, str]] = []
         self._known = 0
 

@@ -6,6 +6,9 @@ and so is what a person erased. Of turns whose names leave no mark when they are
 one that is here come in.
 
 The line of a conversation goes on the root, every branch of it on a path of its own.
+
+The page of a name in a note is decided in `memory.graph.entities`, as for every program that names things. Each note is
+written once: one that a person has hidden since, or that is pending, is not written again.
 """
 
 from __future__ import annotations
@@ -30,20 +33,25 @@ from tallystick.exchange.conversation import (
     named_after,
 )
 from tallystick.memory.core.context import Context
+from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.exchange.import_notes import Noting
+from tallystick.memory.graph.entities import Naming
+from tallystick.records.entity import Relation
 from tallystick.records.errors import Refused
 from tallystick.records.path import ROOT
 from tallystick.records.policy import is_above
 from tallystick.records.progress import Progress
 from tallystick.records.transfer import MOST_REASONS, Imported, Skipped
 from tallystick.state.episodes import mark_of
+from tallystick.stores.open_folder import OpenFolder
 from tallystick.text.secrets.detect import find
 
 Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
+_LONGEST_PLACE = 300  # letters of where a note stood
+_CATEGORY = re.compile(r"\w[\w -]{0,39}")
 _MOST_REASONS = 500  # letters of a place, and of a reason
 _UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
 _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
@@ -66,7 +74,7 @@ class ImportRun:
         self.other = ""  # the source that another memory is here, where its files do not name it
         self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
-        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
+        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here, from 0 on
         self._times: dict[str, str] = {}
         self._path_of: dict[tuple[str, str], str] = {}  # by conversation and branch
         self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
@@ -155,7 +163,9 @@ class ImportRun:
         if isinstance(item, Skipped):
             self.skip(self._at(item.place), item.reason)
         elif isinstance(item, ConversationStart):
-            self._began[item.conversation] = (item, self._last_known(item))
+            names = [self._name(item.conversation, turn) for turn in item.ids]
+            here = (number for number in reversed(range(len(names))) if self._is_here(names[number]))
+            self._began[item.conversation] = (item, next(here, -1))
         else:
             place = self._place(item)
             if _length(item) > _MOST_WORDS:
@@ -189,13 +199,6 @@ class ImportRun:
         trust = self.trust(role)
         self._episodes.observe(content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more)
         self.count("episodes", trust, masked=self.gate.masks.last)
-
-    def _last_known(self, began: ConversationStart) -> int:
-        """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
-        for number in range(len(began.ids) - 1, -1, -1):
-            if self._is_here(self._name(began.conversation, began.ids[number])):
-                return number
-        return -1
 
     def _is_here(self, name: str) -> bool:
         """Whether it is, or was and had its words erased."""
@@ -303,3 +306,68 @@ def _slug(words: str) -> str:
             break
         kept += f"-{each}"
     return kept[1:] or "".join(found[:1])[:40]
+
+
+# -- notes as beliefs: names as they were given, observations, relations -----------------------------------------------
+
+
+class Noting(Naming):
+    """States the notes of one source, each once. `masked` are the kinds of secrets in the last one."""
+
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, source: str) -> None:
+        super().__init__(folder, gate, user)
+        self._source, self._key, self._stated, self._names_all = source, "", 0, False
+        self.masked: tuple[str, ...] = ()
+
+    def state(self, note: Note, trust: str) -> int:
+        """State what a note says, and return how many beliefs with words that took: none, if it was known."""
+        self._stated, self.masked, self._names_all = 0, (), note.role == ASSISTANT
+        key = self._key_of(note.about, note.text, *(note.triple or ()))
+        if not self._is_stated(key, trust):
+            self.entity(note.about, note.kind, trust=trust)
+            self._key = key
+            parts = [str(note.metadata.get("file", "")), *map(str, note.metadata.get("headings", ())), note.at[:10]]
+            where = " › ".join(filter(None, parts))[:_LONGEST_PLACE]  # for a person to look it up
+            fields = {"tags": note.tags, "evidence": (where,) if where else (), "trust": trust}
+            if note.triple:
+                self.relation(Relation(*note.triple), **fields)
+            elif note.text:
+                category = str(note.metadata.get("category", "")).casefold()
+                kind = category if _CATEGORY.fullmatch(category) else "fact"
+                self.observation(note.about, note.text, kind=kind, **fields)
+        return self._stated
+
+    def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
+        """Let it be known by a name. What a person only wrote about has its page, and needs no word of its own; and so
+        has what was forgotten since."""
+        key, before = self._key_of("entity", name), self._key
+        if self.names.find(name) is not None:
+            return False
+        if not (kind or self._names_all) or self._is_stated(key, fields.get("trust", "human")):
+            self.names.take(name, kind, self.names.page_for(name, kind))
+            return False
+        self._key = key
+        is_new = super().entity(name, kind, **fields)
+        self._key = before
+        return is_new
+
+    def kept(self, text: str) -> str:
+        found = super().kept(text)
+        self.masked += self._gate.masks.last
+        return found
+
+    def _put(self, **fields: Any) -> None:
+        self._gate.put({**self._said, **fields}, self._key, source=imported_with(fields.get("trust", "human")))
+        self._stated += bool(fields["text"])
+        self.masked += self._gate.masks.last
+
+    def _is_stated(self, key: str, trust: str) -> bool:
+        return self._state.said(self._user, imported_with(trust), key) is not None
+
+    def _key_of(self, *words: str) -> str:
+        return f"{self._source}:{named_after(*words)}"
+
+
+def imported_with(trust: str) -> str:
+    """Whose the keys of imported statements are: the same through every surface, and another for each trust."""
+    return f"import as {trust}"  # no program's own source has a space in it

@@ -13,22 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tallystick.decide.beliefs import carried
 from tallystick.exchange import chronomemory
 from tallystick.exchange.chronomemory import Snapshot, Step, fitted
 from tallystick.exchange.conversation import DOCUMENT
-from tallystick.memory.exchange.import_notes import imported_with
+from tallystick.memory.exchange.importer import ImportRun, imported_with
+from tallystick.memory.exchange.sources import Source
 from tallystick.records import ids
 from tallystick.records.event import Draft
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import IMPORT
 from tallystick.state.version import CurrentVersion
-
-if TYPE_CHECKING:
-    from tallystick.memory.exchange.importer import ImportRun
-    from tallystick.memory.exchange.sources import Source
 
 NAME = "chronomemory"
 

@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from tallystick.consolidate.cadence import Cadence
 from tallystick.decide import episodes as decide_episode
@@ -33,12 +33,17 @@ from tallystick.exchange.ndjson import Reader, looks_like as looks_like
 from tallystick.ledger.format import HOUSEKEEPING
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Cleared
-from tallystick.memory.exchange.importer import DryRun
+from tallystick.memory.exchange.import_pages import PageRestorer
+from tallystick.memory.exchange.importer import DryRun, ImportRun
+from tallystick.memory.exchange.sources import Source
+from tallystick.memory.services import Services
+from tallystick.memory.settings import place_of
 from tallystick.records.belief import Belief
 from tallystick.records.clock import parse_moment
-from tallystick.records.episode import Episode
+from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
+from tallystick.records.json import texts_in
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -67,10 +72,6 @@ from tallystick.state.episodes import gist_of
 from tallystick.state.imports import source_of
 from tallystick.stores.open_folder import OpenFolder
 
-if TYPE_CHECKING:
-    from tallystick.memory.exchange.importer import ImportRun
-    from tallystick.memory.exchange.sources import Source
-
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 
 
@@ -92,22 +93,30 @@ def report(import_run: ImportRun, done: TakenIn, name: str, masked: Iterable[str
         import_run.skip(f"{name}, {place}", why)
 
 
-def opened(file: Path | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    """A file that is to be imported, open for reading. One that was open already stays open."""
-    if not isinstance(file, Path):
-        return nullcontext(file)
+def import_export(
+    services: Services, user: str, file: str | Path | IO[bytes], *, mine: bool, keep_secrets: bool
+) -> TakenIn:  # fmt: skip
+    """Import a file by itself; one that was open already stays open. Of a folder, the pages."""
+    checked(user=user)
+    context = services.context
+    file = place_of(file) if isinstance(file, str | Path) else file
+    if isinstance(file, Path) and file.is_dir():
+        context.gate.must("memory", "import", user=user)
+        if not mine:
+            raise Refused(
+                "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
+            )
+        return PageRestorer(services, user).run(file)
+    opened: AbstractContextManager[IO[bytes]]
     try:
-        return file.open("rb")
+        opened = file.open("rb") if isinstance(file, Path) else nullcontext(file)
     except FileNotFoundError:
         raise NotFound(f"no file {file}") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a valid file name"
         raise Refused(f"{str(file)!r} cannot be read: {why}", "file") from None
-
-
-def import_file(export: ExportReader, file: Path | IO[bytes]) -> TakenIn:
-    """Import a file by itself."""
-    with opened(file) as found:
+    with opened as found:
+        export = ExportReader(context.folder, context.gate, user, mine=mine, keep_secrets=keep_secrets)
         return import_lines(export, iter(partial(found.readline, ndjson.LONGEST + 1), b""))
 
 
@@ -191,17 +200,13 @@ class ExportReader:
                     if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} is given twice, or belongs to another user here", "duplicate")
                     self._ids.add(event.id)
-                    self._follow(event)
+                    if event.op in (IMPORT_TAKE, IMPORT_DONE):  # the next events were imported there; or are not
+                        if bool(self.joined_at) is (event.op == IMPORT_TAKE):
+                            raise Refused("an import begins before the last one ended, or ends twice", "file")
+                        self.joined_at = event.ts if event.op == IMPORT_TAKE else ""
                 yield number, event
         if self.joined_at:
             raise Refused(f"an event {IMPORT_DONE} is missing; nothing was imported", "file")
-
-    def _follow(self, event: Event) -> None:
-        """Whether the next events are such as the other memory had imported itself. One import ends before the next."""
-        if event.op in (IMPORT_TAKE, IMPORT_DONE):
-            if bool(self.joined_at) is (event.op == IMPORT_TAKE):
-                raise Refused("an import begins before the last one ended, or ends twice", "file")
-            self.joined_at = event.ts if event.op == IMPORT_TAKE else ""
 
     def record(self, event: Event, body: dict[str, Any], *more: Draft, source: str = "") -> Event:
         """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it
@@ -293,7 +298,7 @@ def _whole(export: ExportReader, reader: Reader, *, is_first: bool) -> None:
 def _must_be_free(export: ExportReader, event: Event) -> None:
     """Refused, if an event names anything of somebody else's who is here too."""
     state = export.state
-    for text in events.texts_in(event.body):
+    for text in texts_in(event.body):
         asked = state.reviews.find(text) if text in state.reviews else None
         owners = (state.owner(text), state.episodes.owner(text), asked.action.user if asked else None)
         if any(owner not in (None, export.user) for owner in owners):
@@ -423,8 +428,10 @@ class ExportMerger:
                     if not count:
                         export.begin(reader)
                     count += 1
-                    asked = self._asked(event, body)
-                    export.record(event, body, *asked, source=export.source)
+                    draft, asked = Draft(event.op, body), list[Draft]()
+                    if "belief" in body and body["belief"].get("trust", "human") in export.speaker.policy.quarantined:
+                        asked = export.speaker.kept_out([draft], export.folder.draw())  # whether it is to be trusted
+                    export.record(event, {**body, **draft.body}, *asked, source=export.source)
         if count:
             export.end(count)
         why = _WHY if export.mine else {**_WHY, **_FOREIGN_WHY}
@@ -434,15 +441,6 @@ class ExportMerger:
     def _stays(self, event: Event) -> Body | None:
         self._stayed[event.op.partition(".")[0]] += 1
         return None
-
-    def _asked(self, event: Event, body: Body) -> list[Draft]:
-        """The review whether to trust what a tool or a web page had said there."""
-        speaker, draft = self._export.speaker, Draft(event.op, body)
-        if "belief" not in body or body["belief"].get("trust", "human") not in speaker.policy.quarantined:
-            return []
-        asked = speaker.kept_out([draft], self._export.folder.draw())
-        body.update(draft.body)
-        return asked
 
     def _comes_in(self, record: Body) -> bool:
         """Give a belief or an episode the trust that it has here; False, if it stays there."""

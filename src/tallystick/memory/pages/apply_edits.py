@@ -68,7 +68,11 @@ class EditApplier:
         self._hidden: set[int] = set()  # lines with something that was masked
 
     def run(self, found: Compared, *, is_new: bool) -> None:
-        found.changes, found.front = [self._masked(each) for each in found.changes], self._masked_front(found.front)
+        found.changes = [self._masked(each) for each in found.changes]
+        if self._masks is not None and found.front:
+            found.front, kinds = self._masks.edited_fields(found.front)
+            if kinds:
+                self._tell(0, f"masked {counted(kinds)}")
         self._coming = {each.entry.id for each in found.changes if each.kind == edits.NEW and each.entry}
         with self._ledger.batch():
             said = found.front.items()
@@ -82,7 +86,9 @@ class EditApplier:
                     self._adopt(change, found.changes)
                 except (Refused, NotFound, Moved) as error:
                     self._into.problems.append(SyncNote(self._path, change.line, str(error)))
-            self._strike_the_rest()
+            for entry, name in self._named:
+                if not entry.is_current and self._current(name):  # it came struck, and nothing took its place
+                    self._take_back(name, _STRUCK)
 
     def _adopt(self, change: Change, changes: Sequence[Change]) -> None:
         entry, row = change.entry, change.row
@@ -111,14 +117,6 @@ class EditApplier:
         self._hidden.add(change.line)
         return change._replace(entry=entry._replace(body=body, tags=tuple(filter(None, tags.split("\n")))))
 
-    def _masked_front(self, front: dict[str, Any]) -> dict[str, Any]:
-        if self._masks is None or not front:
-            return front
-        found, kinds = self._masks.edited_fields(front)
-        if kinds:
-            self._tell(0, f"masked {counted(kinds)}")
-        return found
-
     # -- what is new -------------------------------------------------------------------------------------------------
 
     def _new(self, entry: Written) -> None:
@@ -131,11 +129,16 @@ class EditApplier:
         if key and (said := self._state.said(self._user, PAGE_EDIT, key)):
             self._known(entry, said[0])
             return
-        name = name or self._drawn(entry)
+        if not name:  # a fresh id, with the minute that stands in the heading
+            name = ids.belief_id(entry.at.isoformat(), self._state.taken) if entry.at else self._draw()()
         fields = self._fields(entry)
         before = self._before(entry)
         if before:
-            self._write(lambda: self._in_place_of(before, fields, name))
+            because: dict[str, Any] = {"reason": _EDITED, "user": self._user}
+            if len(before) == 1:
+                self._write(lambda: decide.revise(self._state, before[0], fields, lambda: name, **because))
+            else:
+                self._write(lambda: decide.merge(self._state, before, fields, lambda: name, **because))
         else:
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
             self._write(lambda: decide.put(self._state, given, lambda: name, idempotency_key=key, source=PAGE_EDIT))
@@ -152,10 +155,6 @@ class EditApplier:
         name = row.id if row else held.belief().id
         self._complete(entry, name, row.timestamp if row else held.at)
         self._rewrite(entry, name)
-
-    def _drawn(self, entry: Written) -> str:
-        """A fresh id, with the minute that stands in the heading."""
-        return ids.belief_id(entry.at.isoformat(), self._state.taken) if entry.at else self._draw()()
 
     def _rewrite(self, entry: Written, name: str) -> None:
         """What was masked is masked in the file too."""
@@ -185,13 +184,6 @@ class EditApplier:
         self._named.append((entry, name))
         self._complete(entry, name)
 
-    def _strike_the_rest(self) -> None:
-        """What came struck, and nothing took its place: it is not held. Entries may name themselves, each other, or one
-        that could not be recorded."""
-        for entry, name in self._named:
-            if not entry.is_current and self._current(name):
-                self._take_back(name, _STRUCK)
-
     def _fields(self, entry: Written) -> dict[str, Any]:
         fields: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": entry.tags}
         seen = {"at": stamp(entry.at)} if entry.at is not None else {}
@@ -199,12 +191,6 @@ class EditApplier:
             seen["superseded_by"] = entry.superseded_by
             fields["status"] = "superseded"
         return {**fields, "views": {"entry": seen}} if seen else fields
-
-    def _in_place_of(self, before: Sequence[str], fields: dict[str, Any], name: str) -> list[Draft]:
-        said: dict[str, Any] = {"reason": _EDITED, "user": self._user}
-        if len(before) == 1:
-            return decide.revise(self._state, before[0], fields, lambda: name, **said)
-        return decide.merge(self._state, list(before), fields, lambda: name, **said)
 
     def _key(self, entry: Written) -> str:
         """By what an entry without an id is recognised, should it be found again before it has one."""

@@ -37,6 +37,7 @@ from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
 from tallystick.projections.pages.rows import Entry, File, tokens_in
+from tallystick.records.display import common_ends
 from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.page import Compaction
@@ -89,14 +90,14 @@ class Compactor:
 
     def proposals(self, user: str) -> list[Compaction]:
         """What may become of the pages that are flagged, or too long. Nothing is written."""
-        return self._at.read(lambda db: [each for file in db.files(user) if (each := self._proposal(db, file))])
 
-    def _proposal(self, db: PagesFile, file: File) -> Compaction | None:
-        why = "" if file.is_gone else self._why(file)
-        if not why:
-            return None
-        current = self._current(db, file)
-        return self._compaction(current, self._our_plan(current), why)
+        def found(db: PagesFile) -> Iterator[Compaction]:
+            for file in db.files(user):
+                if not file.is_gone and (why := self._why(file)):
+                    current = self._current(db, file)
+                    yield self._compaction(current, self._our_plan(current), why)
+
+        return self._at.read(lambda db: list(found(db)))
 
     def _why(self, file: File) -> str:
         said = self._folder.state.pages.front(file.user, file.about)
@@ -115,7 +116,11 @@ class Compactor:
         for row in shown:
             held = self._folder.state.find(row.id, user=file.user, short=False)
             body = held.body() if held and not row.is_struck else {}
-            before.append(_statement(row, page, is_fixed=_is_fixed(row, held, body, self._folder.state)))
+            before.append(Statement(
+                row.id, on_the_clock(moment(row.timestamp), page.zone), row.content, row.tag_list, row.superseded_by,
+                bool(row.retracted and not row.superseded_by), row.folded,
+                _is_fixed(row, held, body, self._folder.state),
+            ))  # fmt: skip
             if body:
                 kinds[row.id] = _kind(body)
         return _Page(file, shown, page, before, kinds)
@@ -164,7 +169,9 @@ class Compactor:
                 self._folder.ledger.append(drafts)
             self._sync({path})
             if plan.losses:
-                raise Refused(_refusal(path, plan.losses))
+                more = f"; and {len(plan.losses) - _TOLD} more" if len(plan.losses) > _TOLD else ""
+                told = "; ".join(str(each) for each in plan.losses[:_TOLD])
+                raise Refused(f"{path} was not folded, and stays flagged: {told}{more}")
             return _compaction(current, plan, why, self._look(user, about).page, _names(current, plan.takes, names))
 
     def _look(self, user: str, about: str) -> _Page:
@@ -211,13 +218,6 @@ class Compactor:
 
 
 # -- what a page says --------------------------------------------------------------------------------------------------
-
-
-def _statement(row: Entry, page: Page, *, is_fixed: bool) -> Statement:
-    return Statement(
-        row.id, on_the_clock(moment(row.timestamp), page.zone), row.content, row.tag_list, row.superseded_by,
-        bool(row.retracted and not row.superseded_by), row.folded, is_fixed,
-    )  # fmt: skip
 
 
 def _is_fixed(row: Entry, held: CurrentVersion | None, body: Mapping[str, Any], state: State) -> bool:
@@ -271,12 +271,6 @@ def _compaction(current: _Page, plan: _Plan, why: str, page: Page, names: Mappin
 
 def _tokens(page: Iterable[Statement]) -> int:
     return sum(tokens_in(each.text) for each in page)
-
-
-def _refusal(path: str, losses: Sequence[Loss]) -> str:
-    more = f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else ""
-    told = "; ".join(str(each) for each in losses[:_TOLD])
-    return f"{path} was not folded, and stays flagged: {told}{more}"
 
 
 # -- what is recorded --------------------------------------------------------------------------------------------------
@@ -363,17 +357,15 @@ def around(page: Page, rewrite: Page) -> Iterator[Loss]:
             yield loss("problem", "", "", f"line {problem.line} of the rewrite: {problem.reason}")
     if rewrite.front.fault and not page.front.fault:
         yield loss("front", "", "", f"the front matter of the rewrite cannot be read: {rewrite.front.fault}")
-    elif changed := [name for name in _fields(page, rewrite) if _value(page, name) != _value(rewrite, name)]:
-        yield loss("front", "", ", ".join(changed), "the front matter says something else")
+    else:
+        fields = dict.fromkeys([*page.front.fields, *rewrite.front.fields])
+        changed = [each for each in fields if each not in _COUNTERS and _value(page, each) != _value(rewrite, each)]
+        if changed:
+            yield loss("front", "", ", ".join(changed), "the front matter says something else")
     if page.title.split() != rewrite.title.split():
         yield loss("heading", "", page.title or rewrite.title, "the title is another")
     if page.preamble.split() != rewrite.preamble.split():
         yield loss("heading", "", page.preamble, "what stands before the entries is another")
-
-
-def _fields(page: Page, rewrite: Page) -> list[str]:
-    fields = dict.fromkeys([*page.front.fields, *rewrite.front.fields])
-    return [name for name in fields if name not in _COUNTERS]
 
 
 def _value(page: Page, name: str) -> object:
@@ -514,7 +506,8 @@ def planned(before: Sequence[Statement], after: Sequence[Statement]) -> list[Tak
     pairs, found = Pairs(before, after), list[Take]()
     for place, new in enumerate(after):
         sources = pairs.sources[place]
-        standing = _standing(before, sources, pairs)
+        own = (at for at in sources if pairs.is_own[at])  # whose place it is: that of its id, else of the last current
+        standing = next(own, max((at for at in sources if before[at].is_current), default=None))
         if standing is None:
             continue
         old = before[standing]
@@ -523,12 +516,6 @@ def planned(before: Sequence[Statement], after: Sequence[Statement]) -> list[Tak
         if take.taken or take.is_reworded or set(new.tags) != set(old.tags):
             found.append(take)
     return found
-
-
-def _standing(before: Sequence[Statement], sources: Sequence[int], pairs: Pairs) -> int | None:
-    """Whose place it is: that of its own id, else of the last that holds."""
-    own = [at for at in sources if pairs.is_own[at]]
-    return own[0] if own else max((at for at in sources if before[at].is_current), default=None)
 
 
 def unfit(before: Sequence[Statement], takes: Sequence[Take], kinds: Mapping[str, bytes]) -> Iterator[Loss]:
@@ -603,12 +590,7 @@ def _lines(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> It
 def _change(old: str, new: str) -> Iterator[_Line]:
     """One text in the place of another; what they begin and end with alike is left alone."""
     gone, come = _split(old), _split(new)
-    first, limit = 0, min(len(gone), len(come))
-    while first < limit and gone[first] == come[first]:
-        first += 1
-    last = 0
-    while last < limit - first and gone[-1 - last] == come[-1 - last]:
-        last += 1
+    first, last = common_ends(gone, come)
     yield from ((" ", line) for line in gone[:first])
     yield from (("-", line) for line in gone[first : len(gone) - last])
     yield from (("+", line) for line in come[first : len(come) - last])

@@ -6,11 +6,6 @@ from tallystick.projections.pages.rows import path_of
 from tallystick.records.belief import Belief
 
 
-def page_name(user: str, about: str) -> str:
-    """What the page is called on which what is about that stands, or would: `person-ana`."""
-    return path_of(user, about).rpartition("/")[2].removesuffix(".md")
-
-
 def page_of(belief: Belief) -> str:
     """Its file under `memory/`, once it is in sight; empty for what stands on none, because it is a branch's."""
     return "" if belief.path or not belief.text else path_of(belief.user, belief.about)

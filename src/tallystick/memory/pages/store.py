@@ -33,7 +33,7 @@ from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
 from tallystick.records.display import display_lists
 from tallystick.records.entity import PREFIXES
-from tallystick.records.errors import Busy, Moved, NotFound, Refused
+from tallystick.records.errors import Busy, Moved, NotFound, NotWritable, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.stores.open_folder import OpenFolder
@@ -278,9 +278,13 @@ class PageStore:
         """Sync, and rebuild the tables from the ledger and the files. Doing it again changes nothing."""
         self._must_be_writable()
         with self._at.working():
-            done = self._synced(None)
+            one = self._synced(None)
             self._at.rebuild()
-            return _joined(done, self._synced(None))
+            two = self._synced(None)
+        return Synced(
+            seen=one.seen, adopted=one.adopted + two.adopted, written=tuple(dict.fromkeys(one.written + two.written)),
+            problems=tuple(dict.fromkeys(one.problems + two.problems)), reviews=one.reviews + two.reviews,
+        )  # fmt: skip
 
     def clean(self, *, everything: bool = False, reason: str = "cleaned") -> int:
         """Forget everything of this user and remove the pages; with `everything`, also what was observed,
@@ -300,7 +304,7 @@ class PageStore:
 
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
-            raise Refused("this memory is open for reading only", "permission")
+            raise NotWritable("this memory is open for reading only")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -409,11 +413,4 @@ def _info(file: File) -> PageInfo:
         path=file.path, about=file.about, title=file.title, description=file.description, tags=file.tag_list,
         status=file.status, created=file.created, updated=file.updated, entry_count=file.entry_count,
         needs_compact=bool(file.needs_compact), tokens=file.tokens,
-    )  # fmt: skip
-
-
-def _joined(one: Synced, other: Synced) -> Synced:
-    return Synced(
-        seen=one.seen, adopted=one.adopted + other.adopted, written=tuple(dict.fromkeys(one.written + other.written)),
-        problems=tuple(dict.fromkeys(one.problems + other.problems)), reviews=one.reviews + other.reviews,
     )  # fmt: skip

@@ -176,7 +176,10 @@ class Sync:
         self._leave_what_moved(seen)
         for each in seen:
             self._adopt(each)
-        self._write_all(self._at.level(), seen)
+        db, by_path = self._at.level(), {each.path: each for each in seen}
+        for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
+            if path not in self._raced | self._failed | self._held:
+                self._bring(db, path, by_path.get(path), db.bookmark())
         return self._raced
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -189,15 +192,13 @@ class Sync:
         for start in range(0, len(paths), _PORTION):
             some = paths[start : start + _PORTION]
             with db.writing() if len(some) > 1 else nullcontext():
-                found += [each for path in some if (each := self._changed_in(db, path))]
+                for path in some:
+                    mark, each = db.bookmark(), self._read(db, path)
+                    if each is not None and each.is_quiet:
+                        self._bring(db, path, each, mark, each.rows)
+                    elif each is not None:
+                        found.append(each)
         return found
-
-    def _changed_in(self, db: PagesFile, path: str) -> _Seen | None:
-        mark, each = db.bookmark(), self._read(db, path)
-        if each is not None and each.is_quiet:
-            self._bring(db, path, each, mark, each.rows)
-            return None
-        return each
 
     def _all(self, db: PagesFile) -> list[str]:
         """The files that changed since they were last seen; those that are gone are to be written again."""
@@ -277,7 +278,18 @@ class Sync:
             return None
         mark = mark_of(read.data)
         base = db.base(path, mark) if file else None
-        known = Known(self._at.state.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
+        state, is_whole = self._at.state, self._is_whole
+
+        def is_past(name: str) -> bool:
+            """Whether it was moved away with the first segments of the ledger: then it has no row any more."""
+            return not is_whole and state.owner(name) == user and db.entry(name) is None
+
+        def last_event(name: str) -> int:
+            """The event that last changed what an entry shows."""
+            held = state.find(name, user=user, short=False)
+            return held.seq if held else -1
+
+        known = Known(state.pages.is_erased, db.is_gone, is_past, last_event)
         trouble = unreadable(read.data)
         found = Compared() if trouble else compare(page, file, rows, known, base)
         if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
@@ -287,20 +299,6 @@ class Sync:
         if not each.is_in_doubt:
             self._problems += [SyncNote(path, note.line, note.what) for note in found.notes]
         return each
-
-    def _last_event(self, user: str) -> Callable[[str], int]:
-        """The event that last changed what an entry shows."""
-
-        def last(name: str) -> int:
-            held = self._at.state.find(name, user=user, short=False)
-            return held.seq if held else -1
-
-        return last
-
-    def _is_past(self, db: PagesFile, user: str) -> Callable[[str], bool]:
-        """Whether an entry was moved away with the first segments of the ledger: then it has no row any more."""
-        is_whole, state = self._is_whole, self._at.state
-        return lambda name: not is_whole and state.owner(name) == user and db.entry(name) is None
 
     @cached_property
     def _is_whole(self) -> bool:
@@ -398,12 +396,6 @@ class Sync:
             each.adopted.completions.append(Completion(nothing, "", datetime.now(UTC), ()))
 
     # -- bringing the files up to date -------------------------------------------------------------------------------
-
-    def _write_all(self, db: PagesFile, seen: Sequence[_Seen]) -> None:
-        by_path = {each.path: each for each in seen}
-        for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
-            if path not in self._raced | self._failed | self._held:
-                self._bring(db, path, by_path.get(path), db.bookmark())
 
     def _bring(
         self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None = None

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from tallystick.decide import path_merge as merging, paths as decide
+from tallystick.decide import paths as decide
 from tallystick.decide.beliefs import Draw
-from tallystick.decide.path_actions import action_on
+from tallystick.decide.paths import MergePlan, action_on
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief
@@ -58,7 +58,7 @@ class PathService:
         may not change becomes a review too; the rest is merged.
         """
         changes = {"conflicts": conflicts} | ({} if into is None else {"into": into})
-        found: list[tuple[merging.MergePlan, tuple[Conflict, ...]]] = []
+        found: list[tuple[MergePlan, tuple[Conflict, ...]]] = []
 
         def look() -> None:
             planned = self._plan(name, into)
@@ -177,10 +177,10 @@ class PathService:
 
         return gate.act(build)
 
-    def _plan(self, name: str, into: str | None) -> merging.MergePlan:
-        return merging.plan(self._folder.state, self._user, name, into, several=self._several())
+    def _plan(self, name: str, into: str | None) -> MergePlan:
+        return decide.plan(self._folder.state, self._user, name, into, several=self._several())
 
-    def _merged(self, planned: merging.MergePlan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
+    def _merged(self, planned: MergePlan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
         """What a merge did, from the events that it recorded."""
         state = self._folder.state
         bodies = [(event.op, event.body) for event in events if event.body]

@@ -372,7 +372,7 @@ class RecallService:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
         self.__dict__.pop("_counts", None)
         self.__dict__.pop("_compared", None)
-        from tallystick.projections.vectors.erase import sweep
+        from tallystick.projections.vectors.file import sweep
 
         ledger = self._folder.ledger
         with ledger.reading():

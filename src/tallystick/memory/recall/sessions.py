@@ -9,7 +9,7 @@ from typing import Any
 from tallystick.decide import sessions as decide
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records import ids
 from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound

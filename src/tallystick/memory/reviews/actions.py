@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.decide.actions import on_page, targets
 from tallystick.decide.beliefs import invalidate, what_goes
 from tallystick.decide.gate import Verdict, as_seen, gate, matrix
-from tallystick.decide.path_actions import action_on
-from tallystick.decide.paths import named
+from tallystick.decide.paths import action_on, named
 from tallystick.memory.reviews.reviews import ReviewService, do_the_rest
 from tallystick.records.belief import texts
 from tallystick.records.errors import NeedsApproval, NotFound, Refused

@@ -16,9 +16,8 @@ from typing import Any
 import orjson
 
 from tallystick.projections.database import Stale
-from tallystick.projections.graph.beliefs import Fact
 from tallystick.projections.graph.combined_view import Merge
-from tallystick.projections.graph.rows import Rows
+from tallystick.projections.graph.rows import Fact, Rows
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import ProposedMerge

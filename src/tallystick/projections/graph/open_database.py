@@ -125,22 +125,20 @@ class GraphFile(Followed):
 
     def line(self, user: str, part: str, name: str) -> bytes | None:
         """A record, as an envelope has it."""
-        if part in ("nodes", "edges"):
-            row = self.db.execute(f"SELECT line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
-        else:
-            said = "SELECT line FROM others WHERE user = ? AND part = ? AND id = ?"
-            row = self.db.execute(said, (user, part, name)).fetchone()
+        table, of = (part, ()) if part in ("nodes", "edges") else ("others", (part,))
+        where = "user = ? AND part = ? AND id = ?" if of else "user = ? AND id = ?"
+        row = self.db.execute(f"SELECT line FROM {table} WHERE {where}", (user, *of, name)).fetchone()
         return row[0] if row else None
 
     def lines(self, user: str, part: str) -> list[bytes]:
         """All of a part, by id; events in the order in which they came."""
         if part in ("nodes", "edges"):
-            found = self.db.execute(f"SELECT line FROM {part} WHERE user = ? ORDER BY id", (user,))
-        else:
-            order = "n" if part == "events" else "id"
-            said = f"SELECT line FROM others WHERE user = ? AND part = ? ORDER BY {order}"
-            found = self.db.execute(said, (user, part))
-        return [line for (line,) in found]
+            return self._lines(f"SELECT line FROM {part} WHERE user = ? ORDER BY id", user)
+        order = "n" if part == "events" else "id"
+        return self._lines(f"SELECT line FROM others WHERE user = ? AND part = ? ORDER BY {order}", user, part)
+
+    def _lines(self, question: str, *values: object) -> list[bytes]:
+        return [line for (line,) in self.db.execute(question, values)]
 
     def said_line(self, user: str, part: str, name: str) -> bytes | None:
         """The line of a record as somebody saved it; None, if nobody did."""
@@ -179,11 +177,9 @@ class GraphFile(Followed):
         """All of them, or those of one kind."""
         visible = "" if merged else " AND NOT is_merged"
         if kind is None:
-            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{visible} ORDER BY id", (user,))
-        else:
-            asked = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{visible} ORDER BY id"
-            found = self.db.execute(asked, (user, kind))
-        return [line for (line,) in found]
+            return self._lines(f"SELECT line FROM nodes WHERE user = ?{visible} ORDER BY id", user)
+        by_kind = "nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?"
+        return self._lines(f"SELECT line FROM {by_kind}{visible} ORDER BY id", user, kind)
 
     def edges(
         self, user: str, source: str | None, target: str | None, kind: str | None, limit: int | None
@@ -192,11 +188,8 @@ class GraphFile(Followed):
         wanted = {name: value for name, value in asked.items() if value is not None}
         where = "".join(f" AND {name} = ?" for name in wanted)
         by = next((f" INDEXED BY edges_{name}" for name in wanted), "")  # SQLite would rather read all in order
-        found = self.db.execute(
-            f"SELECT line FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?",
-            (user, *wanted.values(), -1 if limit is None else limit),
-        )
-        return [line for (line,) in found]
+        asked_for = f"SELECT line FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?"
+        return self._lines(asked_for, user, *wanted.values(), -1 if limit is None else limit)
 
     def head(self, user: str) -> RecordFields:
         """The metadata of the graph as a whole, its extra fields, and which profile is the first."""

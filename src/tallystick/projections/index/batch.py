@@ -16,18 +16,9 @@ from typing import Any
 
 import orjson
 
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import rows, statements as sql
 from tallystick.projections.index.block_ids import DIGITS, address, ids_for
-from tallystick.projections.index.rows import (
-    Block,
-    Source,
-    Tie,
-    block_change,
-    block_row,
-    source_change,
-    source_row,
-    tie_row,
-)
+from tallystick.projections.index.rows import Block, Source, Tie
 from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
@@ -83,11 +74,11 @@ class WriteBatch:
     def _fetch_blocks(self, ids: list[str]) -> None:
         self._blocks.update(dict.fromkeys(ids))
         one = len(ids) == 1
-        rows = self._db.execute(sql.BLOCK if one else sql.BLOCKS, (ids[0] if one else orjson.dumps(ids).decode(),))
-        found = [Block(*row) for row in rows]
-        self._blocks.update({block.id: block for block in found})
-        if found:
-            for source in self._read_sources(sql.SOURCES_OF_BLOCKS, [block.id for block in found]):
+        found = self._db.execute(sql.BLOCK if one else sql.BLOCKS, (ids[0] if one else orjson.dumps(ids).decode(),))
+        fetched = {block.id: block for block in (Block(*row) for row in found)}
+        self._blocks.update(fetched)
+        if fetched:
+            for source in self._read_sources(sql.SOURCES_OF_BLOCKS, list(fetched)):
                 block = self._blocks[source.block_id or ""]
                 if block and source.is_open:
                     block.open[source.id] = source
@@ -131,8 +122,8 @@ class WriteBatch:
     def distrusts(self, user: str) -> list[Distrust]:
         """The sources that a user distrusts."""
         if self._distrusts is None:
-            rows = self._db.execute(sql.DISTRUSTS).fetchall()
-            self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in rows]
+            every = self._db.execute(sql.DISTRUSTS).fetchall()
+            self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in every]
         return [each for each in self._distrusts if each.user == user] if self._distrusts else []
 
     def set_distrust(self, distrust: Distrust, *, is_on: bool) -> None:
@@ -227,11 +218,6 @@ class WriteBatch:
         else:
             self._changed_sources[row.id] = row
 
-    def end_again(self, source: Source, seq: int, by: str) -> None:
-        """Record that a source that had ended was ended once more."""
-        self.ends.setdefault(source.id, {})[seq] = by
-        self.later(sql.ADD_END, source.id, seq, by)
-
     @cached_property
     def ends(self) -> dict[str, dict[int, str]]:
         """The versions that were ended more than once: in which events after the first, and by whom."""
@@ -294,16 +280,16 @@ class WriteBatch:
         self._write_blocks()
         many = self._db.executemany
         if self._new_sources:
-            many(sql.ADD_SOURCE, map(source_row, self._new_sources))
+            many(sql.ADD_SOURCE, map(rows.source_row, self._new_sources))
         if self._changed_sources:
-            many(sql.SET_SOURCE, map(source_change, self._changed_sources.values()))
+            many(sql.SET_SOURCE, map(rows.source_change, self._changed_sources.values()))
         for name in self._cut:
             self._db.execute(sql.DROP_EDGES, {"of": name})
             self._db.execute(sql.DROP_TIES, {"of": name})
         if every := self._ties.values():
             is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
             many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
-            many(sql.SET_TIE, [tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
+            many(sql.SET_TIE, [rows.tie_row(tie) for pair, tie in self._ties.items() if is_any[pair]])
             many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
             many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
         if self.names:
@@ -317,7 +303,7 @@ class WriteBatch:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, map(block_row, new))
+            many(sql.ADD_BLOCK, map(rows.block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
             for row, block in enumerate(new, (last or 0) + 1):  # in their order: full text is slow to go back
                 self._db.execute(sql.ADD_ASIDE if block.path else sql.ADD_TEXT, (row, block.content))
@@ -325,7 +311,7 @@ class WriteBatch:
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
                     self._db.execute(statement, (row, spread(block.content)))
         if changed:
-            many(sql.SET_BLOCK, map(block_change, changed))
+            many(sql.SET_BLOCK, map(rows.block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
         if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):

@@ -1,8 +1,7 @@
 """The file of an index: one connection, its bookmark, and catching up from there.
 
 The bookmark (the last event applied, its hash, the clock) is saved in the same transaction as the rows, and read again
-inside it: an index may be behind the ledger, it cannot have what its bookmark does not say. Whatever a crash leaves is
-an earlier bookmark with the rows that belong to it, or a file that SQLite refuses; both are rebuilt.
+inside it: an index may be behind the ledger, it cannot have what its bookmark does not say (see `follower`).
 
 The connection stays open as long as the file. Every statement is prepared once.
 """
@@ -10,6 +9,7 @@ The connection stays open as long as the file. Every statement is prepared once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,7 @@ from tallystick.projections.database import Database
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
-from tallystick.projections.index.builtin import CONFIG, FRAMES
-from tallystick.projections.index.schema import SCHEMA, TABLES
+from tallystick.projections.index.schema import CONFIG, FRAMES, SCHEMA, TABLES
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
@@ -71,33 +70,33 @@ class IndexFile(Database):
         return mark
 
     def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
-        batch = WriteBatch(self.db, mark.clock, self._names)
         for chunk in _portions(event for event in events if event.seq > mark.seq):
             if chunk[0].seq != mark.seq + 1:
                 break
             if mark is NOTHING:
                 self._begin(chunk[0].ts)
+            batch = WriteBatch(self.db, mark.clock, self._names)
             if len(chunk) > 1:
                 batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
-            for event in chunk:
-                fold.apply(batch, event)
-            batch.flush()
+            clock = self._apply(batch, chunk)
             fresh.update(batch.names)
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, batch.clock, mark.since)
-            batch = WriteBatch(self.db, batch.clock, self._names)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, clock, mark.since)
             self._save(mark)
         return mark
+
+    def _apply(self, batch: WriteBatch, events: Iterable[Event]) -> ActiveHours:
+        for event in events:
+            fold.apply(batch, event)
+        batch.flush()
+        return batch.clock
 
     def plant(self, events: Iterable[Event], mark: Bookmark, at: str) -> Bookmark:
         """Begin in the middle: `events` are the state at `mark`, in a ledger that began `at`."""
         with self.writing():
             self._begin(at)
-            batch = WriteBatch(self.db, mark.clock)
+            clock = mark.clock
             for chunk in _portions(iter(events)):
-                for event in chunk:
-                    fold.apply(batch, event)
-                batch.flush()
-                batch = WriteBatch(self.db, batch.clock)
+                clock = self._apply(WriteBatch(self.db, clock), chunk)
             self._save(mark)
         return mark
 
@@ -114,17 +113,9 @@ class IndexFile(Database):
 
 def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
     """Events in chunks. One that is about all that somebody said is alone: what came before is written first."""
-    chunk: list[Event] = []
-    for event in events:
-        if chunk and (event.op == TRUST or len(chunk) == CHUNK):
+    for is_alone, group in groupby(events, lambda event: event.op == TRUST):
+        while chunk := list(islice(group, 1 if is_alone else CHUNK)):
             yield chunk
-            chunk = []
-        chunk.append(event)
-        if event.op == TRUST:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 # -- comparing two indexes: both are read in order and in step, so a large one needs no more memory --------------------

@@ -33,24 +33,10 @@ from typing import Any
 import orjson
 
 from tallystick.projections.database import Stale
-from tallystick.projections.index import statements as sql
+from tallystick.projections.index import rows, statements as sql
 from tallystick.projections.index.batch import WriteBatch
-from tallystick.projections.index.builtin import FRAMES
-from tallystick.projections.index.rows import (
-    AS_USUAL,
-    BACK,
-    CONSTITUTIONAL,
-    DURABLE,
-    EPHEMERAL,
-    PERMANENT,
-    PLAIN,
-    QUARANTINED,
-    STANDARD,
-    TIERS,
-    WITHHELD,
-    Block,
-    Source,
-)
+from tallystick.projections.index.rows import AS_USUAL, BACK, EPHEMERAL, PLAIN, QUARANTINED, WITHHELD, Block, Source
+from tallystick.projections.index.schema import FRAMES
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import held_time
@@ -66,9 +52,6 @@ _WITH_IDS = (ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.TRUST_C
 _TIMES = ("expires", "valid_from", "valid_to")
 _OBSERVED = 0.5  # the confidence of what was merely said
 _TOGETHER = 8  # of what was served at once, the best so many count as served together
-_DECAY = "decay/"  # a tag that says how fast a belief fades
-
-STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that need not resemble the question
 
 
 def names_in(events: Iterable[Event]) -> Iterator[str]:
@@ -124,7 +107,11 @@ def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
         _join(batch, event, source, text, carries_on={gone.block_id for gone in went})
-        _add_use_of(batch, source, body.get("merged", ()))
+        for brought in filter(None, map(batch.source, body.get("merged", ()))):  # its use and outcomes count here now
+            source.good, source.bad = source.good + brought.good, source.bad + brought.bad
+            if brought.block_id and source.block_id and source.block_id != brought.block_id:
+                from_there = batch.block(brought.block_id)
+                _use(batch, source.block_id, from_there.reinforcement_count, from_there.last_reinforced_at)
     if source.path and not source.quarantined:
         _hide(batch, event, source, body.get("over", ()))
     for gone in went:
@@ -161,31 +148,11 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
         belief["id"], "belief", None, ref, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""),
         belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
-        None if held else event.seq, _standing(belief), _decay(belief), expires,
+        None if held else event.seq, rows.standing_of(belief), rows.decay_of(belief), expires,
         valid_from, valid_to, orjson.dumps(triple).decode() if triple else None,
         claim_key(get("text", ""), tuple(triple or ())) if held else None,
         key=None if get("key", ref) == ref else belief["key"], closed_by=None if held else event.by,
     )  # fmt: skip
-
-
-def _standing(belief: dict[str, Any]) -> int:
-    """2 if it is always served, 1 if it is served where there is room, else 0."""
-    if belief.get("always"):
-        return 2
-    return int(belief.get("kind") in STANDING or CONSTITUTIONAL in belief.get("tags", ()))
-
-
-def _decay(belief: dict[str, Any]) -> float:
-    """The decay of a belief: as its tag says, else as its kind suggests."""
-    tags = belief.get("tags", ())
-    for tag in tags:
-        if tag.startswith(_DECAY) and tag[len(_DECAY) :] in TIERS:
-            return TIERS[tag[len(_DECAY) :]]
-    if belief.get("always") or CONSTITUTIONAL in tags:
-        return PERMANENT
-    if belief.get("kind") in STANDING:
-        return DURABLE
-    return EPHEMERAL if belief.get("is_hypothesis") else STANDARD
 
 
 def _name(batch: WriteBatch, source: Source) -> None:
@@ -241,7 +208,8 @@ def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         batch.close(source, event.seq, event.by)
         _settle(batch, event.seq, [source], "forgotten" if event.op == ops.BELIEF_TOMBSTONE else "superseded")
     elif ref and (source := batch.last(ref)):  # it had ended already; who else ended it is noted
-        batch.end_again(source, event.seq, event.by)
+        batch.ends.setdefault(source.id, {})[event.seq] = event.by
+        batch.later(sql.ADD_END, source.id, event.seq, event.by)
     if source is not None:
         _see_again(batch, event.seq, source)
 
@@ -278,10 +246,6 @@ def _fade(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
             batch.close(source, event.seq, event.by)
             _settle(batch, event.seq, [source], "decayed" if event.op == ops.EPISODE_FADE else "forgotten")
             _see_again(batch, event.seq, source)
-
-
-def _start(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    batch.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, batch.clock.hours)
 
 
 def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
@@ -415,15 +379,6 @@ def _rests(batch: WriteBatch, event: Event, source: Source, below: str) -> None:
         tie.settle(event.seq, event.ts)
 
 
-def _add_use_of(batch: WriteBatch, source: Source, merged: Iterable[str]) -> None:
-    """Count the use and outcomes of the versions that a merge brought for the one that is here now."""
-    for brought in filter(None, map(batch.source, merged)):
-        source.good, source.bad = source.good + brought.good, source.bad + brought.bad
-        if source.block_id and brought.block_id and source.block_id != brought.block_id:
-            from_there = batch.block(brought.block_id)
-            _use(batch, source.block_id, from_there.reinforcement_count, from_there.last_reinforced_at)
-
-
 def _use(batch: WriteBatch, name: str, times: int, last: float) -> None:
     block = batch.block(name)
     block.reinforcement_count += times
@@ -460,17 +415,14 @@ def _look_again(batch: WriteBatch, refs: Iterable[str], user: str, seq: int, *, 
     for ref in refs:
         versions = batch.versions(ref)
         for source in versions.values():
-            if _see(batch, source, _sight(batch, against, source, versions), seq):
+            wanted = PLAIN
+            if _is_from(against, source):
+                wanted = WITHHELD if source.until_seq is None else PLAIN
+            elif source.until_seq not in (None, source.since_seq):  # neither current, nor one that never was
+                wanted = BACK if _was_ended_by_them(batch, against, source, versions) else PLAIN
+            if _see(batch, source, wanted, seq):
                 changed.append(source)
     return changed
-
-
-def _sight(batch: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
-    if _is_from(against, source):
-        return WITHHELD if source.until_seq is None else PLAIN
-    if source.until_seq is None or source.since_seq == source.until_seq:  # current; or never was
-        return PLAIN
-    return BACK if _was_ended_by_them(batch, against, source, versions) else PLAIN
 
 
 def _was_ended_by_them(
@@ -552,7 +504,9 @@ def _corroborate(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
 _ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {
     ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.EPISODE_PUT: _observe, ops.BELIEF_TOMBSTONE: _withdraw,
     ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ASK: _ask, ops.REVIEW_ANSWER: _answer,
-    ops.SESSION_START: _start,
+    ops.SESSION_START: lambda batch, event, body: batch.later(
+        sql.START_SESSION, body["session"], body["task_type"], event.ts, None, batch.clock.hours
+    ),
     ops.SESSION_END: lambda batch, event, body: batch.later(sql.END_SESSION, event.ts, body["session"]),
     ops.FRAME_PUT: lambda batch, event, body: batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts)),
     ops.FRAME_DROP: _drop_frame,

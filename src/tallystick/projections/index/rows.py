@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import Any
 
 import orjson
 
@@ -28,7 +29,8 @@ TIERS: dict[str, float] = {
     DecayTier.PERMANENT: PERMANENT, DecayTier.DURABLE: DURABLE, DecayTier.STANDARD: STANDARD,
     DecayTier.EPHEMERAL: EPHEMERAL,
 }  # fmt: skip
-
+_DECAY = "decay/"  # a tag that says how fast a belief fades
+STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that need not resemble the question
 
 SOURCE_STATE = (  # the columns that change
     "quarantined", "approved_seq", "confidence", "tags", "until_seq", "standing", "good", "bad", "borne_out", "after",
@@ -43,6 +45,26 @@ BLOCK_STATE = (
 def is_constitutional(kind: str, tags: str | None) -> bool:
     """True for a source that outcomes do not lower; `tags` as its row has them."""
     return kind == "constitutional" or (tags is not None and f'"{CONSTITUTIONAL}"' in tags)
+
+
+def standing_of(belief: dict[str, Any]) -> int:
+    """2 if it is always served, 1 if it is served where there is room, else 0."""
+    if belief.get("always"):
+        return 2
+    return int(belief.get("kind") in STANDING or CONSTITUTIONAL in belief.get("tags", ()))
+
+
+def decay_of(belief: dict[str, Any]) -> float:
+    """The decay of a belief: as its tag says, else as its kind suggests."""
+    tags = belief.get("tags", ())
+    for tag in tags:
+        if tag.startswith(_DECAY) and tag[len(_DECAY) :] in TIERS:
+            return TIERS[tag[len(_DECAY) :]]
+    if belief.get("always") or CONSTITUTIONAL in tags:
+        return PERMANENT
+    if belief.get("kind") in STANDING:
+        return DURABLE
+    return EPHEMERAL if belief.get("is_hypothesis") else STANDARD
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -114,7 +136,6 @@ class Source:
         if not self.good and not bad:
             return self.confidence
         return (self.confidence * FAITH + self.good) / (FAITH + self.good + bad)
-
 
 
 @dataclass(slots=True, eq=False, repr=False)

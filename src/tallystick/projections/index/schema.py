@@ -1,4 +1,4 @@
-"""The tables of the index, as SQL.
+"""The tables of the index, as SQL, and the rows that every index begins with.
 
 The first seven are those of elfmem's index, and whoever uses that layer alone has no others. The rest say where blocks
 come from, when they came and went, and how far the index has read. A source is one version of one belief, or one
@@ -10,11 +10,25 @@ own, and its use of what it inherits is kept in tables of its own (`path_use`, `
 
 `last_reinforced_at` and `start_active_hours` are hours of activity since the beginning, never times of day. Times of
 day are text, ISO 8601 in UTC. JSON is text. The path of the main line is empty.
+
+A frame's fields are the columns of the table `frames`, without `created_at`. Inside its JSON:
+
+    weights      how much each of the five signals counts; together 1
+    filters      tag_patterns (SQL LIKE; none: any block), categories (none: any), search_window (in active hours;
+                 null: all of the past)
+    guarantees   tag patterns; blocks with such a tag are served whatever their score
+    cache        ttl_seconds: for how long an answer may be served again
+
+The chosen blocks replace `{blocks}` in the template. No setting is a secret: keys to models never come here.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
+
+from tallystick.records.frame import SIGNALS
 
 _SQL = """
 CREATE TABLE blocks (
@@ -239,3 +253,40 @@ CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicod
 
 SCHEMA = tuple(" ".join(each.split()) for each in re.sub("--.*", "", _SQL).split(";") if each.strip())
 TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", _SQL))
+
+
+def _frame(
+    name: str, weights: tuple[float, float, float, float, float], *, heading: str, token_budget: int,
+    tag_patterns: tuple[str, ...] = (), search_window: float | None = None, guarantees: tuple[str, ...] = (),
+    cache: dict[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    filters: dict[str, Any] = {"tag_patterns": tag_patterns, "categories": [], "search_window": search_window}
+    return {
+        "name": name,
+        "weights_json": json.dumps(dict(zip(SIGNALS, weights, strict=True))),
+        "filters_json": json.dumps(filters),
+        "guarantees_json": json.dumps(guarantees),
+        "template": f"## {heading}\n\n{{blocks}}\n",
+        "token_budget": token_budget,
+        "cache_json": json.dumps(cache) if cache else None,
+        "source": "builtin",
+    }
+
+
+FRAMES: tuple[dict[str, Any], ...] = (
+    _frame(
+        "self", (0.10, 0.30, 0.05, 0.25, 0.30), heading="Who I am", token_budget=600, tag_patterns=("self/%",),
+        guarantees=("self/constitutional",),
+        cache={"ttl_seconds": 3600},  # it changes slowly, and is asked for in every conversation
+    ),
+    _frame(
+        "attention", (0.35, 0.15, 0.25, 0.15, 0.10), heading="What bears on this", token_budget=2000,
+        search_window=200.0,
+    ),
+    _frame(
+        "task", (0.20, 0.20, 0.20, 0.20, 0.20), heading="What the task needs", token_budget=800,
+        guarantees=("self/goal",),
+    ),
+)  # fmt: skip
+
+CONFIG: dict[str, str] = {"total_active_hours": "0.0", "prune_threshold": "0.05", "top_k": "5"}

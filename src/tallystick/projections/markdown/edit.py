@@ -30,7 +30,7 @@ from tallystick.projections.markdown.front import (
     read_front,
     spliced,
 )
-from tallystick.projections.markdown.heading import is_id, marks, write_heading
+from tallystick.projections.markdown.heading import is_id, marks
 from tallystick.projections.markdown.page import Entry, Page, to_bytes, to_text
 from tallystick.projections.markdown.tag import tags_of
 from tallystick.projections.markdown.zone import checked_moment, is_fixed, on_the_clock, zone_name
@@ -60,7 +60,7 @@ class Edit:
         self._end = page.text[-3:] if end is None else end
         self._places = {entry.id: place for place, entry in reversed(list(enumerate(page.entries)))}
         self._changes: dict[int, _Change] = {}
-        self._headings: list[Splice] = []
+        self._headings: list[Splice[str]] = []
         self._drafts: list[Draft] = []
         self._fields: dict[str, str | tuple[str, ...]] = {}
         self._is_zone_used = False
@@ -198,7 +198,7 @@ class Edit:
         return self._changes.setdefault(place, _Change()), self._page.entries[place]
 
 
-def _entry_splices(page: Page, entry: Entry, change: _Change) -> list[Splice]:
+def _entry_splices(page: Page, entry: Entry, change: _Change) -> list[Splice[str]]:
     if change.is_removed:
         return [Splice(entry.span.start, entry.span.end, "")]
     end = entry.heading.end
@@ -242,25 +242,14 @@ class Draft:
         checked_moment(self.at, "the time")
         object.__setattr__(self, "tags", tags_of(self.tags))
 
-    @classmethod
-    def of(cls, entry: Entry) -> Draft:
-        """A draft of an entry that is there. Refused, if it lacks its id, its time or its tags."""
-        if entry.at is None:
-            raise Refused(f"the entry on line {entry.line} has no time; add one, like [2026-04-20T14:02:11]", "file")
-        return cls(
-            entry.id, entry.at, entry.tags, entry.body, entry.supersedes, entry.superseded_by, entry.is_retracted
-        )  # fmt: skip
-
     @property
     def is_struck(self) -> bool:
         return bool(self.superseded_by) or self.is_retracted
 
-    def heading(self, zone: tzinfo | None) -> str:
-        return write_heading(self.id, self.at, self.tags, zone, self.superseded_by, self.is_retracted)
-
     def text(self, zone: tzinfo | None, newline: str) -> str:
-        """The whole entry, with a line break at its end."""
-        lines = [self.heading(zone)]
+        """The whole entry, with a line break at its end. On a page without a zone the time has its offset."""
+        tags = "".join(f" #{tag}" for tag in self.tags) + marks(self.superseded_by, self.is_retracted)
+        lines = [f"## [{on_the_clock(self.at, zone)}] {{id: {self.id}}}{tags}"]
         if self.body:
             lines.append(escaped(self.body, is_struck=self.is_struck))
         for at in range(0, len(self.supersedes), _IN_A_COMMENT):

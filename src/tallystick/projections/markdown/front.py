@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import Any, NamedTuple
+from typing import Any, AnyStr, Generic, NamedTuple
 
 from tallystick.projections.markdown.page import STATUSES, Field, Front, Page, Problem, Span
 from tallystick.projections.markdown.tag import tag_of
@@ -25,6 +25,7 @@ LARGEST = 16 << 10  # characters
 _OPEN = re.compile(r"\ufeff?---[ \t]{0,20}\r?\n")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)|^ {0,3}##[ \t]+(?:\[\d|\{[ \t]*id:)", re.MULTILINE)
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
+_COUNT = re.compile(r"[0-9]{1,9}")
 _UNSAID = timezone(timedelta(0), "unsaid")  # the zone of a time without one
 
 Report = Callable[[str, str], None]  # the field, and what is wrong with it
@@ -66,64 +67,33 @@ def _front(span: Span, inside: Span, listed: list[Field], zone: tzinfo) -> tuple
 
 def _read(fields: dict[str, Field], zone: tzinfo, report: Report) -> dict[str, Any]:
     """The values of the known fields, each in its own type."""
-    name = _text(fields, "zone")
-    named = zone_named(name) if name else None
-    if name and named is None:
-        report("zone", f"unknown zone {name[:40]!r}; use one like Europe/Berlin or +02:00")
-    offsets = (moment(_text(fields, name), _UNSAID) for name in ("created", "updated"))
+    said = dict.fromkeys(ORDER, "") | {each.name: each.value for each in fields.values() if isinstance(each.value, str)}
+    named = zone_named(said["zone"]) if said["zone"] else None
+    if said["zone"] and named is None:
+        report("zone", f"unknown zone {said['zone'][:40]!r}; use one like Europe/Berlin or +02:00")
+    offsets = (moment(said[name], _UNSAID) for name in ("created", "updated"))
     own = named or next((at.tzinfo for at in offsets if at and at.tzinfo is not _UNSAID), None)
-    return {
-        "description": _text(fields, "description"), "entity": _text(fields, "entity"), "tags": _tags(fields, report),
-        "status": _status(fields, report), "entry_count": _count(fields, report),
-        "needs_compact": _truth(fields, "needs_compact", report), "zone": own,
-        "created": _time(fields, "created", own or zone, report),
-        "updated": _time(fields, "updated", own or zone, report),
-    }  # fmt: skip
-
-
-def _text(fields: dict[str, Field], name: str) -> str:
-    value = fields[name].value if name in fields else ""
-    return value if isinstance(value, str) else ""
-
-
-def _tags(fields: dict[str, Field], report: Report) -> tuple[str, ...]:
-    value = fields["tags"].value if "tags" in fields else ()
-    if value is None:
+    tags = fields["tags"].value if "tags" in fields else ()
+    if tags is None:
         report("tags", "tags are a list of words, like [work, travel]")
-        return ()
-    return value if isinstance(value, tuple) else tuple(value.replace(",", " ").split())
-
-
-def _status(fields: dict[str, Field], report: Report) -> str:
-    said = _text(fields, "status") or "active"
-    if said not in STATUSES:
-        report("status", f"unknown status {said[:40]!r}; it is one of {', '.join(STATUSES)}")
-        return "active"
-    return said
-
-
-def _count(fields: dict[str, Field], report: Report) -> int | None:
-    said = _text(fields, "entry_count")
-    if re.fullmatch(r"[0-9]{1,9}", said):
-        return int(said)
-    if said:
-        report("entry_count", f"entry_count is a number, not {said[:40]!r}")
-    return None
-
-
-def _truth(fields: dict[str, Field], name: str, report: Report) -> bool:
-    said = _text(fields, name).lower()
-    if said not in _TRUTHS:
-        report(name, f"{name} is true or false, not {said[:40]!r}")
-    return _TRUTHS.get(said, False)
-
-
-def _time(fields: dict[str, Field], name: str, zone: tzinfo, report: Report) -> datetime | None:
-    said = _text(fields, name)
-    at = moment(said, zone) if said else None
-    if said and at is None:
-        report(name, f"{name} is a time like 2026-04-20T14:02:11+08:00, not {said[:40]!r}")
-    return at
+    status, count, compact = said["status"] or "active", said["entry_count"], said["needs_compact"].lower()
+    if status not in STATUSES:
+        report("status", f"unknown status {status[:40]!r}; it is one of {', '.join(STATUSES)}")
+    if count and not _COUNT.fullmatch(count):
+        report("entry_count", f"entry_count is a number, not {count[:40]!r}")
+    if compact not in _TRUTHS:
+        report("needs_compact", f"needs_compact is true or false, not {compact[:40]!r}")
+    times = {name: moment(said[name], own or zone) if said[name] else None for name in ("created", "updated")}
+    for name, at in times.items():
+        if said[name] and at is None:
+            report(name, f"{name} is a time like 2026-04-20T14:02:11+08:00, not {said[name][:40]!r}")
+    return {
+        "description": said["description"], "entity": said["entity"],
+        "tags": tuple(tags.replace(",", " ").split()) if isinstance(tags, str) else tags or (),
+        "status": status if status in STATUSES else "active",
+        "entry_count": int(count) if _COUNT.fullmatch(count) else None,
+        "needs_compact": _TRUTHS.get(compact, False), "zone": own, **times,
+    }  # fmt: skip
 
 
 # -- reading the fields ------------------------------------------------------------------------------------------------
@@ -281,8 +251,8 @@ ORDER = (
 )  # fmt: skip
 STATUS_COMMENT = "  # active | dormant | archived"
 
-_LONGEST_TEXT = 1_000  # characters of a text
-_MOST_TAGS = 32
+LONGEST_TEXT = 1_000  # characters of a text
+MOST_TAGS = 32
 _BARE = re.compile(r"[^\W\d_](?:[\w./+,()'-]|:(?=\w)| (?=[\w(]))*\Z")
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"})
 _NOT_AS_IT_IS = re.compile(r"[\x00-\x1f\"\\\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
@@ -290,31 +260,33 @@ _NOT_AS_IT_IS = re.compile(r"[\x00-\x1f\"\\\x7f-\x9f\u2028\u2029\ufeff\ud800-\ud
 Value = str | bool | int | datetime | tzinfo | Iterable[str]
 
 
-class Splice(NamedTuple):
+class Splice(NamedTuple, Generic[AnyStr]):
     """The text from `start` to `end` becomes `text`."""
 
     start: int
     end: int
-    text: str
+    text: AnyStr
 
 
-def spliced(text: str, splices: Iterable[Splice]) -> str:
+def spliced(text: AnyStr, splices: Iterable[Splice[AnyStr]]) -> AnyStr:
     """The text with all these changes. Of two at one place the one named first comes first; one that begins within an
     earlier change is dropped."""
-    parts, done = [], 0
+    parts: list[AnyStr] = []
+    done = 0
     for start, end, new in sorted(splices, key=lambda splice: splice.start):
         if start >= done:
             parts += [text[done:start], new]
             done = end
-    return "".join([*parts, text[done:]])
+    parts.append(text[done:])
+    return text[:0].join(parts)
 
 
 def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
     """A value as the front matter has it, a list as its items. Refused, if it is not valid for this field."""
     if name == "tags" and not isinstance(value, str) and isinstance(value, Iterable):
         tags = tuple(dict.fromkeys(map(tag_of, value)))
-        if len(tags) > _MOST_TAGS:
-            raise Refused(f"a page has at most {_MOST_TAGS} tags, not {len(tags)}", "size")
+        if len(tags) > MOST_TAGS:
+            raise Refused(f"a page has at most {MOST_TAGS} tags, not {len(tags)}", "size")
         return tags
     if name in ("created", "updated") and isinstance(value, datetime):
         return in_full(checked_moment(value, name), zone)
@@ -327,8 +299,8 @@ def checked(name: str, value: Value, zone: tzinfo) -> str | tuple[str, ...]:
     if name == "zone" and isinstance(value, tzinfo):
         return zone_name(value)
     if name in ("description", "entity") and isinstance(value, str):
-        if len(value) > _LONGEST_TEXT:
-            raise Refused(f"{name} has {len(value)} characters; the limit is {_LONGEST_TEXT}", "size")
+        if len(value) > LONGEST_TEXT:
+            raise Refused(f"{name} has {len(value)} characters; the limit is {LONGEST_TEXT}", "size")
         return value
     raise Refused(f"not a valid field: {name} = {ascii(value)[:60]}; the fields are {', '.join(ORDER)}", "field")
 
@@ -352,11 +324,9 @@ def _yaml(name: str, value: str | tuple[str, ...]) -> str:
     return text_of(value) if name in ("description", "entity", "zone") else value
 
 
-def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> list[Splice]:
-    """The changes by which the front matter gets these values. Refused, if it cannot be read."""
+def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> list[Splice[str]]:
+    """The changes by which the front matter gets these values. It can be read."""
     front = page.front
-    if front.fault:
-        raise Refused(f"the front matter cannot be read ({front.fault}); fix it by hand first", "file")
     wanted = [(name, values[name]) for name in ORDER if name in values]
     if front.span is None:
         at = int(page.text.startswith("\ufeff"))
@@ -380,7 +350,7 @@ def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> li
     return splices
 
 
-def _change(page: Page, field: Field, value: str | tuple[str, ...]) -> Splice:
+def _change(page: Page, field: Field, value: str | tuple[str, ...]) -> Splice[str]:
     start, end = field.value_span
     if start == end:
         return Splice(start, end, f" {_yaml(field.name, value)}")

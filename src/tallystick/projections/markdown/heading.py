@@ -7,12 +7,11 @@ Each of the three may be missing, and their order is free. Any other heading is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from tallystick.projections.markdown.tag import RETRACTED, is_tag, quoted
-from tallystick.projections.markdown.zone import moment, on_the_clock
+from tallystick.projections.markdown.zone import moment
 
 ID = r"\d{8}-\d{4}-(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{4})(?![\w-])"
 SUPERSEDED = "superseded-by:"
@@ -124,15 +123,6 @@ def _read_tag(heading: Heading, text: str) -> None:
         heading.tags += (text,) if text not in heading.tags else ()
     else:
         heading.problems.append(f"{quoted('#' + text, 60)} is not a valid tag; use letters and digits, - and _")
-
-
-def write_heading(
-    entry_id: str, at: datetime, tags: Iterable[str], zone: tzinfo | None, superseded_by: str = "",
-    is_retracted: bool = False,
-) -> str:  # fmt: skip
-    """A heading as documented. On a page without a zone the time has its offset."""
-    line = f"## [{on_the_clock(at, zone)}] {{id: {entry_id}}}" + "".join(f" #{tag}" for tag in tags)
-    return line + marks(superseded_by, is_retracted)
 
 
 def marks(superseded_by: str, is_retracted: bool) -> str:

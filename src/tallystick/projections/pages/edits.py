@@ -107,7 +107,10 @@ def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, 
     look = _Look(page, file, {row.id: row for row in rows}, known, base, Compared())
     found = look.found
     found.notes += [Note(problem.line, problem.reason) for problem in page.problems]
-    found.changes += _loose_before(page)
+    if page.front.span or not page.front.fault:  # else what is before the first entry is a front matter, not closed
+        start = page.front.span.end if page.front.span else int(page.text.startswith("\ufeff"))
+        end = page.entries[0].span.start if page.entries else len(page.text)
+        found.changes += [Change(NEW, each.line, each, None) for each in loose_in(page, start, end)]
     for entry in page.entries:
         _compare_one(look, entry)
     missing = [row for row in rows if row.shown and row.id not in found.there and not row.folded_into]
@@ -124,15 +127,6 @@ def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, 
             found.changes += _missing(look, row)
     found.front = _front(page, file, base)
     return found
-
-
-def _loose_before(page: Page) -> Iterator[Change]:
-    """Text before the first entry, unless that is a front matter that is not closed."""
-    if page.front.span is None and page.front.fault:
-        return
-    start = page.front.span.end if page.front.span else int(page.text.startswith("\ufeff"))
-    for entry in loose_in(page, start, page.entries[0].span.start if page.entries else len(page.text)):
-        yield Change(NEW, entry.line, entry, None)
 
 
 def _compare_one(look: _Look, entry: Written) -> None:

@@ -76,16 +76,16 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
     may_stay = gone[:1] if folds else gone  # what was compacted is where the first was, whoever said the same
     same = next((old for old in may_stay if old.content == text and old.path == file.path and not old.is_struck), None)
     if same is not None and folds:
-        rows.join_into(same, folds, event.ts)
+        rows.change(same, event.ts, supersedes=orjson.dumps(folds).decode())
     if same is not None or (not text and gone):
         kept = same or gone[0]
-        rows.carry_on(name, kept)
+        rows.db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (name, kept.id))
         if not held or not text:
             rows.strike(kept, event.ts)
         elif same and tags != same.tag_list:
             rows.tag(same, tags, event.ts)
         if same and happened not in ("", same.timestamp):
-            rows.date(same, happened, event.ts)
+            rows.change(same, event.ts, timestamp=happened)
     elif text:
         rows.add(
             file, name, event.ts, tags, text, event.seq, happened=happened or at, has_key=not is_id(belief["key"]),

@@ -16,7 +16,7 @@ import orjson
 from tallystick.projections import markdown
 from tallystick.projections.markdown import Draft, Edit, Page, grown, new_page, parse
 from tallystick.projections.markdown.escape import escaped
-from tallystick.projections.markdown.front import Value, checked
+from tallystick.projections.markdown.front import LONGEST_TEXT, MOST_TAGS, Splice, Value, checked, spliced
 from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_heading
 from tallystick.projections.markdown.page import to_bytes, to_text
 from tallystick.projections.markdown.zone import on_the_clock, zone_named
@@ -30,9 +30,9 @@ _BLANK = " \t\r\n"
 _TITLE = re.compile(r"^ {0,3}#[ \t]([^\r\n]*)", re.MULTILINE)
 _FOLLOWED = re.compile(rb"[ \t]*(?:\n[ \t]*)*(?:\Z|(?<=\n)## \[\d[^]\n]*\] \{id: )")  # by the next entry, or by nothing
 _NAMED = f"#{SUPERSEDED}".encode()
-_LONGEST, _MOST_TAGS = 1_000, 32  # characters of a description, and tags of a page
 _FEW = 16  # entries that are searched for; parsing the page takes as long as some hundreds
 
+moment = datetime.fromisoformat
 Shown = list[tuple[int, int]]  # (n of an entry, 1 as it is or 2 struck; 0 not on the page)
 
 
@@ -51,10 +51,6 @@ class Completion(NamedTuple):
     id: str
     at: datetime
     tags: tuple[str, ...]
-
-
-def moment(ts: str) -> datetime:
-    return datetime.fromisoformat(ts)
 
 
 def draft_of(entry: Entry) -> Draft:
@@ -101,25 +97,17 @@ def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rend
         return None
     drafts = [draft_of(each) for each in due if not each.shown]
     text = grown(
-        _joined(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
+        spliced(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
     )  # fmt: skip
     more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
     front = orjson.dumps({**seen, **more}).decode()
     return Rendering(text, [(each.n, how(each)) for each in due], front)
 
 
-class _Strike(NamedTuple):
-    """The strike of an entry: from the end of its heading to the end of its words."""
-
-    start: int
-    end: int
-    text: bytes
-
-
-def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
-    """The strike of an entry that is on the page as it was. None, unless it is plain: its id is there once, except
-    for the entries that it replaced, its heading is one line, its words are as we write them, and the next entry
-    follows. Code blocks need the whole page to be parsed."""
+def _strike(data: bytes, row: Entry, zone: tzinfo) -> Splice[bytes] | None:
+    """The strike of an entry that is on the page as it was: from the end of its heading to the end of its words. None,
+    unless it is plain: its id is there once, except for the entries that it replaced, its heading is one line, its
+    words are as we write them, and the next entry follows. Code blocks need the whole page to be parsed."""
     name, words = row.id.encode(), to_bytes(escaped(row.content))
     if row.shown != 1 or not row.is_struck or row.supersedes != "[]" or b"```" in words or data.find(b"\r") >= 0:
         return None
@@ -136,7 +124,7 @@ def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
         return None
     draft = draft_of(row)
     text = marks(draft.superseded_by, draft.is_retracted) + "\n" + escaped(row.content, is_struck=True)
-    return _Strike(start + len(data[start:end].rstrip(_BLANK.encode())), last, to_bytes(text))
+    return Splice(start + len(data[start:end].rstrip(_BLANK.encode())), last, to_bytes(text))
 
 
 def _only(data: bytes, name: bytes) -> int:
@@ -151,14 +139,6 @@ def _only(data: bytes, name: bytes) -> int:
     return found
 
 
-def _joined(data: bytes, strikes: Iterable[_Strike]) -> bytes:
-    parts, done = list[bytes](), 0
-    for start, end, text in sorted(strikes):
-        parts += [data[done:start], text]
-        done = end
-    return b"".join([*parts, data[done:]]) if done else data
-
-
 def changed(
     page: Page, file: File, due: Sequence[Entry], *, completions: Sequence[Completion] = (), drops: Iterable[str] = (),
     recorded: Collection[str] = (), is_seen: bool = True,
@@ -169,7 +149,12 @@ def changed(
     are removed from an entry only if they are `recorded` elsewhere. Fields that the front matter never had are added
     with the next change.
     """
-    as_read, page = page, _completed(page, completions)
+    as_read = page
+    if completions:  # as if the person had written complete headings
+        edit = Edit(page)
+        for each in completions:
+            edit.complete(each.entry, each.id, each.at, each.tags)
+        page = parse(edit.text, page.zone)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
     edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
@@ -185,7 +170,8 @@ def changed(
     fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
     lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
     is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
-    shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
+    shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), one_line(file.title)
+    title = escaped(title) if page.title and title != one_line(page.title) else ""  # a page without one gets none
     if not is_any and not gone and not title:
         return Rendering(page.data, shown, seen_front(page))
     if page.front.fault:
@@ -193,7 +179,11 @@ def changed(
     edit = edit.append(*drafts) if drafts else edit
     text = (edit.front(**fields) if fields else edit).stamp(moment(file.updated)).text
     if gone or title:
-        made = _retitled(without(parse(text, page.zone), gone), title)
+        made = without(parse(text, page.zone), gone)
+        start = made.front.span.end if made.front.span else 0
+        place = _TITLE.search(made.text, start, made.entries[0].span.start if made.entries else len(made.text))
+        if title and place:
+            made = parse(spliced(made.text, [Splice(*place.span(1), title)]), made.zone)
         return Rendering(made.data, shown, seen_front(made))
     compacted = {row.id for row in due if row.id in there and _is_compacted(there[row.id], row, row.id in recorded)}
     left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in compacted]
@@ -204,14 +194,6 @@ def changed(
 def is_on_another_clock(page: Page, file: File) -> bool:
     """True if a person changed the zone of a page since it was last read or written."""
     return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
-
-
-def _completed(page: Page, completions: Sequence[Completion]) -> Page:
-    """The page with complete headings, as if the person had written them so."""
-    edit = Edit(page)
-    for each in completions:
-        edit.complete(each.entry, each.id, each.at, each.tags)
-    return parse(edit.text, page.zone) if completions else page
 
 
 def _folded(page: Page, due: Sequence[Entry]) -> Page:
@@ -228,19 +210,14 @@ def _folded(page: Page, due: Sequence[Entry]) -> Page:
 
 def rewritten(page: Page, made: Mapping[str, Entry], gone: Collection[str] = ()) -> str:
     """The page with some entries replaced, and others removed. All else stays to the byte."""
-    text, at, parts, there = page.text, 0, list[str](), _first(page)
-    for entry in page.entries:
-        if entry is not there.get(entry.id) or (entry.id not in made and entry.id not in gone):
-            continue
-        start, end = entry.span
-        parts.append(text[at:start])
-        at = end
-        if entry.id in made:
-            draft, raw = draft_of(made[entry.id]), text[start:end]
+    splices = [Splice(*entry.span, "") for name, entry in _first(page).items() if name in gone and name not in made]
+    for name, entry in _first(page).items():
+        if name in made:
+            draft, raw = draft_of(made[name]), page.text[entry.span.start : entry.span.end]
             is_clear = page.front.zone is not None or on_the_clock(draft.at, page.zone) == entry.time
             words = draft.text(page.zone if is_clear else None, page.newline).removesuffix(page.newline)
-            parts += (words, raw[len(raw.rstrip(_BLANK)) :])
-    return "".join([*parts, text[at:]])
+            splices.append(Splice(*entry.span, words + raw[len(raw.rstrip(_BLANK)) :]))
+    return spliced(page.text, splices)
 
 
 def _first(page: Page) -> dict[str, markdown.Entry]:
@@ -314,7 +291,7 @@ def legal(file: File, name: str) -> Any:
     """The value of a front matter field, as we may write it: a person may have written what is not valid."""
     said = _said(file, name)
     if name == "description":
-        return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
+        return said if len(said) <= LONGEST_TEXT else said[: LONGEST_TEXT - 1] + "…"
     if name != "tags":
         return said
     found: list[str] = []
@@ -323,25 +300,11 @@ def legal(file: File, name: str) -> Any:
             found += checked("tags", [tag], UTC)
         except Refused:
             continue
-    return list(dict.fromkeys(found))[:_MOST_TAGS]
+    return list(dict.fromkeys(found))[:MOST_TAGS]
 
 
 def one_line(title: str) -> str:
     return " ".join(title.split())
-
-
-def _title(page: Page, file: File) -> str:
-    """The new title, if it changed. A page without one gets none."""
-    title = one_line(file.title)
-    return escaped(title) if page.title and title and one_line(page.title) != title else ""
-
-
-def _retitled(page: Page, title: str) -> Page:
-    start = page.front.span.end if page.front.span else 0
-    found = _TITLE.search(page.text, start, page.entries[0].span.start if page.entries else len(page.text))
-    if not title or found is None:
-        return page
-    return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
 
 
 def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:

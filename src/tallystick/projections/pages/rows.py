@@ -149,7 +149,7 @@ class Rows:
     """The part of the tables that is being changed."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db, self.pending = db, Pending(db)
+        self.db, self.pending = db, Pending(db)
         self._files: dict[tuple[str, str], File] = {}
         self._changed: dict[str, File] = {}  # by path
         self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
@@ -176,7 +176,7 @@ class Rows:
         return found
 
     def _fetch(self, key: tuple[str, str]) -> File | None:
-        row = self._db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
+        row = self.db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
         return self._kept(File(*row)) if row else None
 
     def _kept(self, fetched: File) -> File:
@@ -186,7 +186,7 @@ class Rows:
     def _free_path(self, user: str, about: str) -> str:
         """A path that no other page has, not even one with a name made for that."""
         path, number = path_of(user, about), 1
-        while path in self._changed or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
+        while path in self._changed or self.db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
             number += 1
             path = f"{path_of(user, about).removesuffix('.md')}-{number}.md"
         return path
@@ -201,41 +201,41 @@ class Rows:
         self.flush()
         there = self._files.get((file.user, about)) or self._fetch((file.user, about))
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
-        self._db.execute("DELETE FROM files WHERE path = ?", (was,))
+        self.db.execute("DELETE FROM files WHERE path = ?", (was,))
         if there is None or there.is_gone:
-            self._db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
+            self.db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
             file.about, file.path = about, self._free_path(file.user, about)
         else:
             there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
             file = there
         self._files[file.user, about] = file
-        self._db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
         self.touch(file, at)
         return file
 
     def redate(self, clock: str) -> None:
         """Correct the pages whose `updated` is long after `clock`, which is right."""
         self.flush()
-        for row in self._db.execute(FILES + "WHERE updated > ?", (later(clock),)).fetchall():
+        for row in self.db.execute(FILES + "WHERE updated > ?", (later(clock),)).fetchall():
             file = self._kept(File(*row))
             file.updated = clock
             self.touch(file, clock)
 
     def files_of(self, user: str) -> list[File]:
         self.flush()
-        return [self._kept(File(*row)) for row in self._db.execute(FILES + "WHERE user = ?", (user,))]
+        return [self._kept(File(*row)) for row in self.db.execute(FILES + "WHERE user = ?", (user,))]
 
     def at(self, path: str) -> File | None:
         """The page in that file."""
         if file := self._changed.get(path):
             return file
-        row = self._db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
+        row = self.db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
         return self._kept(File(*row)) if row else None
 
     def flush(self) -> None:
         """Write what is not written yet."""
         self._write_entries()
-        self._db.executemany(_SET_FILE, map(_values_of, self._changed.values()))
+        self.db.executemany(_SET_FILE, map(_values_of, self._changed.values()))
         self._changed.clear()
 
     # -- entries -----------------------------------------------------------------------------------------------------
@@ -260,58 +260,46 @@ class Rows:
         self.touch(file, at)
 
     def _write_entries(self) -> None:
-        self._db.executemany(_ADD_ENTRY, self._fresh.values())
+        self.db.executemany(_ADD_ENTRY, self._fresh.values())
         words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
-        self._db.executemany(_ADD_WORDS, words)
+        self.db.executemany(_ADD_WORDS, words)
         self._fresh.clear()
 
     def entry(self, version: str) -> Entry | None:
         """The entry that shows a version of a belief."""
         if fresh := self._fresh.get(version):
             return fresh
-        named = self._db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
+        named = self.db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
         name = named[0] if named else version
-        row = self._db.execute(ENTRIES + "WHERE id = ?", (name,)).fetchone()
+        row = self.db.execute(ENTRIES + "WHERE id = ?", (name,)).fetchone()
         return Entry(*row) if row else self._fresh.get(name)
-
-    def carry_on(self, version: str, entry: Entry) -> None:
-        """Show a version without words of its own as the entry of those before it."""
-        self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, entry.id))
 
     def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
         """Strike an entry: something replaced it, or it was retracted."""
         struck: dict[str, object] = {"superseded": 1, "superseded_by": superseded_by}
-        self._set(entry, at, **(struck if superseded_by else {"retracted": 1}))
+        self.change(entry, at, **(struck if superseded_by else {"retracted": 1}))
 
-    def _set(self, entry: Entry, at: str, **columns: object) -> None:
+    def change(self, entry: Entry, at: str, **columns: object) -> None:
         """Change an entry that its file does not show so yet."""
         if entry.id in self._fresh:
             self._write_entries()
         names = ", ".join(f"{name} = ?" for name in columns)
-        self._db.execute(f"UPDATE entries SET {names}, is_due = 1 WHERE n = ?", (*columns.values(), entry.n))
+        self.db.execute(f"UPDATE entries SET {names}, is_due = 1 WHERE n = ?", (*columns.values(), entry.n))
         if file := self.at(entry.path):
             self.touch(file, at)
 
     def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
         self._write_entries()
-        unindex_entry(self._db, entry.n)
-        self._set(entry, at, tags=orjson.dumps(list(tags)).decode())
-        index_entry(self._db, entry.n)
-
-    def date(self, entry: Entry, happened: str, at: str) -> None:
-        """Correct the time of an entry."""
-        self._set(entry, at, timestamp=happened)
+        unindex_entry(self.db, entry.n)
+        self.change(entry, at, tags=orjson.dumps(list(tags)).decode())
+        index_entry(self.db, entry.n)
 
     def fold(self, entry: Entry, into: str, at: str) -> None:
         """Compact an entry into another; it is on no page any more."""
-        self._set(entry, at, folded_into=into)
+        self.change(entry, at, folded_into=into)
         if (file := self.at(entry.path)) and not entry.folded_into:
             file.entry_count -= 1
             file.tokens -= tokens_in(entry.content)
-
-    def join_into(self, entry: Entry, names: Sequence[str], at: str) -> None:
-        """Compact others into an entry that has their words already."""
-        self._set(entry, at, supersedes=orjson.dumps(list(names)).decode())
 
     def stand_at(self, name: str, others: Sequence[Entry]) -> list[Entry]:
         """Let an entry and the first of the others change places. Returns the others, as they are then."""
@@ -319,20 +307,20 @@ class Rows:
         entry, first = self.entry(name), others[0]
         assert entry is not None
         for n in (entry.n, first.n):
-            unindex_entry(self._db, n)
+            unindex_entry(self.db, n)
         for old, new in ((entry.n, -1), (first.n, entry.n), (-1, first.n)):
-            self._db.execute("UPDATE entries SET n = ? WHERE n = ?", (new, old))
+            self.db.execute("UPDATE entries SET n = ? WHERE n = ?", (new, old))
         for n in (entry.n, first.n):
-            index_entry(self._db, n)
+            index_entry(self.db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
         self._write_entries()
-        for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (file.path,)).fetchall():
+        for row in self.db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (file.path,)).fetchall():
             entry = Entry(*row)
-            unindex_entry(self._db, entry.n)
-            self._db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
-            self._db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
+            unindex_entry(self.db, entry.n)
+            self.db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
+            self.db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
         file.is_gone, file.entry_count, file.tokens = 1, 0, 0
         self.touch(file, at)

@@ -195,17 +195,22 @@ class _Hunt:
         values = {**self._values, **more, "limit": self._wanted if is_sure else -1}
         with closing(self._db.execute(self._ways[way], values)) as rows:
             for row in rows:
-                if row[0] not in self._found and (is_sure or self._matches(row, checked)):
+                if row[0] not in self._found and (is_sure or self._has(row[4], orjson.loads(row[3]), checked)):
                     self._found[row[0]] = row
                     missing -= 1
                     if not missing:
                         return
 
-    def _matches(self, row: tuple[Any, ...], terms: Iterable[Term]) -> bool:
-        tags = {tag.casefold() for tag in orjson.loads(row[3])}
+    def _has(self, content: str, listed: list[str], terms: Iterable[Term]) -> bool:
+        """True if an entry has one of the tags, and of each term the tag, or a word that begins as it does."""
+        tags = {tag.casefold() for tag in listed}
         if self._tags and self._tags.isdisjoint(tags):
             return False
-        return all(_says(row[4], tags, term) for term in terms)
+        return all(
+            term.tag in tags or f"#{term.tag}" in content.casefold() if term.tag
+            else any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
+            for term in terms
+        )  # fmt: skip
 
     def matches(self) -> list[Match]:
         return [
@@ -229,13 +234,6 @@ class _Hunt:
             name, after = step
             chain[name] = None
         return tuple(chain)
-
-
-def _says(content: str, tags: set[str], term: Term) -> bool:
-    """True if an entry has the tag of a term, or a word that begins as it does."""
-    if term.tag:
-        return term.tag in tags or f"#{term.tag}" in content.casefold()
-    return any(word.startswith(term.prefix) for text in (content, *tags) for word in words_in(text))
 
 
 def _pages(db: sqlite3.Connection, user: str, names: Iterable[str]) -> list[str]:
@@ -500,8 +498,12 @@ def prefix_term(word: str) -> Term:
 
 def _unit(unit: str) -> Term:
     """A word, a word of several parts, or letters that are words by themselves."""
-    if unit[0] == _APART:
-        return _run(_single(unit), unit[1::2])
+    if unit[0] == _APART:  # letters that follow one another; a tag may be just these
+        letters, as_written = _single(unit), unit[1::2]
+        pairs = [_quoted(*pair) for pair in pairwise(letters)][:MOST_TERMS] or [_quoted(letters[0])]
+        pairs = list(dict.fromkeys(pairs))
+        run = " AND ".join(pairs)
+        return Term(f"(({run}) OR {_quoted(as_written)})" if as_written.isalnum() else f"({run})", tuple(pairs))
     parts = re.split("[.-]", unit)[:_MOST_PARTS]
     if len(parts) == 2 and parts[1] == "s":
         parts = parts[:1]
@@ -511,14 +513,6 @@ def _unit(unit: str) -> Term:
         return Term(match, (match,))
     ways = [_quoted(*parts), *map(_quoted, _joined(unit))]
     return Term(f"({' OR '.join(ways)})", (*ways, *map(_quoted, parts)))
-
-
-def _run(letters: list[str], as_written: str) -> Term:
-    """Letters that follow one another; a tag may be just these."""
-    pairs = [_quoted(*pair) for pair in pairwise(letters)][:MOST_TERMS] or [_quoted(letters[0])]
-    pairs = list(dict.fromkeys(pairs))
-    every = " AND ".join(pairs)
-    return Term(f"(({every}) OR {_quoted(as_written)})" if as_written.isalnum() else f"({every})", tuple(pairs))
 
 
 def _quoted(*words: str) -> str:

@@ -14,13 +14,17 @@ Nothing that a reader may have open is ever truncated or overwritten.
 
 Whatever cannot be read is started over: vectors are made from the index, and say nothing that it does not. Where
 nothing can be written (no space, no permission, a lock that stays taken), they are kept in memory alone.
+
+After each erasure the vectors of what was erased are removed, of every user and every embedder, and `vectors/swept`
+says how many erasures there were. Where it says another number, somebody was stopped before it was done (or a copy was
+restored): the next recall does it first. The vectors of an embedder that is not used any more stay, for the day it is
+used again; the folder may be removed by hand at any time.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,8 +34,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from tallystick.projections.database import wait_for_lock
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.file import IndexFile
 from tallystick.projections.vectors.names import FORMAT, file_name, read_head
-from tallystick.projections.vectors.rows import AT_ONCE, ROW, Rows, how_many_good, rows_for
+from tallystick.projections.vectors.rows import AT_ONCE, ROW, Rows, how_many_good, is_plain, numbers_of, rows_for
+from tallystick.records.errors import NotWritten
 
 TIMEOUT = 10.0  # seconds to wait for the lock
 _KINDS = ("f32", "rows")  # in the order in which they are written
@@ -127,9 +135,6 @@ class VectorFile:
     @contextmanager
     def writing(self) -> Iterator[bool]:
         """Hold the lock to add or remove; what others did meanwhile is read first. False: in memory alone."""
-        if self._home is None:
-            yield False
-            return
         with locked(self._home) as is_mine:
             self._locked = is_mine
             try:
@@ -141,9 +146,6 @@ class VectorFile:
     @contextmanager
     def unchanged(self) -> Iterator[bool]:
         """Hold the lock; True if these are still the rows that count. Nothing is read: no row changes its place."""
-        if self._home is None:
-            yield False
-            return
         with locked(self._home) as is_mine:
             yield is_mine and bool(self.generation) and self._said() == self.generation
 
@@ -254,14 +256,17 @@ def remove_files(home: Path, name: str, keep: set[str] | frozenset[str] = frozen
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[bool]:
-    """Hold the lock of an embedder's folder, which is made. False if it is not available."""
+def locked(home: Path | None) -> Iterator[bool]:
+    """Hold the lock of an embedder's folder, which is made. False if there is none, or it is not available."""
+    if home is None:
+        yield False
+        return
     lock = -1
     try:
         for folder in (home.parent, home):
             folder.mkdir(mode=0o700, exist_ok=True)
         lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        held = _wait_for(lock)
+        held = wait_for_lock(lock, TIMEOUT)
     except OSError:
         held = False
     try:
@@ -269,18 +274,6 @@ def locked(home: Path) -> Iterator[bool]:
     finally:
         if lock >= 0:
             os.close(lock)
-
-
-def _wait_for(lock: int) -> bool:
-    until = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.002)
 
 
 def sync_folder(path: Path) -> None:
@@ -301,3 +294,64 @@ def _size(path: Path) -> int:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+# -- removing the vectors of what was erased ---------------------------------------------------------------------------
+
+_MARK = "swept"
+_NAME = re.compile(r"[0-9a-f]{24}")  # how files of ours begin; others are left alone
+
+
+def is_swept(folder: Path, erasures: int) -> bool:
+    """True if nothing of what was erased so far can be left."""
+    if not folder.is_dir():
+        return True
+    try:
+        return (folder / _MARK).read_bytes() == b"%d\n" % erasures
+    except FileNotFoundError:
+        return erasures == 0
+    except OSError:
+        return False
+
+
+def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
+    """Keep only the vectors of blocks that the index has. Files of users who have none left are removed."""
+    if not folder.is_dir():
+        return
+    users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
+    try:
+        for home in sorted(path for path in folder.iterdir() if path.is_dir()):
+            for name in sorted({found[0] for path in home.iterdir() if (found := _NAME.match(path.name))}):
+                _sweep_one(home, name, index, users.get(name))
+    except OSError as error:
+        raise NotWritten(f"cannot remove the vectors of what was erased: {error}") from error
+    with suppress(OSError):  # if it cannot be recorded that it is done, it is done again
+        fresh = folder / f"{_MARK}.new"
+        with open(fresh, "wb", opener=_private) as file:
+            file.write(b"%d\n" % erasures)
+        os.replace(fresh, folder / _MARK)
+
+
+def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:
+    """The blocks of a user in the index, as numbers, in order."""
+    blocks = (row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)))
+    return np.sort(numbers_of([block for block in blocks if is_plain(block)]))
+
+
+def _sweep_one(home: Path, name: str, index: IndexFile, user: str | None) -> None:
+    head = read_head(home / f"{name}.json")
+    if user is None or head is None:
+        with locked(home) as is_mine:
+            _must_be(is_mine, home)
+            remove_files(home, name)
+            sync_folder(home)
+        return
+    file = VectorFile(home.parent, home.name, head["dimensions"], user)
+    with file.writing() as is_mine:
+        _must_be(is_mine, home)
+        file.keep_only(blocks_of(index, user))
+
+
+def _must_be(is_mine: bool, home: Path) -> None:
+    if not is_mine:
+        raise OSError(f"{home} is locked by another process, or not writable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,9 @@ def read_head(small: Path) -> dict[str, Any] | None:
 
 def how_many(folder: Path, user: str) -> int:
     """The number of vectors of a user, by the embedder that made most of them. They are counted, not read."""
-    return max((_rows(small) for small in folder.glob(f"*/{file_name(user)}.json")), default=0)
-
-
-def _rows(small: Path) -> int:
-    head = read_head(small)
-    try:
-        return small.with_name(f"{small.stem}-{head['generation']}.rows").stat().st_size // ROW_SIZE if head else 0
-    except OSError:  # it was just replaced
-        return 0
+    most = 0
+    for small in folder.glob(f"*/{file_name(user)}.json"):
+        if head := read_head(small):
+            with suppress(OSError):  # it was just replaced
+                most = max(most, small.with_name(f"{small.stem}-{head['generation']}.rows").stat().st_size // ROW_SIZE)
+    return most

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,47 +49,35 @@ class Nearest:
     def search(self, question: NDArray[np.float32], limit: int) -> Ranked:
         """The rows nearest to a question and how near they are (cosine), nearest first."""
         matrix, blocks = self._file.matrix, self._file.rows.every["block"]
-        known = self._ready()
-        if known == 0:
+        if not self._open() or self._graph is None:
             return best_of(matrix, question, limit, blocks)
+        self._add(_BY_THE_WAY)
+        known = len(self._graph)
         rows = self._graph.search(question, limit).keys.astype(np.int64)
         if known < len(matrix):
             later, _ = best_of(matrix[known:], question, limit, blocks[known:])
             rows = np.concatenate([rows, later + known])
         return _ranked(matrix, question, limit, blocks, rows)
 
-    def _ready(self) -> int:
-        """The number of rows in the graph; 0 to search without one."""
+    def _open(self) -> bool:
+        """Load the graph of these rows from its file, if there is one that fits. False, if none is needed."""
         if len(self._file) < LIMIT or find_spec("usearch") is None:
-            return 0
-        self._open()
-        if self._graph is None:
-            return 0
-        self._add(_BY_THE_WAY)
-        return len(self._graph)
-
-    def _open(self) -> None:
-        """Load the graph of these rows from its file, if there is one that fits."""
-        if self._made_for == self._file.begun:
-            return
-        self._graph, self._made_for, self._saved = None, self._file.begun, 0
-        path = self._file.near_path()
-        said = None if path is None else _read(path)
-        if said is None:
-            return
-        graph = _empty(self._file.dimensions)
-        try:
-            graph.load(said)
-        except (RuntimeError, ValueError, OSError):
-            return
-        if graph.ndim == self._file.dimensions and 0 < len(graph) <= len(self._file):
-            self._graph, self._saved = graph, len(graph)
+            return False
+        if self._made_for != self._file.begun:
+            self._graph, self._made_for, self._saved = None, self._file.begun, 0
+            path = self._file.near_path()
+            if said := None if path is None else _read(path):
+                graph = _empty(self._file.dimensions)
+                with suppress(RuntimeError, ValueError, OSError):
+                    graph.load(said)
+                    if graph.ndim == self._file.dimensions and 0 < len(graph) <= len(self._file):
+                        self._graph, self._saved = graph, len(graph)
+        return True
 
     def build(self) -> int:
         """Go on building the graph, if there are rows enough; the number of rows added. 0: it is complete."""
-        if len(self._file) < LIMIT or find_spec("usearch") is None:
+        if not self._open():
             return 0
-        self._open()
         if self._graph is None:
             self._graph = _empty(self._file.dimensions)
         added = self._add(STEP)

@@ -16,7 +16,7 @@ from typing import Any
 from unicodedata import category, normalize
 
 from tallystick.records.display import Displayable
-from tallystick.records.errors import Refused
+from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.fields import moment, must_be_object, must_be_one_of, must_be_texts, names
 from tallystick.records.graph.events import copied, digest_of, shown
 
@@ -134,23 +134,28 @@ class PhasePolicy:
     def needs_review(self, action: LifecycleAction) -> bool:
         return action.kind in self.review
 
-    def why_not(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> str:
-        """The reason why an action may not be applied now; empty, if it may. Used approvals are not known here."""
+    def why_not(
+        self, action: LifecycleAction, approval: LifecycleApproval | None, now: str
+    ) -> NeedsApproval | None:  # fmt: skip
+        """The refusal to apply an action now; None, if it may be applied. Used approvals are not known here."""
         if not self.needs_review(action):
-            return ""
-        if approval is None:
-            return "it needs a person's yes, and there is none"  # recorded with the denial, and so in golden files
+            return None
+        if approval is None:  # recorded with the denial, and so in golden files
+            return NeedsApproval("it needs a person's yes, and there is none")
         if not approval.covers(action):
-            return "the approval is of another action, or of this one as it was before; ask again"
+            reason = "the approval is of another action, or of this one as it was before; ask again"
+            return NeedsApproval(reason, why="other")
         if self.reviewers and approval.by not in self.reviewers:
-            return f"{approval.by!r} may not approve; the policy names {', '.join(map(shown, sorted(self.reviewers)))}"
+            named = ", ".join(map(shown, sorted(self.reviewers)))
+            return NeedsApproval(f"{approval.by!r} may not approve; the policy names {named}", why="stranger")
         if not self.reviewers and _plain(approval.by) == _plain(action.by):
-            return f"{approval.by!r} asked for it and cannot approve it too; ask somebody else"
+            reason = f"{approval.by!r} asked for it and cannot approve it too; ask somebody else"
+            return NeedsApproval(reason, why="stranger")
         if approval.at > now:
-            return f"the approval is dated {approval.at}, and it is {now}; check the clock"
+            return NeedsApproval(f"the approval is dated {approval.at}, and it is {now}; check the clock", why="early")
         if approval.expires <= now:
-            return f"the approval expired at {approval.expires}; ask again"
-        return ""
+            return NeedsApproval(f"the approval expired at {approval.expires}; ask again", why="expired")
+        return None
 
 
 def _plain(name: str) -> str:

@@ -20,6 +20,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -27,7 +28,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import orjson
 
 from tallystick.ledger.chain import raw_lines
-from tallystick.records.errors import Refused
+from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
 from tallystick.records.graph.events import (
     APPLIED,
@@ -51,7 +52,7 @@ from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unk
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
@@ -205,7 +206,7 @@ def _in_files(store: InFiles) -> Iterator[Problem]:
     yield from store.problems()
     if any((root / part).is_dir() for part in PARTS) and not os.path.lexists(root / layout.WORKSPACE):
         yield Problem("missing-file", layout.WORKSPACE, 0, 0, "it says what kind of folder this is")
-    if layout.lacks_audit(root):
+    if os.path.lexists(root / f"{layout.AUDIT}.lock") and not os.path.lexists(root / layout.AUDIT):
         yield Problem("missing-file", layout.AUDIT, 0, 0, "it says who did what, and it existed")
     for found in JsonlMemoryEventLog(root / layout.EVENTS).diagnostics():
         if found.code in _IN_FILES:
@@ -394,11 +395,13 @@ def unaudited(
 ) -> list[tuple[MemoryEvent, LifecycleAction]]:
     """The approved actions of a log that no line of the audit granted."""
     known = {_grant_of(line.action, line.by, line.at, line.approval) for line in lines if line.outcome == "granted"}
-    found = ((event, action_in(event, policy)[0]) for event in events if event.kind == APPLIED)
-    return [
-        (event, action) for event, action in found
-        if action is not None and policy.needs_review(action) and _grant_in(event) not in known
-    ]  # fmt: skip
+    found = []
+    for event in events:
+        with suppress(NeedsApproval):
+            action = action_in(event, policy) if event.kind == APPLIED else None
+            if action is not None and policy.needs_review(action) and _grant_in(event) not in known:
+                found.append((event, action))
+    return found
 
 
 def mismatches(applied: list[MemoryEvent], lines: list[AuditRecord], policy: PhasePolicy) -> Iterator[Diagnostic]:

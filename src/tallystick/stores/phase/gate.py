@@ -49,55 +49,57 @@ class Gate:
         self._policy, self.fold = policy, Fold(paths)
         self.stored: Stored = stored or (lambda *_: None)
 
-    def why_not(self, event: MemoryEvent) -> str:
-        """The reason not to apply an event; empty, if it may be. Then its effect counts for the next."""
+    def why_not(self, event: MemoryEvent) -> NeedsApproval | None:
+        """The refusal to apply an event; None, if it may be applied. Then its effect counts for the next."""
         why = self._why_not(event)
         if why:
-            self.fold.refuse(event, why)
+            self.fold.refuse(event, str(why))
         else:
             self.fold.take(event)
         return why
 
-    def _why_not(self, event: MemoryEvent) -> str:
+    def _why_not(self, event: MemoryEvent) -> NeedsApproval | None:
         action = None
         if event.kind == COMPACT and _is_gated(self._policy, Effect("compact", "path", ""), event.path_id):
-            return f"path {shown(event.path_id)} can only be compacted by an action: that needs an approval"
+            path = f"path {shown(event.path_id)}"
+            return NeedsApproval(f"{path} can only be compacted by an action: that needs an approval")
         if event.kind == MERGE:
             return self._why_not_merged(event)
         if event.kind == APPLIED:
-            action, why = action_in(event, self._policy)
-            if action is None:
-                return why
+            try:
+                action = action_in(event, self._policy)
+            except NeedsApproval as error:
+                return error
         for what, name, record in puts_of(event):
             why = self.why_not_put(what, name, record, event.path_id, action)
             if why:
                 return why
-        return ""
+        return None
 
     def why_not_put(
         self, what: str, name: str, record: RecordFields, path: str = "", action: LifecycleAction | None = None
-    ) -> str:  # fmt: skip
-        """The reason not to put a record on a path; empty, if it may be. Nothing is applied."""
+    ) -> NeedsApproval | None:  # fmt: skip
+        """The refusal to put a record on a path; None, if it may be put. Nothing is applied."""
         before = self._before(path, what, name, record, is_applied=action is not None)
         effect = needs_approval(self._policy, name, before, record, action)
         if effect is None:
-            return ""
+            return None
         where = f"{effect.field} of {what} {shown(name)}"
-        return f"{where} can only be changed by an action: to {effect.kind} it needs an approval"
+        return NeedsApproval(f"{where} can only be changed by an action: to {effect.kind} it needs an approval")
 
-    def _why_not_merged(self, event: MemoryEvent) -> str:
-        """The reason not to merge: a change of the branch that needs an approval and was not approved there."""
+    def _why_not_merged(self, event: MemoryEvent) -> NeedsApproval | None:
+        """The refusal to merge: a change of the branch that needs an approval and was not approved there."""
         into = event.payload.get("into")
         if not isinstance(into, str):
-            return ""  # it makes no sense, and is skipped
+            return None  # it makes no sense, and is skipped
         for what, name, line, after, approved in self.fold.merge_changes(event.path_id, into):
             before = self.stored(what, name) if line is None else orjson.loads(line)
             for effect in effects(before, orjson.loads(after)):
                 if effect.kind not in approved and _is_gated(self._policy, effect, name):
                     where = f"{effect.field} of {what} {shown(name)} differs between path {shown(event.path_id)} and"
                     way = f"to {effect.kind} it needs an approval; apply that on the path first"
-                    return f"{where} {shown(into)}: {way}"
-        return ""
+                    return NeedsApproval(f"{where} {shown(into)}: {way}")
+        return None
 
     def _before(
         self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool
@@ -133,33 +135,30 @@ def _is_gated(policy: PhasePolicy, effect: Effect, name: str) -> bool:
     return gate(replace(DEFAULT, rules=own), asked, [Subject(trust="human")]).kind != ALLOW
 
 
-def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, str]:
-    """The action that an event says was applied; None and the reason, if it lacks the approval that it needs."""
-    action, given = event.payload.get("action"), event.payload.get("approval")
+def action_in(event: MemoryEvent, policy: PhasePolicy) -> LifecycleAction:
+    """The action that an event says was applied. NeedsApproval, if it lacks the approval that it needs."""
+    given = event.payload.get("approval")
     try:
-        action = LifecycleAction.from_dict(action)  # type: ignore[arg-type]
+        action = LifecycleAction.from_dict(event.payload.get("action"))  # type: ignore[arg-type]
         approval = None if given is None else LifecycleApproval.from_dict(given)
-        why = _why_not_approved(event, action, approval, policy)
+        puts, moved = [*puts_of(event)], path_event_in(event)
     except (Refused, TypeError) as error:
-        return None, f"an applied action names the action and its approval ({str(error)[:100]})"
-    return (None, why) if why else (action, "")
-
-
-def _why_not_approved(
-    event: MemoryEvent, action: LifecycleAction, approval: LifecycleApproval | None, policy: PhasePolicy
-) -> str:
+        reason = f"an applied action names the action and its approval ({str(error)[:100]})"
+        raise NeedsApproval(reason, why="forged") from None
     if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
-        return "its id is not that of its approval"
-    about = concerned(action)
-    for what, name, _ in puts_of(event):
+        raise NeedsApproval("its id is not that of its approval", why="forged")
+    about, other = concerned(action), "and its action is about something else"
+    for what, name, _ in puts:
         if name not in about and not (what == "edge" and action.kind in _LEADS):
-            return f"it changes {what} {shown(name)}, and its action is about something else"
-    moved = path_event_in(event)
+            raise NeedsApproval(f"it changes {what} {shown(name)}, {other}", why="other")
     if moved is not None and (action.kind, moved.kind) != ("compact", COMPACT):
-        return f"it changes path {shown(moved.path_id)}, and its action does not"
+        raise NeedsApproval(f"it changes path {shown(moved.path_id)}, and its action does not", why="other")
     if moved is not None and moved.path_id not in about:
-        return f"it changes path {shown(moved.path_id)}, and its action is about something else"
-    return policy.why_not(action, approval, event.at)
+        raise NeedsApproval(f"it changes path {shown(moved.path_id)}, {other}", why="other")
+    why = policy.why_not(action, approval, event.at)
+    if why:
+        raise why
+    return action
 
 
 def _covers(action: LifecycleAction, name: str, record: RecordFields, effect: Effect) -> bool:
@@ -197,7 +196,8 @@ def must_make_sense(judge: Gate, events: Iterable[MemoryEvent]) -> None:
     for event in events:
         try:
             if event.kind in _BY_THE_GATE:
-                raise NeedsApproval(f"only the action itself records a {event.kind}")
+                article = "a" if event.kind == COMPACT else "an"
+                raise NeedsApproval(f"only the action itself records {article} {event.kind}")
             if event.kind in PATH_KINDS:
                 judge.fold.state.must_allow(event)
             elif event.path_id:
@@ -214,7 +214,7 @@ def must_pass(judge: Gate, event: MemoryEvent) -> None:
     """NeedsApproval, if the gate does not allow an event."""
     why = judge.why_not(event)
     if why:
-        raise NeedsApproval(why)
+        raise why
 
 
 def records_in(store: MemoryGraphStore) -> Stored:

@@ -77,8 +77,7 @@ from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, path_e
 from tallystick.stores.phase.findings import Diagnostic, findings_in, in_the_way, unaudited, with_events
 from tallystick.stores.phase.gate import Gate, must_make_sense, must_pass, records_in
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph
-from tallystick.stores.phase.graph.contents import Lines
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import PathBook
@@ -319,9 +318,9 @@ class PhaseMemoryRuntime:
         try:
             why = self.policy.why_not(action, approval, now)
             if not why and approval is not None and _event_id(approval) in self.log:
-                why = "the approval was used already; an approval counts once"
+                why = NeedsApproval("the approval was used already; an approval counts once", why="used")
             if why:
-                raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest)
+                raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest, why.why)
             if action.path_id:
                 PathBook(self.store.list_paths()).must_be_open(action.path_id)
             event = _applied(action, approval, effects_of(self.seen_from(action.path_id), action, now), now)
@@ -386,8 +385,8 @@ class PhaseMemoryRuntime:
         if not isinstance(store, FileBackedMemoryGraphStore):
             return {}
         store.refresh()
-        broken = store.broken()
-        return {each.file: f"{each.place}: {each.reason}" for each in store.problems() if each.file in broken}
+        found = (each for each in store.problems() if each.file != layout.WORKSPACE)
+        return {each.file: f"{each.place}: {each.reason}" for each in found}
 
     def finish(self) -> MemoryEvent | None:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""
@@ -436,7 +435,7 @@ class PhaseMemoryRuntime:
         """Note it, record it, change the store, clear the note."""
         if not fresh:
             return
-        must_be_free((fresh[0].id,), self.log)  # what is noted is what is new
+        must_be_free(fresh[0].id, self.log)  # what is noted is what is new
         with self._recording(fresh[0].id):
             self.log.extend(fresh)
         with self._following():
@@ -543,7 +542,7 @@ class PhaseMemoryRuntime:
         for what, name, line, record in _unexplained(envelope, judge.fold):
             why = judge.why_not_put(what, name, record)
             if why:
-                raise NeedsApproval(f"{why}; {_IMPORTED}")
+                raise why.reworded(f"{why}; {_IMPORTED}")
             is_of_branch = judge.fold.versions(what, name) and judge.fold.visible(what, name) is None
             (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
             replaced += here[what].get(name, line) != line
@@ -557,8 +556,8 @@ class PhaseMemoryRuntime:
         for path in paths:
             state = states.get(path.path_id, path.state)
             if state != path.state:
-                why = f"path {shown(path.path_id)} is {state} here; only an event or an action changes that"
-                raise NeedsApproval(f"{why}; {_IMPORTED}")
+                place = f"path {shown(path.path_id)}"
+                raise NeedsApproval(f"{place} is {state} here; only an event or an action changes that; {_IMPORTED}")
         judge.fold.lend((*own, *paths))
         taken = Taken(count, counts, paths, given - count, replaced)
         return _Import(taken, lines, records, when, judge.fold)
@@ -580,7 +579,7 @@ class PhaseMemoryRuntime:
             must_fit(name, line)
             why = judge.why_not(MemoryEvent.judged(orjson.loads(line)))
             if why:
-                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}")
+                raise why.reworded(f"event {shown(name)}: {why}; {_IMPORTED}")
         return judge
 
 

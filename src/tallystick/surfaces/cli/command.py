@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import cleandoc
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,12 +113,12 @@ class Call:
             self.note(f"tallystick: incomplete: {shown(memory.trouble)}")
         return memory
 
-    def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
-        """Print `value`, a record or plain data, as JSON if that was asked for; else the lines of `text`."""
+    def answer(self, value: Any, lines: Iterable[str]) -> None:
+        """Print `value`, a record or plain data, as JSON if that was asked for; else these lines."""
         if self.json:
             self.print(value)
         else:
-            click.echo("\n".join(text()))
+            click.echo("\n".join(lines))
 
     def print(self, value: Any) -> None:
         """Print `value` as JSON: one value or, with --jsonl, each item of a list on a line of its own."""
@@ -145,15 +146,13 @@ class Call:
         """Whether a person can be asked a question."""
         return not self.json and on_a_terminal()
 
-    def confirm(
-        self, question: str, lines: Callable[[], Iterable[str]], *, unattended: str, no: str = "nothing was changed"
-    ) -> None:
+    def confirm(self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed") -> None:
         """Show what would be done, and ask. Refused with `no` if declined, `unattended` where nobody can be asked."""
         from tallystick.records.errors import Refused
 
         if not self.is_attended():
             raise Refused(unattended, "unconfirmed")
-        click.echo("\n".join(lines()))
+        click.echo("\n".join(lines))
         if not click.confirm(f"\n{question}"):
             raise Refused(no, "unconfirmed")
 
@@ -251,11 +250,11 @@ class Command(click.Command):
     """A command with an example, its exit statuses, and the common options."""
 
     def __init__(
-        self, *args: Any, example: str = "", exits: dict[int, str] | None = None, without: Sequence[str] = (),
-        **rest: Any,
+        self, *args: Any, examples: Sequence[str] = (), exits: dict[int, str] | None = None,
+        without: Sequence[str] = (), **rest: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **rest)
-        self.example, self.exits = example, {**EXITS, **(exits or {})}
+        self.examples, self.exits = examples, {**EXITS, **(exits or {})}
         self.common = common_options(without)
         self.params += self.common
 
@@ -274,21 +273,23 @@ class Command(click.Command):
         write_options(ctx, formatter, "Everywhere", [*self.common, HELP])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        if self.example:
-            write_block(formatter, "Example", [f"$ {line}" for line in self.example.strip().splitlines()])
+        write_block(formatter, "Example", [f"$ {line}" for line in self.examples])
         with formatter.section("Exit status"):
             formatter.write_dl([(str(status), meaning) for status, meaning in self.exits.items()])
 
 
-def command(typed: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function, which gets the `Call` first, the command that is typed so; the map has its first help line."""
+def command(typed: str, *examples: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function, which gets the `Call` first, the command that is typed so.
+
+    The map has the first line of its help; the rest is the docstring.
+    """
     entry = entry_of(typed)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        rest = (function.__doc__ or "").partition("\n")[2]
-        function.__doc__ = f"{entry.line}\n{rest}"
+        page = f"{entry.line}\n\n{cleandoc(function.__doc__ or '')}"
         passing = click.make_pass_decorator(Call, ensure=True)(function)
-        return click.command(entry.name, cls=Command, short_help=entry.line, **more)(passing)
+        make = click.command(entry.name, cls=Command, short_help=entry.line, help=page, examples=examples, **more)
+        return make(passing)
 
     return decorate
 

@@ -16,14 +16,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from tallystick.memory import settings
+from tallystick.records.display import common_ends
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.serve import check_packages, profiles_option
 from tallystick.surfaces.connect import clients, hooks, plan
 from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
-from tallystick.surfaces.present.diff import common_ends
 from tallystick.surfaces.present.names import short_path
 from tallystick.surfaces.present.terminal import bold, dim, good, warn, width
 from tallystick.surfaces.present.text import short, shown
@@ -53,29 +53,26 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 @command(
     "connect",
-    example="""
-tallystick connect
-tallystick connect claude-code --print
-tallystick connect cursor --project --yes
-tallystick connect cursor --project --remove --yes""",
+    "tallystick connect",
+    "tallystick connect claude-code --print",
+    "tallystick connect cursor --project --yes",
+    "tallystick connect cursor --project --remove --yes",
     exits={0: "done, or shown", 1: "refused, or the client's file is not understood: what to add is printed"},
 )
 @click.argument("client", required=False, shell_complete=_complete)
-@click.option("--project", is_flag=True, help="For the project in this folder only.")
-@click.option("--user-wide", is_flag=True, help="For everything you do.  [this]")
-@click.option("--capture", is_flag=True, help="Also start each session with a frame, and record what is said in it.")
-@click.option("--http", metavar="URL", help="Connect to a running server (`mcp --http`) instead of starting one.")
+@option("--project", "For the project in this folder only.")
+@option("--user-wide", "For everything you do.  [this]")
+@option("--capture", "Also start each session with a frame, and record what is said in it.")
+@option("--http URL", "Connect to a running server (`mcp --http`) instead of starting one.")
 @profiles_option
-@click.option("print_only", "--print", is_flag=True, help="Only print what to add, and where.")
+@option("print_only --print", "Only print what to add, and where.")
 @yes_option
-@click.option("--remove", is_flag=True, help="Remove tallystick from the client's files; with --capture its hooks.")
+@option("--remove", "Remove tallystick from the client's files; with --capture its hooks.")
 def connect(
     call: Call, client: str | None, project: bool, user_wide: bool, capture: bool, http: str | None,
     profiles: tuple[str, ...], print_only: bool, yes: bool, remove: bool,
 ) -> None:  # fmt: skip
-    """Set up an MCP client to use this memory
-
-    Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
+    """Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
     Everything else in the file stays as it is. Without CLIENT, lists the known clients, which of them are installed,
     and which are connected. For an unknown client, prints what most clients understand.
 
@@ -90,7 +87,7 @@ def connect(
         raise click.UsageError("a running server has its own memory and tools; leave --folder and --profile out")
     if client is None:
         rows = [_row(each) for each in CLIENTS]
-        call.answer(rows, lambda: _table(rows))
+        call.answer(rows, _table(rows))
         return
     known = BY_NAME.get(client, GENERIC)
     if remove and known is GENERIC:
@@ -118,7 +115,8 @@ def _setup(
         folder = str(call.locate().absolute())
     words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
     words += ["--folder", folder] if folder else []
-    clients.check_writable(words)
+    if strange := next((word for word in words if any("\ud800" <= char <= "\udfff" for char in word)), ""):
+        raise Refused(f"{strange!r} is not UTF-8, so no configuration can hold it; use another folder name", "text")
     if http is None:
         return Setup(client, project, program, folder, client.starts(words), capture)
     if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
@@ -184,14 +182,14 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         done = f"{good('Disconnected.')} The memory stays where it is."
         nothing = f"{client.title} is not connected"
     if not changes:
-        path = shown(str(setup.client.path(project=setup.project)))
-        call.answer(_answer(setup.client, [], written=False), lambda: [f"{nothing}: {dim(path)}"])
+        path = shown(str(client.path(project=setup.project)))
+        call.answer(_answer(client, [], written=False), [f"{nothing}: {dim(path)}"])
         return
     if not call.json:
         click.echo("\n".join([*_differences(changes), *(warn(shown(remark)) for remark in remarks)]))
     if not yes and not call.is_attended():
         line = f"Nothing was written. Add {bold('--yes')} to write it."
-        call.answer(_answer(setup.client, changes, written=False), lambda: [line])
+        call.answer(_answer(client, changes, written=False), [line])
         return
     if not yes and not click.confirm("\nWrite this?"):
         raise Refused("nothing was changed", "unconfirmed")
@@ -200,7 +198,7 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         change.carry_out()
         kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
         page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
-    call.answer(_answer(setup.client, changes, written=True), lambda: [*page, done])
+    call.answer(_answer(client, changes, written=True), [*page, done])
 
 
 def _remarks(setup: Setup) -> list[str]:
@@ -237,7 +235,7 @@ def _print_manual(call: Call, setup: Setup, name: str) -> None:
     if setup.groups:
         parts.append((str(client.hooks_path(project=project)), hooks.with_hooks("", setup.groups)))
     value = {"client": name, "known": is_known, "add": [{"file": file, "text": text} for file, text in parts]}
-    call.answer(value, lambda: _manual(parts, "" if is_known else name))
+    call.answer(value, _manual(parts, "" if is_known else name))
 
 
 def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:

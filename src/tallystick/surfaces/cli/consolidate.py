@@ -13,7 +13,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.errors import ConsolidationRuleError
 from tallystick.records.fact import text_of, triple_of
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import speaker, whose
+from tallystick.surfaces.cli.options import option, speaker
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
@@ -38,28 +38,24 @@ _AROUND = 45  # characters of a filter before and after the wrong place
 
 @command(
     "consolidate",
-    example="""
-tallystick consolidate people.yaml --dry-run
-tallystick consolidate people.yaml --extractor english
-tallystick consolidate --add people.yaml
-tallystick consolidate --due""",
+    "tallystick consolidate people.yaml --dry-run",
+    "tallystick consolidate people.yaml --extractor english",
+    "tallystick consolidate --add people.yaml",
+    "tallystick consolidate --due",
     exits={0: "done, also when there was nothing to do"},
 )
 @click.argument("file", required=False, type=click.Path())
-@click.option("again", "--all", is_flag=True, help="Over everything again, not only over what is new.")
-@click.option("--dry-run", is_flag=True, help="Show what would be made, and stop.")
-@click.option("--extractor", metavar="WHO", help="What reads claims from words: english, none, or URL#MODEL.")
-@click.option("keep", "--add", is_flag=True, help="Save the rules of FILE, so that they run when they are due.")
-@click.option("--drop", metavar="ID", help="Remove a saved rule. The facts it made stay.")
-@click.option("listed", "--list", is_flag=True, help="List the saved rules: cadence, new episodes, last and next run.")
-@click.option("--due", is_flag=True, help="Run what is due, for everyone or for --user; for a crontab.")
-@click.option("--findings", is_flag=True, help="List episodes that were skipped, and why.")
+@option("again --all", "Over everything again, not only over what is new.")
+@option("--dry-run", "Show what would be made, and stop.")
+@option("--extractor WHO", "What reads claims from words: english, none, or URL#MODEL.")
+@option("keep --add", "Save the rules of FILE, so that they run when they are due.")
+@option("--drop ID", "Remove a saved rule. The facts it made stay.")
+@option("listed --list", "List the saved rules: cadence, new episodes, last and next run.")
+@option("--due", "Run what is due, for everyone or for --user; for a crontab.")
+@option("--findings", "List episodes that were skipped, and why.")
 @speaker
-@whose
 def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
-    """Turn observations into facts, by rules
-
-    FILE has a rule, or a list of them, as YAML or JSON:
+    """FILE has a rule, or a list of them, as YAML or JSON:
 
     \b
       id: people                     # recorded with every fact it makes
@@ -90,24 +86,22 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
                 for rule in rules:
                     memory.rules.put(rule)
             on_demand = dim("  (without a cadence, it runs only on demand)")
-            saved_lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-            call.answer(rules, lambda: saved_lines)
+            call.answer(rules, [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules])
         elif mode == "due":
             _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
             memory.rules.drop(options["drop"])
-            call.answer({"dropped": options["drop"]}, lambda: [outcome("Dropped", options["drop"])])
+            call.answer({"dropped": options["drop"]}, [outcome("Dropped", options["drop"])])
         elif mode == "listed":
             saved = memory.rules.all()
-            lines = _rule_table(saved) if saved else [dim("No saved rules.")]
-            call.answer(saved, lambda: lines)
+            call.answer(saved, _rule_table(saved) if saved else [dim("No saved rules.")])
         else:
             found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
             names = ((each, episode.id if episode else each.source) for each, episode in found)
             value = [
                 {"rule": each.rule, "episode": name, "reason": each.reason, "seq": each.seq} for each, name in names
             ]
-            call.answer(value, lambda: _finding_table(found) if found else [dim("No skipped episodes.")])
+            call.answer(value, _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:

@@ -16,7 +16,7 @@ import click
 
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.surfaces.cli.command import BY, Call, command, has_ledger, print_bytes
-from tallystick.surfaces.cli.options import STANDARD_INPUT, read_input, whose
+from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bold, dim, warn, width
 from tallystick.surfaces.present.text import short, shown
@@ -33,26 +33,23 @@ _PLURALS = {"trust": "trust settings", "graph": "graph records", "pages": "pages
 
 @command(
     "import",
-    example="""
-tallystick import ~/.claude/projects
-tallystick import chatgpt-export.zip --dry-run
-tallystick import notes --quarantine
-tallystick import everything.ndjson --mine
-cat memory.jsonl | tallystick import -""",
+    "tallystick import ~/.claude/projects",
+    "tallystick import chatgpt-export.zip --dry-run",
+    "tallystick import notes --quarantine",
+    "tallystick import everything.ndjson --mine",
+    "cat memory.jsonl | tallystick import -",
 )
 @click.argument("sources", nargs=-1, type=click.Path(), metavar="SOURCE...")
-@click.option("format_", "--format", metavar="NAME", default="", help="The format of SOURCE, if it is not detected.")
-@click.option("--quarantine", is_flag=True, help="Quarantine all of it until a person approves it.")
-@click.option("--mine", is_flag=True, help="Treat another memory's export as your own, with the trust it had there.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
-@click.option("--hook", is_flag=True, help="Called by Claude Code: import the session it names on standard input.")
+@option("format_ --format NAME", "The format of SOURCE, if it is not detected.", default="")
+@option("--quarantine", "Quarantine all of it until a person approves it.")
+@option("--mine", "Treat another memory's export as your own, with the trust it had there.")
+@option("--dry-run", "Only show what would be imported.")
+@option("--hook", "Called by Claude Code: import the session it names on standard input.")
 @whose
 def import_(
     call: Call, sources: tuple[str, ...], format_: str, quarantine: bool, mine: bool, dry_run: bool, hook: bool
 ) -> None:
-    """Import conversations and notes from other systems
-
-    SOURCE is a file, a folder, a zip as delivered, or `-` for standard input: transcripts of Claude Code and Codex,
+    """SOURCE is a file, a folder, a zip as delivered, or `-` for standard input: transcripts of Claude Code and Codex,
     exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, the pages of a
     memory, a `tallystick export`, or the remains of a chronomemory store. It is not changed. Conversations become
     episodes, and each of their branches a path; notes become beliefs. Tool output is quarantined. Importing the same
@@ -91,7 +88,7 @@ def import_(
     if not done.files and not done.skipped:
         where = short(" ".join(sources), 200)
         raise Refused(f"nothing to import at {where}; `tallystick import --help` lists the formats", "file")
-    call.answer(done, lambda: _imported(done))
+    call.answer(done, _imported(done))
 
 
 def _imported(done: Imported) -> Iterator[str]:
@@ -183,21 +180,14 @@ def _import_session(call: Call, path: str) -> str:
     return "nothing new in this session" if done.is_nothing else new
 
 
-@command(
-    "export",
-    example="""
-tallystick export > everything.ndjson
-tallystick export --format markdown --to everything""",
-)
+@command("export", "tallystick export > everything.ndjson", "tallystick export --format markdown --to everything")
 @click.option("--format", type=click.Choice(_FORMATS), default="ndjson", help="The format to write.  [ndjson]")
-@click.option("--to", metavar="PATH", help="The file or folder to write.  [standard output]")
-@click.option("--no-history", is_flag=True, help="Only the current state, without its history.")
-@click.option("--force", is_flag=True, help="Replace PATH, if it is a file or such a folder.")
+@option("--to PATH", "The file or folder to write.  [standard output]")
+@option("--no-history", "Only the current state, without its history.")
+@option("--force", "Replace PATH, if it is a file or such a folder.")
 @whose
 def export(call: Call, format: str, to: str | None, no_history: bool, force: bool) -> None:
-    """Export everything, to read it elsewhere or to leave
-
-    Prints the export, or writes it to PATH and prints what is in it. ndjson is complete: a JSON object per line, the
+    """Prints the export, or writes it to PATH and prints what is in it. ndjson is complete: a JSON object per line, the
     current state and every event that led to it; `tallystick import` of such a file gives the same memory. markdown is
     a folder: the pages, what happened day by day, and an index. graph is the envelope of `tallystick graph export`.
 
@@ -217,24 +207,14 @@ def export(call: Call, format: str, to: str | None, no_history: bool, force: boo
         with waiting("Writing …"):
             done = memory.export(to, format=format, history=not no_history, replace=force)
     written = counts({_PLURALS.get(kind, f"{kind}s"): number for kind, number in done.counts.items()})
-    call.answer(done, lambda: [f"{dim('Wrote')} {bold(written)} {dim('to')} {shown(done.place)}"])
+    call.answer(done, [f"{dim('Wrote')} {bold(written)} {dim('to')} {shown(done.place)}"])
 
 
-@command(
-    "migrate",
-    without=("folder",),
-    example="""
-tallystick migrate
-tallystick migrate ../other/.specsmith --project .""",
-)
+@command("migrate", "tallystick migrate", "tallystick migrate ../other/.specsmith --project .", without=("folder",))
 @click.argument("source", default=".specsmith", type=click.Path(), metavar="[SOURCE]")
-@click.option(
-    "--project", type=click.Path(), metavar="DIR", help="The project whose `.chronomemory` gets them.  [SOURCE's]"
-)
+@option("--project DIR", "The project whose `.chronomemory` gets them.  [SOURCE's]", type=click.Path())
 def migrate(call: Call, source: str, project: str | None) -> None:
-    """Import the JSON files of specsmith
-
-    SOURCE is the folder with requirements.json and testcases.json (default: ./.specsmith). They go into the ledger
+    """SOURCE is the folder with requirements.json and testcases.json (default: ./.specsmith). They go into the ledger
     under `.chronomemory/` of the project. Unchanged items are skipped, changed ones revised. Prints how many of each,
     and every item that could not be imported, with the reason.
     """
@@ -252,7 +232,7 @@ def migrate(call: Call, source: str, project: str | None) -> None:
         for kind in (SkippedRecord, TakeoverWarning)
     )
     answer = {**counts, "reasons": reasons, "taken_over": notes, "folder": str(store.root)}
-    call.answer(answer, lambda: _migrated(counts, reasons, notes, store.root))
+    call.answer(answer, _migrated(counts, reasons, notes, store.root))
 
 
 def _migrated(counts: dict[str, int], reasons: list[str], notes: list[str], root: Path) -> Iterator[str]:

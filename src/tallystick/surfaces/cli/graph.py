@@ -13,7 +13,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
 from tallystick.surfaces.cli.command import Call, command, print_bytes
-from tallystick.surfaces.cli.options import complete_entity, read_input, speaker, whose
+from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
 from tallystick.surfaces.present.text import short, shown
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from tallystick.stores.phase.graph.traverse import Expansion
 
 _PARTS = ("nodes", "edges", "paths", "events")
-_VERDICTS = {
-    "new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped",
-}  # fmt: skip
+_VERDICTS = {"new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped"}
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
 
@@ -34,20 +32,13 @@ _DEEPEST = 40  # levels that are indented
 # -- show --------------------------------------------------------------------------------------------------------------
 
 
-@command(
-    "graph show",
-    example="""
-tallystick graph show Ana
-tallystick graph show person-ana --hops 2 --limit 20""",
-)
+@command("graph show", "tallystick graph show Ana", "tallystick graph show person-ana --hops 2 --limit 20")
 @click.argument("name", metavar="NAME", shell_complete=complete_entity)
-@click.option("--hops", type=click.IntRange(0), default=1, metavar="N", help="How many steps to follow.  [1]")
-@click.option("--limit", type=click.IntRange(1), default=50, metavar="N", help="At most so many nodes.  [50]")
+@option("--hops N", "How many steps to follow.  [1]", type=click.IntRange(0), default=1)
+@option("--limit N", "At most so many nodes.  [50]", type=click.IntRange(1), default=50)
 @whose
 def show(call: Call, name: str, hops: int, limit: int) -> None:
-    """Show an entity and its relations
-
-    NAME is a node's id (such as a page: person-ana), a label, an alias, or a name in a belief. Prints its properties
+    """NAME is a node's id (such as a page: person-ana), a label, an alias, or a name in a belief. Prints its properties
     and, as a tree, its relations: from it (->) and to it (<-). A relation that has ended says when.
     """
     with call.memory() as memory:
@@ -56,7 +47,7 @@ def show(call: Call, name: str, hops: int, limit: int) -> None:
         "nodes": [node.to_dict() | {"distance": found.distance[node.id]} for node in found.nodes],
         "edges": [edge.to_dict() for edge in found.edges], "is_cut": found.is_cut,
     }  # fmt: skip
-    call.answer(value, lambda: _tree(found))
+    call.answer(value, _tree(found))
 
 
 def _tree(found: Expansion) -> Iterator[str]:
@@ -121,19 +112,14 @@ def envelope_counts(envelope: GraphEnvelope) -> dict[str, int]:
 
 
 @command(
-    "graph export",
-    example="""
-tallystick graph export graph-of-mine.json
-tallystick graph export --explicit > saved.json""",
+    "graph export", "tallystick graph export graph-of-mine.json", "tallystick graph export --explicit > saved.json"
 )
 @click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
-@click.option("--explicit", is_flag=True, help="Only what was saved, without what follows from beliefs and merges.")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@option("--explicit", "Only what was saved, without what follows from beliefs and merges.")
+@option("--force", "Replace FILE if it exists.")
 @whose
 def export(call: Call, file: str | None, explicit: bool, force: bool) -> None:
-    """Export the graph as one envelope, the same bytes each time
-
-    Prints the envelope, or writes it to FILE, completely or not at all, and prints what is in it. What follows from
+    """Prints the envelope, or writes it to FILE, completely or not at all, and prints what is in it. What follows from
     beliefs is marked. `tallystick graph import` is the way back, here or in another memory.
     """
     with call.memory() as memory, waiting("Writing …"):
@@ -145,27 +131,24 @@ def export(call: Call, file: str | None, explicit: bool, force: bool) -> None:
         print_bytes([envelope.to_bytes()])
         return
     found = envelope_counts(envelope)
-    call.answer({"file": file, **found}, lambda: [f"{dim('Wrote')} {bold(counts(found))} {dim('to')} {shown(file)}"])
+    call.answer({"file": file, **found}, [f"{dim('Wrote')} {bold(counts(found))} {dim('to')} {shown(file)}"])
 
 
 @command(
     "graph import",
-    example="""
-tallystick graph import graph.json --dry-run
-tallystick graph import graph.json
-tallystick graph import ana.json --profile
-cat graph.json | tallystick graph import -""",
+    "tallystick graph import graph.json --dry-run",
+    "tallystick graph import graph.json",
+    "tallystick graph import ana.json --profile",
+    "cat graph.json | tallystick graph import -",
 )
 @click.argument("file", type=click.Path(), metavar="FILE")
-@click.option("is_profile", "--profile", is_flag=True, help="FILE is a profile, not a graph.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
+@option("is_profile --profile", "FILE is a profile, not a graph.")
+@option("--dry-run", "Only show what would be imported.")
 @speaker
-@whose
 def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
-    """Import a graph, all or nothing
-
-    FILE is a graph envelope; `-` is standard input. A record with the same id is replaced; an event never is. What this
-    memory once exported is restored as what it was, and what its own beliefs say is skipped. Prints what was imported.
+    """FILE is a graph envelope; `-` is standard input. A record with the same id is replaced; an event never is. What
+    this memory once exported is restored as what it was, and what its own beliefs say is skipped. Prints what was
+    imported.
     """
     with waiting("Reading …"):
         data = read_input(file)[1]
@@ -185,25 +168,18 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
     for part, numbers in found.items():
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
         page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
-    call.answer({"records": found, "dry_run": dry_run}, lambda: page)
+    call.answer({"records": found, "dry_run": dry_run}, page)
 
 
 # -- same, merge, unmerge ----------------------------------------------------------------------------------------------
 
 
-@command(
-    "graph same",
-    example="""
-tallystick graph same
-tallystick graph same --kind person --limit 10""",
-)
-@click.option("--kind", metavar="KIND", help="Only nodes of that kind.")
-@click.option("--limit", type=click.IntRange(1), default=20, metavar="N", help="At most so many pairs.  [20]")
+@command("graph same", "tallystick graph same", "tallystick graph same --kind person --limit 10")
+@option("--kind KIND", "Only nodes of that kind.")
+@option("--limit N", "At most so many pairs.  [20]", type=click.IntRange(1), default=20)
 @whose
 def same(call: Call, kind: str | None, limit: int) -> None:
-    """List likely duplicates and proposed merges
-
-    Prints the proposals that are not decided, and pairs that share a name, the likeliest first, with the reasons.
+    """Prints the proposals that are not decided, and pairs that share a name, the likeliest first, with the reasons.
     `tallystick graph merge A B` merges A into B; `tallystick graph merge A B --two` says that they are different.
     """
     with call.memory() as memory, waiting("Comparing …"):
@@ -217,7 +193,7 @@ def same(call: Call, kind: str | None, limit: int) -> None:
         if {pair.keep, pair.gone} not in known:
             page += _pair(pair.gone, pair.keep, pair.score, pair.reasons)
     value = {"proposed": proposed, "alike": [_likeness(each) for each in alike]}
-    call.answer(value, lambda: page or [dim("No likely duplicates.")])
+    call.answer(value, page or [dim("No likely duplicates.")])
 
 
 def _likeness(each: Likeness) -> dict[str, Any]:
@@ -231,29 +207,25 @@ def _pair(node: str, into: str, score: float, reasons: Sequence[str]) -> Iterato
 
 @command(
     "graph merge",
-    example="""
-tallystick graph merge person-anna person-ana
-tallystick graph merge person-anna person-ana --sure""",
+    "tallystick graph merge person-anna person-ana",
+    "tallystick graph merge person-anna person-ana --sure",
 )
 @click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @click.argument("into", metavar="INTO", shell_complete=complete_entity)
-@click.option("--sure", is_flag=True, help="You know it: merge, however different they look.")
-@click.option("--two", is_flag=True, help="They are different: dismiss the proposal.")
+@option("--sure", "You know it: merge, however different they look.")
+@option("--two", "They are different: dismiss the proposal.")
 @speaker
-@whose
 def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
-    """Merge one node into another; it can be undone
-
-    From now on NODE is INTO: its names and edges lead there, those of later beliefs too. Beliefs and pages stay as they
-    are. If it is not certain that both are the same, the merge is proposed, and nothing changes before a person adds
-    --sure. Prints what was done, and why.
+    """From now on NODE is INTO: its names and edges lead there, those of later beliefs too. Beliefs and pages stay as
+    they are. If it is not certain that both are the same, the merge is proposed, and nothing changes before a person
+    adds --sure. Prints what was done, and why.
     """
     if sure and two:
         raise click.UsageError("choose one of --sure and --two")
     with call.memory() as memory:
         if two:
             memory.graph.dismiss(node, into)
-            call.answer({"node": node, "into": into, "done": "dismissed"}, lambda: [dim("Kept as two nodes.")])
+            call.answer({"node": node, "into": into, "done": "dismissed"}, [dim("Kept as two nodes.")])
             return
         merge = memory.graph.merge(node, into, sure=sure)
     alike = merge.likeness
@@ -263,18 +235,16 @@ def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
     page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
     if not merge.is_done:
         page.append(dim("not certain that they are the same; if you know it, add --sure"))
-    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, lambda: page)
+    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, page)
 
 
-@command("graph unmerge", example="tallystick graph unmerge person-anna")
+@command("graph unmerge", "tallystick graph unmerge person-anna")
 @click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @whose
 def unmerge(call: Call, node: str) -> None:
-    """Undo a merge
-
-    NODE is a node of its own again, with its names and edges, as if it had never been merged. What was changed since
+    """NODE is a node of its own again, with its names and edges, as if it had never been merged. What was changed since
     stays changed. Prints the node.
     """
     with call.memory() as memory:
         found = memory.graph.unmerge(node)
-    call.answer(found, lambda: [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])
+    call.answer(found, [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])

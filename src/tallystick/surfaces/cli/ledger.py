@@ -11,7 +11,7 @@ import click
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import FilePath, yes as yes_option
+from tallystick.surfaces.cli.options import FilePath, option, yes as yes_option
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bad, dim, good, outcome, row, warn
 from tallystick.surfaces.present.text import lines, short, shown
@@ -22,22 +22,17 @@ from tallystick.surfaces.present.time import count
 
 @command(
     "ledger verify",
-    example="""
-tallystick ledger verify
-tallystick ledger verify --processes 2
-tallystick ledger checkpoint > kept.txt
-tallystick ledger verify --checkpoint kept.txt""",
+    "tallystick ledger verify",
+    "tallystick ledger verify --processes 2",
+    "tallystick ledger checkpoint > kept.txt",
+    "tallystick ledger verify --checkpoint kept.txt",
     exits={0: "done: every event is as it was written", 4: "not intact: file, line and byte are printed"},
 )
-@click.option(
-    "--processes", type=click.IntRange(min=1), default=1, metavar="N", help="Processes to read with at once.  [1]"
-)
-@click.option("--checkpoint", metavar="FILE", help="Also check against a signed checkpoint that you kept.")
-@click.option("--key", metavar="VKEY", default="", help="The key it is signed with, if the memory has none.")
+@option("--processes N", "Processes to read with at once.  [1]", type=click.IntRange(min=1), default=1)
+@option("--checkpoint FILE", "Also check against a signed checkpoint that you kept.")
+@option("--key VKEY", "The key it is signed with, if the memory has none.", default="")
 def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
-    """Read every event and check that none was changed
-
-    Prints how many events there are, whether each is as it was written, and which witnesses confirm that none is
+    """Prints how many events there are, whether each is as it was written, and which witnesses confirm that none is
     missing at the end. A chain alone cannot show that: without a witness outside the folder, it says so.
     """
     folder = call.existing()
@@ -45,7 +40,7 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     with progress("Verifying", size) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
         report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
-    call.answer(report, lambda: _verified(report))
+    call.answer(report, _verified(report))
     return 0 if report.ok else 4
 
 
@@ -67,13 +62,11 @@ def _verified(report: Any) -> Iterator[str]:
 # -- checkpoint --------------------------------------------------------------------------------------------------------
 
 
-@command("ledger checkpoint", example="tallystick ledger checkpoint > kept.txt")
-@click.option("--repin", is_flag=True, help="Accept this ledger, whatever was pinned before.")
+@command("ledger checkpoint", "tallystick ledger checkpoint > kept.txt")
+@option("--repin", "Accept this ledger, whatever was pinned before.")
 @yes_option
 def checkpoint(call: Call, repin: bool, yes: bool) -> None:
-    """Sign the current state of the ledger, and pin it outside the folder
-
-    Prints the signed note (size, head and root; C2SP, Ed25519). The newest one is pinned outside the folder. Whoever
+    """Prints the signed note (size, head and root; C2SP, Ed25519). The newest one is pinned outside the folder. Whoever
     keeps a copy elsewhere can tell later if the ledger was cut short or rewritten. Where the pin is, and the key to
     check it with, go to standard error.
 
@@ -81,15 +74,15 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
     purpose.
     """
     if repin and not yes:
-        unattended = "what was pinned before would no longer count; confirm with --yes"
-        question = "Is this the ledger that you mean?"
-        warning = "What was pinned before will no longer count."
-        call.confirm(question, lambda: [warning], unattended=unattended, no="the pin stays as it was")
+        call.confirm(
+            "Is this the ledger that you mean?", ["What was pinned before will no longer count."],
+            unattended="what was pinned before would no longer count; confirm with --yes", no="the pin stays as it was",
+        )  # fmt: skip
     with call.memory() as memory:
         with waiting("Signing …"):
             note = memory.ledger.checkpoint(repin=repin)
         pin, key = str(memory.ledger.pin_path), memory.ledger.verifier_key
-    call.answer({"note": note, "pin": pin, "key": key}, lambda: lines(note.rstrip("\n")))
+    call.answer({"note": note, "pin": pin, "key": key}, lines(note.rstrip("\n")))
     call.note(dim(f"pinned at {shown(pin)}"))
     call.note(dim(f"checked with the key {shown(key)}"))
 
@@ -99,19 +92,16 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
 
 @command(
     "ledger prove",
-    example="""
-tallystick ledger prove 1 --out proof.txt
-tallystick ledger prove --check proof.txt""",
+    "tallystick ledger prove 1 --out proof.txt",
+    "tallystick ledger prove --check proof.txt",
     exits={1: "refused, not found, or the proof is not valid"},
 )
 @click.argument("seq", required=False, type=click.IntRange(min=0))
-@click.option("--out", type=FilePath(), metavar="FILE", help="Write the proof to that file.")
-@click.option("check", "--check", type=FilePath(), metavar="FILE", help="Check the proof in that file instead.")
-@click.option("--key", metavar="VKEY", help="The key it is signed with, if the memory is not here.")
+@option("--out FILE", "Write the proof to that file.", type=FilePath())
+@option("--check FILE", "Check the proof in that file instead.", type=FilePath())
+@option("--key VKEY", "The key it is signed with, if the memory is not here.")
 def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: str | None) -> None:
-    """Prove that an event is in the ledger, or check such a proof
-
-    Prints a proof for event SEQ: it convinces someone who has only a checkpoint and the key to check it with. With
+    """Prints a proof for event SEQ: it convinces someone who has only a checkpoint and the key to check it with. With
     --check, prints what a proof proves.
     """
     clash = out is not None if check is not None else key is not None
@@ -128,7 +118,7 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
             with call.memory(read_only=True) as memory:
                 found = memory.ledger.check_proof(text)
         rows = (line for name, value in found.items() for line in row(shown(name), short(str(value), 400)))
-        call.answer(found, lambda: [good("The proof is valid"), "", *rows])
+        call.answer(found, [good("The proof is valid"), "", *rows])
         return
     if out is not None and Path(out).is_dir():
         raise click.UsageError(f"{out} is a folder; name a file")
@@ -136,39 +126,31 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
         proof = memory.ledger.prove(seq or 0)
     if out is not None:
         Path(out).write_text(proof, encoding="utf-8")
-    call.answer(
-        {"seq": seq, "proof": proof, "out": out},
-        lambda: lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"],
-    )
+    page = lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"]
+    call.answer({"seq": seq, "proof": proof, "out": out}, page)
 
 
 # -- compact, prune ----------------------------------------------------------------------------------------------------
 
 
-@command("ledger compact", example="tallystick ledger compact")
+@command("ledger compact", "tallystick ledger compact")
 def compact(call: Call) -> None:
-    """Start a new ledger file; the old one is sealed, nothing is lost
-
-    The current state goes into a snapshot, the old events stay complete in `sealed/`, and the chain goes on in a new
+    """The current state goes into a snapshot, the old events stay complete in `sealed/`, and the chain goes on in a new
     file of one line. Prints how many events were compacted.
     """
     with call.memory() as memory, waiting("Compacting …"):
         number = memory.ledger.compact()
-    call.answer({"folded": number}, lambda: [outcome("Compacted", count(number, "event"))])
+    call.answer({"folded": number}, [outcome("Compacted", count(number, "event"))])
 
 
-@command("ledger prune", example="tallystick ledger prune --to sealed-elsewhere")
-@click.option("--to", required=True, type=FilePath(), metavar="DIR", help="A folder outside the memory.")
+@command("ledger prune", "tallystick ledger prune --to sealed-elsewhere")
+@option("--to DIR", "A folder outside the memory.", required=True, type=FilePath())
 def prune(call: Call, to: str) -> None:
-    """Move sealed files elsewhere
-
-    The current state no longer needs them; the history of older beliefs, and a rebuild from the first event, do. Keep
-    them. An erasure does not reach them there. Prints where each is now.
+    """The current state no longer needs them; the history of older beliefs, and a rebuild from the first event, do.
+    Keep them. An erasure does not reach them there. Prints where each is now.
     """
     with call.memory() as memory, waiting("Moving …"):
         moved = memory.ledger.prune(to)
+    names = [str(path) for path in moved]
     nothing = [dim("nothing is sealed yet; run `tallystick ledger compact` first")]
-    call.answer(
-        {"moved": [str(path) for path in moved]},
-        lambda: [outcome("Moved to", str(path)) for path in moved] or nothing,
-    )
+    call.answer({"moved": names}, [outcome("Moved to", name) for name in names] or nothing)

@@ -14,7 +14,7 @@ from tallystick.records.clock import stamp
 from tallystick.records.event import Event
 from tallystick.records.fact import fact_of
 from tallystick.surfaces.cli.command import Call, command, print_json
-from tallystick.surfaces.cli.options import complete, on_path, whose
+from tallystick.surfaces.cli.options import complete, on_path, option, whose
 from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
 from tallystick.surfaces.present.events import audit_line, event_line
 from tallystick.surfaces.present.names import DOORS, short_path
@@ -35,22 +35,18 @@ _AT_ONCE = 200  # lines of the log that are printed together
 
 
 @command(
-    "status",
-    example="tallystick status",
-    exits={0: "done, and no problem was seen", 4: "there is a problem: it is printed"},
+    "status", "tallystick status", exits={0: "done, and no problem was seen", 4: "there is a problem: it is printed"}
 )
 @whose
 def status(call: Call) -> int:
-    """Show the state of a memory
-
-    Prints where it is, how much it holds and what is new this week, the pending reviews, whether the chain of events is
-    intact at its end, how far a witness outside the folder confirms it, the last write, its size on disk, and what is
-    wrong, if anything. It does not read every event: `tallystick ledger verify` does. `tallystick` alone, on a
+    """Prints where it is, how much it holds and what is new this week, the pending reviews, whether the chain of events
+    is intact at its end, how far a witness outside the folder confirms it, the last write, its size on disk, and what
+    is wrong, if anything. It does not read every event: `tallystick ledger verify` does. `tallystick` alone, on a
     terminal, does the same.
     """
     with call.memory(read_only=True) as memory:
         found = memory.status()
-    call.answer(found, lambda: _status_page(found))
+    call.answer(found, _status_page(found))
     return 4 if found.trouble else 0
 
 
@@ -106,23 +102,15 @@ def _witness(found: Status) -> str:
     return f"outside the folder, for {much} of {count(found.events, 'event')}{dim(f', {ago(found.checkpoint_at)}')}"
 
 
-@command(
-    "show",
-    example="""
-tallystick show
-tallystick show ana-tea --history
-tallystick show --at 2026-05-03""",
-)
+@command("show", "tallystick show", "tallystick show ana-tea --history", "tallystick show --at 2026-05-03")
 @click.argument("name", required=False, shell_complete=complete)
-@click.option("--history", is_flag=True, help="Every version it had, oldest first.")
-@click.option("--why", is_flag=True, help="The reasons for its status, down to what it depends on.")
-@click.option("--at", metavar="MOMENT", help="As it was then: an event's number, a date or a time.")
+@option("--history", "Every version it had, oldest first.")
+@option("--why", "The reasons for its status, down to what it depends on.")
+@option("--at MOMENT", "As it was then: an event's number, a date or a time.")
 @on_path
 @whose
 def show(call: Call, name: str | None, history: bool, why: bool, at: str | None, path: str | None) -> None:
-    """List current beliefs, or show one
-
-    NAME is a belief's key, any of its ids, or the last six characters of one; or an episode's id. Without it, prints
+    """NAME is a belief's key, any of its ids, or the last six characters of one; or an episode's id. Without it, prints
     every current belief, a line each: name, confidence, first words.
     """
     if history + why + (at is not None) > 1:
@@ -133,21 +121,21 @@ def show(call: Call, name: str | None, history: bool, why: bool, at: str | None,
     with call.memory(read_only=True) as memory:
         if name is None:
             beliefs = memory.beliefs.query(believed_at=moment, path=path)
-            call.answer(beliefs, lambda: table(beliefs) if beliefs else [dim("No beliefs.")])
+            call.answer(beliefs, table(beliefs) if beliefs else [dim("No beliefs.")])
         elif history:
             versions = memory.history(name, path=path)
-            call.answer(versions, lambda: history_lines(versions))
+            call.answer(versions, history_lines(versions))
         elif why:
             reasons = memory.why(name, path=path)
             indented = [(len(line) - len(line.lstrip(" "))) * " " + short(line, 400) for line in reasons.lines()]
-            call.answer(reasons, lambda: indented)
+            call.answer(reasons, indented)
         elif moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
             near = memory.related(episode.source, path=path)
-            call.answer({**episode.to_dict(), "related": near}, lambda: _episode(episode, near))
+            call.answer({**episode.to_dict(), "related": near}, _episode(episode, near))
         else:
             belief = memory.show(name, believed_at=moment, path=path)
             near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
-            call.answer({**belief.to_dict(), "related": near}, lambda: _belief(memory, belief, near))
+            call.answer({**belief.to_dict(), "related": near}, _belief(memory, belief, near))
 
 
 def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
@@ -174,21 +162,18 @@ def _belief(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[s
 
 @command(
     "log",
-    example="""
-tallystick log --last 20
-tallystick log --op belief.put
-tallystick log --audit --last 20
-tallystick log 40""",
+    "tallystick log --last 20",
+    "tallystick log --op belief.put",
+    "tallystick log --audit --last 20",
+    "tallystick log 40",
 )
 @click.argument("start", required=False, type=click.IntRange(min=0), metavar="[SEQ]")
-@click.option("-f", "--follow", is_flag=True, help="Go on as others write, until Ctrl-C.")
-@click.option("-n", "--last", type=click.IntRange(min=0), metavar="N", help="Only the last N.")
-@click.option("--op", default="", metavar="KIND", help="Only that kind: belief, belief.put, erase, ledger …")
-@click.option("--audit", is_flag=True, help="Who did what, to what, and on whose approval; no words of the memory.")
+@option("-f --follow", "Go on as others write, until Ctrl-C.")
+@option("-n --last N", "Only the last N.", type=click.IntRange(min=0))
+@option("--op KIND", "Only that kind: belief, belief.put, erase, ledger …", default="")
+@option("--audit", "Who did what, to what, and on whose approval; no words of the memory.")
 def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, audit: bool) -> None:
-    """List events, oldest first
-
-    From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and a summary. With --json, an array;
+    """From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and a summary. With --json, an array;
     with --follow as well, or with --jsonl, an object per line. With --audit, an act per line: number, time, by whom,
     what, to what, and its outcome; `tallystick ledger prove SEQ` proves it.
     """
@@ -207,7 +192,11 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
         else:
             room = max(len(str(memory.ledger.size)), 4)
             while some := list(islice(events, 1 if follow else _AT_ONCE)):
-                click.echo("\n".join(_line(memory, event, room) for event in some))
+                click.echo("\n".join(
+                    audit_line(event, room) if isinstance(event, AuditLine)
+                    else event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
+                    for event in some
+                ))  # fmt: skip
 
 
 def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Listed]:
@@ -225,9 +214,3 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
     yield from recent
     if follow:
         yield from listed(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
-
-
-def _line(memory: Memory, event: Listed, room: int) -> str:
-    if isinstance(event, AuditLine):
-        return audit_line(event, room)
-    return event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))

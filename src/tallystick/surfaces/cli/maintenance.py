@@ -15,7 +15,7 @@ from tallystick.memory.maintenance import check as checks
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
 from tallystick.surfaces.cli.command import BY, Call, command, has_ledger
-from tallystick.surfaces.cli.options import yes as yes_option
+from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import copies_in
 from tallystick.surfaces.present.terminal import bold, dim, findings_page, outcome, warn
@@ -26,13 +26,11 @@ _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`
 _LIMIT = 20  # steps of a repair of one kind that are printed
 
 
-@command("init", example="tallystick init --here")
-@click.option("--here", is_flag=True, help="In `.tallystick/` of this folder: a project's own memory.")
+@command("init", "tallystick init --here")
+@option("--here", "In `.tallystick/` of this folder: a project's own memory.")
 @click.argument("path", required=False, type=click.Path(file_okay=False))
 def init(call: Call, here: bool, path: str | None) -> None:
-    """Create a memory in a folder of your choice
-
-    With --here in `.tallystick/` of this folder, with PATH in that one, else where commands look for it now. This is
+    """With --here in `.tallystick/` of this folder, with PATH in that one, else where commands look for it now. This is
     optional: the first `tallystick remember` creates one as well. Prints where it is and how it will be found. It gets
     its settings and, in `memory/`, the two pages about the user; what exists already is left as it is.
     """
@@ -57,7 +55,7 @@ def init(call: Call, here: bool, path: str | None) -> None:
     if (folder.parent / ".git").exists():
         page.append(dim(f"git will see it: add {settings.NAME}/ to .gitignore unless you mean to share it"))
     answer = {"folder": str(folder), "new": new, "settings": str(toml), "found": first == folder}
-    call.answer(answer, lambda: page)
+    call.answer(answer, page)
 
 
 def _write_once(path: Path, text: str) -> None:
@@ -76,7 +74,8 @@ def _write_once(path: Path, text: str) -> None:
 
 @command(
     "check",
-    example="tallystick check\ntallystick check --strict --json",
+    "tallystick check",
+    "tallystick check --strict --json",
     exits={
         0: "done, and nothing is lost",
         4: "something is lost or wrong: see what is printed",
@@ -84,13 +83,11 @@ def _write_once(path: Path, text: str) -> None:
     },
 )
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
-@click.option("--strict", is_flag=True, help="Report warnings in the exit status too.")
+@option("--strict", "Report warnings in the exit status too.")
 def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
-    """Look for damage; changes nothing
-
-    Reads every event and what it refers to, every backup in the folder, the snapshot, the index, the pages, the vectors
-    and the settings, and looks for files that do not belong there. Prints each finding with its place and the way out,
-    the worst first. It works on a folder that is read-only or too damaged to open.
+    """Reads every event and what it refers to, every backup in the folder, the snapshot, the index, the pages, the
+    vectors and the settings, and looks for files that do not belong there. Prints each finding with its place and the
+    way out, the worst first. It works on a folder that is read-only or too damaged to open.
 
     CODE is the name of a finding: with some, only those are looked for.
     """
@@ -98,23 +95,21 @@ def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     with waiting("Reading everything …"):
         findings = checks.check(folder, codes)
     report = [(each.severity, each.code, each.text, each.place, each.remedy) for each in findings]
-    call.answer(findings, lambda: findings_page(report))
+    call.answer(findings, findings_page(report))
     worst = {finding.severity for finding in findings}
     if "error" in worst:
         return _LOST
     return _ACT_SOON if strict and "warning" in worst else 0
 
 
-@command("repair", example="tallystick repair torn-end --yes", exits={1: "refused, cannot be fixed, or declined"})
+@command("repair", "tallystick repair torn-end --yes", exits={1: "refused, cannot be fixed, or declined"})
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
 @yes_option
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
+@option("--dry-run", "Show what would be done, and stop.")
 def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None:
-    """Fix what `check` found; the original is kept
-
-    CODE is the name of a finding of `tallystick check`; several can be given. Prints what would be done and asks first.
-    If one of them cannot be fixed, nothing is changed. Damaged parts are kept under `sealed/`, and every fix is an
-    event; an intact line is never changed.
+    """CODE is the name of a finding of `tallystick check`; several can be given. Prints what would be done and asks
+    first. If one of them cannot be fixed, nothing is changed. Damaged parts are kept under `sealed/`, and every fix is
+    an event; an intact line is never changed.
     """
     folder = call.existing()
     with waiting("Looking …"):
@@ -122,11 +117,11 @@ def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None
     if steps and not dry_run:
         if not yes and not any(step.refused for step in steps):  # else the call that follows says why
             unattended = "a repair changes the ledger; preview it with --dry-run, confirm with --yes"
-            call.confirm("Do this?", lambda: _steps(steps, "Would do"), unattended=unattended)
+            call.confirm("Do this?", _steps(steps, "Would do"), unattended=unattended)
         with waiting("Repairing …"):
             steps = checks.repair(folder, codes, by=BY)
     answer = {"done": not dry_run, "steps": steps}
-    call.answer(answer, lambda: _steps(steps, "Would do" if dry_run else "Done"))
+    call.answer(answer, _steps(steps, "Would do" if dry_run else "Done"))
 
 
 def _steps(steps: list[checks.Step], title: str) -> Iterator[str]:
@@ -147,24 +142,15 @@ def _steps(steps: list[checks.Step], title: str) -> Iterator[str]:
         yield warn(f"{line} (cannot be fixed)") if step.refused else line
 
 
-@command(
-    "backup",
-    example="""
-tallystick backup
-tallystick backup --to copies""",
-)
-@click.option(
-    "--to", type=click.Path(), metavar="DIR", help="A folder outside the memory, for example on another disk."
-)
+@command("backup", "tallystick backup", "tallystick backup --to copies")
+@option("--to DIR", "A folder outside the memory, for example on another disk.", type=click.Path())
 def backup(call: Call, to: str | None) -> None:
-    """Make a verified copy
-
-    Reads the copy back from its first event to its last before it gets its name. Prints where it is: under `backup/` in
-    the memory folder, or under DIR. Others can go on writing meanwhile. `tallystick restore` goes back to it.
+    """Reads the copy back from its first event to its last before it gets its name. Prints where it is: under `backup/`
+    in the memory folder, or under DIR. Others can go on writing meanwhile. `tallystick restore` goes back to it.
     """
     with call.memory() as memory, waiting("Copying, then reading the copy back …"):
         place = memory.backup(to)
-    call.answer({"backup": str(place)}, lambda: [outcome("Copied to", str(place))])
+    call.answer({"backup": str(place)}, [outcome("Copied to", str(place))])
 
 
 def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -175,17 +161,10 @@ def _complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[C
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@command(
-    "restore",
-    example="""
-tallystick restore
-tallystick -C elsewhere restore copies/20260503T140000""",
-)
+@command("restore", "tallystick restore", "tallystick -C elsewhere restore copies/20260503T140000")
 @click.argument("copy", required=False, shell_complete=_complete)
 def restore(call: Call, copy: str | None) -> None:
-    """Go back to a backup; what it replaces is kept
-
-    COPY is a folder that `tallystick backup` made, or its name under `backup/`; without it, prints the backups. The
+    """COPY is a folder that `tallystick backup` made, or its name under `backup/`; without it, prints the backups. The
     backup is checked first. The ledger records what it replaces, which stays under `backup/` too. What was erased since
     the backup was made is erased from it.
     """
@@ -194,11 +173,11 @@ def restore(call: Call, copy: str | None) -> None:
         copies = copies_in(folder)
         nothing = dim(f"no backups under {shown(str(folder / 'backup'))}; run `tallystick backup` to make one")
         names = [shown(path.name) for path in copies]
-        call.answer({"copies": [str(path) for path in copies]}, lambda: names or [nothing])
+        call.answer({"copies": [str(path) for path in copies]}, names or [nothing])
         return
     before = set(copies_in(call.locate()))
     with waiting("Checking the backup, then going back to it …"), Memory.restore(copy, call.locate(), by=BY) as memory:
         status, left = memory.status(), sorted(set(copies_in(memory.folder)) - before)
     answer = {"folder": status.folder, "events": status.events, "left_behind": [str(path) for path in left]}
     done = f"{outcome('Restored', copy)}{dim(': ' + count(status.beliefs, 'belief'))}"
-    call.answer(answer, lambda: [done, *(dim(f"the state before is kept in {shown(str(path))}") for path in left)])
+    call.answer(answer, [done, *(dim(f"the state before is kept in {shown(str(path))}") for path in left)])

@@ -22,8 +22,8 @@ DAILY = (
     Entry("observe", "Record something that was said or happened", "write"),
     Entry("recall", "Find what was remembered, best answer first"),
     Entry("revise", "Replace a belief with a better version; history stays", "write"),
-    Entry("forget", "Hide beliefs from recall; history stays"),
-    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "forget"),
+    Entry("forget", "Hide beliefs from recall; history stays", "write"),
+    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "write"),
 )
 LOOK = (
     Entry("status", "Show the state of a memory", "look"),
@@ -38,7 +38,7 @@ DECIDE = (
 MOVE = (
     Entry("import", "Import conversations and notes from other systems", "exchange"),
     Entry("export", "Export everything, to read it elsewhere or to leave", "exchange"),
-    Entry("sync", "Import edits made on pages, and update the pages"),
+    Entry("sync", "Import edits made on pages, and update the pages", "pages"),
 )
 CARE = (
     Entry("check", "Look for damage; changes nothing", "maintenance"),
@@ -56,10 +56,10 @@ SPECIALIST = (
     Entry("init", "Create a memory in a folder of your choice", "maintenance"),
     Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
     Entry("migrate", "Import the JSON files of specsmith", "exchange"),
-    Entry("rebuild-index", "Rebuild the index and the tables of the pages", "sync"),
+    Entry("rebuild-index", "Rebuild the index and the tables of the pages", "pages"),
     Entry("test", "Check that recall still finds known answers", "recall"),
     Entry("consolidate", "Turn observations into facts, by rules"),
-    Entry("clean", "Hide all beliefs and pages; history stays", "forget"),
+    Entry("clean", "Hide all beliefs and pages; history stays", "write"),
     Entry("relate", "Record how two memories are related", "write"),
     Entry("paths", "Show, branch and merge the paths of a conversation"),
     Entry("graph", "Show entities and their relations; import, export and merge them"),

@@ -118,6 +118,20 @@ class FilePath(click.types.StringParamType):
         return [CompletionItem(incomplete, type="file")]
 
 
+def option(spec: str, help: str, **more: Any) -> Callable[[F], F]:
+    """An option as a help page has it: `--at TIME`, `--tag TAG...` for one that repeats, a flag without a value.
+
+    A word before it names the parameter: `tags --tag TAG...`.
+    """
+    words = spec.split()
+    value = "" if words[-1].startswith("-") else words.pop()
+    if value:
+        more |= {"metavar": value.removesuffix("..."), "multiple": value.endswith("...")}
+    else:
+        more["is_flag"] = True
+    return click.option(*words, help=help, **more)
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """Put an option into the `Call`."""
     if value is not None:
@@ -125,51 +139,46 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None
         setattr(ctx.ensure_object(Call), param.opts[0].lstrip("-"), value)
 
 
-whose = click.option("--user", metavar="NAME", expose_value=False, callback=_keep, help="Whose memory it is.  [me]")
-on_path = click.option(
-    "--path", metavar="PATH", shell_complete=complete_path, help="The path of the conversation.  [main]"
-)
-speaker = click.option(
-    "--trust", type=click.Choice(TRUST), metavar="WHO", expose_value=False, callback=_keep,
-    help="Who speaks: human, agent, tool, web, import.  [human]",
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """These options as one decorator, in this order on the help page."""
+
+    def decorate(function: F) -> F:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return decorate
+
+
+whose = option("--user NAME", "Whose memory it is.  [me]", expose_value=False, callback=_keep)
+on_path = option("--path PATH", "The path of the conversation.  [main]", shell_complete=complete_path)
+speaker = together(
+    option(
+        "--trust WHO", "Who speaks: human, agent, tool, web, import.  [human]", type=click.Choice(TRUST),
+        expose_value=False, callback=_keep,
+    ),
+    whose,
 )  # fmt: skip
-keep_secrets = click.option(
-    "--keep-secrets", is_flag=True, help="Keep keys, tokens, passwords and card numbers instead of masking them."
-)
-by_line = click.option(
-    "--lines", "by_line", is_flag=True, help="Take each line of TEXT as one of its own; all are recorded, or none."
-)
-yes = click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
-
-
-def belief_options(function: F) -> F:
-    """The function with the options for the fields of a belief, in this order on its help page."""
-    options = (
-        click.option(
-            "--about", metavar="ENTITY", shell_complete=complete_entity,
-            help="Who or what it is about, and so its page: person-ana.",
-        ),
-        click.option("--kind", metavar="KIND", help="The kind of belief, such as preference or decision.  [fact]"),
-        click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
-        click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),
-        click.option("--evidence", multiple=True, metavar="TEXT", help="What supports it. Repeat for more."),
-        click.option(
-            "rests_on", "--rests-on", multiple=True, metavar="NAME", shell_complete=complete,
-            help="A belief that it depends on. Repeat for more.",
-        ),
-        click.option("is_hypothesis", "--hypothesis/--no-hypothesis", default=None, help="A guess, not yet known."),
-        click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
-        click.option("--valid-to", metavar="DATE", help="Until when it is true in the world."),
-        click.option("--expires", metavar="DATE", help="From when on recall leaves it out."),
-        click.option("--always/--no-always", default=None, help="Serve it in every frame whose filters it passes."),
-        click.option("--source-type", metavar="WORD", help="How it became known.  [observed]"),
-        click.option("--session", metavar="NAME", help="The session it was learned in."),
-        click.option("--agent", metavar="NAME", help="The agent that learned it."),
-        on_path, keep_secrets, speaker, whose,
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+keep_secrets = option("--keep-secrets", "Keep keys, tokens, passwords and card numbers instead of masking them.")
+by_line = option("by_line --lines", "Take each line of TEXT as one of its own; all are recorded, or none.")
+yes = option("--yes", "Do not ask; for scripts.")
+belief_options = together(
+    option("--about ENTITY", "Who or what it is about, and so its page: person-ana.", shell_complete=complete_entity),
+    option("--kind KIND", "The kind of belief, such as preference or decision.  [fact]"),
+    option("--confidence 0..1", "How sure it is.  [0.7]", type=float),
+    option("tags --tag TAG...", "A word to find it by. Repeat for more."),
+    option("--evidence TEXT...", "What supports it. Repeat for more."),
+    option("--rests-on NAME...", "A belief that it depends on. Repeat for more.", shell_complete=complete),
+    option("is_hypothesis --hypothesis/--no-hypothesis", "A guess, not yet known.", default=None),
+    option("--valid-from DATE", "Since when it is true in the world."),
+    option("--valid-to DATE", "Until when it is true in the world."),
+    option("--expires DATE", "From when on recall leaves it out."),
+    option("--always/--no-always", "Serve it in every frame whose filters it passes.", default=None),
+    option("--source-type WORD", "How it became known.  [observed]"),
+    option("--session NAME", "The session it was learned in."),
+    option("--agent NAME", "The agent that learned it."),
+    on_path, keep_secrets, speaker,
+)  # fmt: skip
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

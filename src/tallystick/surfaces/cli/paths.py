@@ -11,7 +11,7 @@ from tallystick.records.belief import Belief
 from tallystick.records.path import ABANDONED, MAIN, MERGED, REVIEW, RULES, MemoryPath, shown as name_of
 from tallystick.surfaces.cli.command import Call, command, common_options, group
 from tallystick.surfaces.cli.map import entry_of
-from tallystick.surfaces.cli.options import complete_path, speaker, whose
+from tallystick.surfaces.cli.options import complete_path, option, speaker, whose
 from tallystick.surfaces.present.events import event_line
 from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, good, outcome, warn, width
@@ -30,7 +30,7 @@ elsewhere only after a merge. `main` is where every path begins."""
 _NAME_WIDTH = 40
 
 _name = click.argument("name", shell_complete=complete_path)
-_reason = click.option("--reason", metavar="TEXT", required=True, help="Why; later readers see it.")
+_reason = option("--reason TEXT", "Why; later readers see it.", required=True)
 
 
 @group("paths", help=HELP, invoke_without_command=True, params=[*common_options()])
@@ -43,7 +43,7 @@ def paths(ctx: click.Context) -> None:
     call = ctx.ensure_object(Call)
     with call.memory(read_only=True) as memory:
         tree = memory.paths.tree()
-    call.answer(tree, lambda: _tree(tree))
+    call.answer(tree, _tree(tree))
 
 
 def _tree(tree: Tree, mark: str = "", indent: str = "") -> Iterator[str]:
@@ -70,56 +70,36 @@ def _belief_line(belief: Belief) -> str:
     return f"  {dim(name)}  {short(belief.text, width() - cells(name) - len(tail) - 4)}{dim(tail)}"
 
 
-@command(
-    "paths branch",
-    example="""
-tallystick paths branch try-b
-tallystick paths branch try-c --from try-b""",
-)
+@command("paths branch", "tallystick paths branch try-b", "tallystick paths branch try-c --from try-b")
 @click.argument("name")
-@click.option(
-    "parent", "--from", metavar="PATH", default="", shell_complete=complete_path,
-    help="The path that it begins from.  [main]",
-)  # fmt: skip
+@option("parent --from PATH", "The path that it begins from.  [main]", default="", shell_complete=complete_path)
 @speaker
-@whose
 def branch(call: Call, name: str, parent: str) -> None:
-    """Start a path from another one
-
-    Prints the path. NAME is one line of up to 200 characters that no other path has. What is said on it is visible
+    """Prints the path. NAME is one line of up to 200 characters that no other path has. What is said on it is visible
     there and below, and nowhere else until it is merged.
     """
     with call.memory() as memory:
         path = memory.paths.branch(name, parent)
     origin = dim(f"from {shown(parent or MAIN)}")
-    call.answer(path, lambda: [f"{outcome('Branched', name)} {origin}"])
+    call.answer(path, [f"{outcome('Branched', name)} {origin}"])
 
 
 @command(
     "paths merge",
-    example="""
-tallystick paths branch try-b
-tallystick paths merge try-b --dry-run
-tallystick paths merge try-b --conflicts newest""",
+    "tallystick paths branch try-b",
+    "tallystick paths merge try-b --dry-run",
+    "tallystick paths merge try-b --conflicts newest",
 )
 @_name
-@click.option(
-    "--into", metavar="PATH", shell_complete=complete_path,
-    help="An ancestor to merge into.  [the one it branched from]",
-)  # fmt: skip
-@click.option(
-    "--conflicts", type=click.Choice(RULES), default=REVIEW, metavar="RULE",
+@option("--into PATH", "An ancestor to merge into.  [the one it branched from]", shell_complete=complete_path)
+@option(
+    "--conflicts RULE", type=click.Choice(RULES), default=REVIEW,
     help="Who wins where both changed the same: review, parent, branch or newest.  [review]",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would be merged, and stop.")
+@option("--dry-run", "Show what would be merged, and stop.")
 @speaker
-@whose
-def merge(
-    call: Call, name: str, into: str | None, conflicts: str, dry_run: bool
-) -> None:
-    """Merge a path into the one above it
-
-    Prints what was merged, and each conflict: what both sides changed. `parent` keeps the parent's version, `branch`
+def merge(call: Call, name: str, into: str | None, conflicts: str, dry_run: bool) -> None:
+    """Prints what was merged, and each conflict: what both sides changed. `parent` keeps the parent's version, `branch`
     takes the branch's, `newest` the one recorded later; `review` keeps the parent's and asks a person. NAME is closed
     then: nothing more can be said on it.
     """
@@ -134,85 +114,58 @@ def merge(
             words = belief.text if belief.is_held else f"{belief.status}: {belief.text}"
             page.append(f"    {dim(short(where, 24))}  {short(words, width() - 30)}")
     page += [f"  {dim('pending:')} `tallystick review {review[-6:]}`" for review in done.reviews]
-    call.answer(done, lambda: page)
+    call.answer(done, page)
 
 
-@command(
-    "paths abandon",
-    example="""
-tallystick paths branch try-b
-tallystick paths abandon try-b --reason "it led nowhere" """,
-)
+@command("paths abandon", "tallystick paths branch try-b", 'tallystick paths abandon try-b --reason "it led nowhere"')
 @_name
 @_reason
 @speaker
-@whose
 def abandon(call: Call, name: str, reason: str) -> None:
-    """Abandon a path and everything below it; history stays
-
-    Prints the path. What was said on NAME is no longer recalled, and everything above it is as it was before.
-    """
+    """Prints the path. What was said on NAME is no longer recalled, and everything above it is as it was before."""
     with call.memory() as memory:
         path = memory.paths.abandon(name, reason)
-    call.answer(path, lambda: [outcome("Abandoned", name)])
+    call.answer(path, [outcome("Abandoned", name)])
 
 
 @command(
-    "paths compact",
-    example="""
-tallystick paths branch try-b
-tallystick paths compact try-b --summary "we settled on Friday" """,
+    "paths compact", "tallystick paths branch try-b", 'tallystick paths compact try-b --summary "we settled on Friday"'
 )
 @_name
-@click.option("--summary", metavar="TEXT", default="", help="Its conclusion; it is remembered there first.")
+@option("--summary TEXT", "Its conclusion; it is remembered there first.", default="")
 @speaker
-@whose
 def compact(call: Call, name: str, summary: str) -> None:
-    """Close a path; its beliefs stay
-
-    Prints the path. Nothing more can be said on NAME, and its episodes are no longer recalled, there or below; its
+    """Prints the path. Nothing more can be said on NAME, and its episodes are no longer recalled, there or below; its
     beliefs stay.
     """
     with call.memory() as memory:
         path = memory.paths.compact(name, summary=summary)
-    call.answer(path, lambda: [outcome("Closed", name)])
+    call.answer(path, [outcome("Closed", name)])
 
 
 @command(
     "paths reopen",
-    example="""
-tallystick paths branch try-b
-tallystick paths abandon try-b --reason "it led nowhere"
-tallystick paths reopen try-b --reason "it did lead somewhere" """,
+    "tallystick paths branch try-b",
+    'tallystick paths abandon try-b --reason "it led nowhere"',
+    'tallystick paths reopen try-b --reason "it did lead somewhere"',
 )
 @_name
 @_reason
 @speaker
-@whose
 def reopen(call: Call, name: str, reason: str) -> None:
-    """Reopen an abandoned or closed path
-
-    Prints the path. What was said on NAME is recalled there as before, and more can be said. If a path was closed and
-    abandoned, the last of the two is undone. A merge is not undone; a summary stays.
+    """Prints the path. What was said on NAME is recalled there as before, and more can be said. If a path was closed
+    and abandoned, the last of the two is undone. A merge is not undone; a summary stays.
     """
     with call.memory() as memory:
         path = memory.paths.reopen(name, reason)
-    call.answer(path, lambda: [outcome("Reopened", name)])
+    call.answer(path, [outcome("Reopened", name)])
 
 
-@command(
-    "paths show",
-    example="""
-tallystick paths branch try-b
-tallystick paths show try-b""",
-)
+@command("paths show", "tallystick paths branch try-b", "tallystick paths show try-b")
 @_name
 @whose
 def show(call: Call, name: str) -> None:
-    """Show a path's own beliefs and events
-
-    Prints the state of NAME, the beliefs that were added or changed on it, and all of its events.
-    """
+    """Prints the state of NAME, the beliefs that were added or changed on it, and all of its events."""
     with call.memory(read_only=True) as memory:
         path, beliefs = memory.paths.get(name), memory.paths.said(name)
         ids = set(path.event_ids)
@@ -224,8 +177,4 @@ def show(call: Call, name: str) -> None:
         dim(f"{count(len(beliefs), 'belief')} of its own"),
         *map(_belief_line, beliefs), dim(count(len(events), "event")), *event_lines,
     ]  # fmt: skip
-    value = {
-        "path": path.to_dict(), "said": beliefs,
-        "events": events,
-    }  # fmt: skip
-    call.answer(value, lambda: page)
+    call.answer({"path": path.to_dict(), "said": beliefs, "events": events}, page)

@@ -18,7 +18,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, has_ledger
-from tallystick.surfaces.cli.options import from_standard_input, given, text_from, whose
+from tallystick.surfaces.cli.options import from_standard_input, given, option, text_from, whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import short_id
 from tallystick.surfaces.present.terminal import bad, bold, dim, good, warn, width
@@ -53,57 +53,42 @@ _VISIBLE = 0.005  # a score that is not rounded to nothing
 
 @command(
     "recall",
-    example="""
-tallystick recall "what does Ana prefer?"
-tallystick recall port --at 2026-05-03
-tallystick recall "plan the release" --frame attention --budget 500
-tallystick recall tea --json""",
+    'tallystick recall "what does Ana prefer?"',
+    "tallystick recall port --at 2026-05-03",
+    'tallystick recall "plan the release" --frame attention --budget 500',
+    "tallystick recall tea --json",
     exits={0: "done, also when nothing is found", 1: "refused or not found, or with --replay: the answer differs"},
 )
 @click.argument("question", nargs=-1)
-@click.option("k", "-k", type=click.IntRange(min=1), metavar="N", help="At most so many.  [5]")
-@click.option("--at", metavar="MOMENT", help="As it was then: an event's number, a date or a time.")
-@click.option("--as-of", metavar="DATE", help="Only what was true in the world at that time.")
-@click.option("--session", metavar="NAME", help="Only what was learned in that session.")
-@click.option("--agent", metavar="NAME", help="Only what that agent learned.")
-@click.option(
-    "--path", metavar="PATH", shell_complete=shared.complete_path,
-    help="As seen from that path of the conversation.  [main]",
-)  # fmt: skip
-@click.option(
-    "--about", multiple=True, metavar="NAME", shell_complete=shared.complete_entity,
-    help="Only what is about that. Repeat for more.",
-)  # fmt: skip
-@click.option(
-    "tags", "--tag", multiple=True, metavar="PATTERN", help="Only what has such a tag: self/%. Repeat for more."
-)
-@click.option("kinds", "--kind", multiple=True, metavar="KIND", help="Only beliefs of that kind. Repeat for more.")
-@click.option("--what", type=click.Choice(("belief", "episode")), metavar="WHAT", help="Only this: belief or episode.")
-@click.option("--since", metavar="DATE", help="Only what happened or was recorded then or later.")
-@click.option("--until", metavar="DATE", help="Only what happened or was recorded before that.")
-@click.option(
-    "--without", multiple=True, metavar="X", help="Not this belief or episode, or agent:NAME. Repeat for more."
-)
-@click.option("--words", is_flag=True, help="By words alone, not by meaning.")
-@click.option("--floor", type=click.FloatRange(0, 1), metavar="0..1", help="The lowest score that counts.")
-@click.option(
-    "--frame", metavar="NAME", shell_complete=shared.complete_frame,
+@option("k -k N", "At most so many.  [5]", type=click.IntRange(min=1))
+@option("--at MOMENT", "As it was then: an event's number, a date or a time.")
+@option("--as-of DATE", "Only what was true in the world at that time.")
+@option("--session NAME", "Only what was learned in that session.")
+@option("--agent NAME", "Only what that agent learned.")
+@option("--path PATH", "As seen from that path of the conversation.  [main]", shell_complete=shared.complete_path)
+@option("--about NAME...", "Only what is about that. Repeat for more.", shell_complete=shared.complete_entity)
+@option("tags --tag PATTERN...", "Only what has such a tag: self/%. Repeat for more.")
+@option("kinds --kind KIND...", "Only beliefs of that kind. Repeat for more.")
+@option("--what WHAT", "Only this: belief or episode.", type=click.Choice(("belief", "episode")))
+@option("--since DATE", "Only what happened or was recorded then or later.")
+@option("--until DATE", "Only what happened or was recorded before that.")
+@option("--without X...", "Not this belief or episode, or agent:NAME. Repeat for more.")
+@option("--words", "By words alone, not by meaning.")
+@option("--floor 0..1", "The lowest score that counts.", type=click.FloatRange(0, 1))
+@option(
+    "--frame NAME", shell_complete=shared.complete_frame,
     help="Print what an agent needs for a purpose, as text for its prompt.",
 )  # fmt: skip
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="With --frame: at most so many tokens.")
-@click.option("--explain", is_flag=True, help="Why each was found, who else says it, and what was close.")
-@click.option("--receipt", is_flag=True, help="Record a receipt of what was served, and print its id.")
-@click.option("--keep-question", is_flag=True, help="Record a receipt with the question in it.")
-@click.option("--replay", metavar="RECEIPT", help="Ask a recorded question again, and show what differs.")
-@click.option(
-    "--hook", is_flag=True, help="With --frame, for a client's hook: marked as data; no memory is not an error."
-)
-@click.option("--quarantined", is_flag=True, help="Also what is pending approval (`tallystick review`).")
+@option("--budget N", "With --frame: at most so many tokens.", type=click.IntRange(min=1))
+@option("--explain", "Why each was found, who else says it, and what was close.")
+@option("--receipt", "Record a receipt of what was served, and print its id.")
+@option("--keep-question", "Record a receipt with the question in it.")
+@option("--replay RECEIPT", "Ask a recorded question again, and show what differs.")
+@option("--hook", "With --frame, for a client's hook: marked as data; no memory is not an error.")
+@option("--quarantined", "Also what is pending approval (`tallystick review`).")
 @whose
 def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **options: Any) -> int:
-    """Find what was remembered, best answer first
-
-    QUESTION is any text; `-`, or nothing if something is piped in, reads it from standard input. Prints the memories
+    """QUESTION is any text; `-`, or nothing if something is piped in, reads it from standard input. Prints the memories
     that answer it, best first, a line each: its score from 0 to 1, its words, the id for `show`, `revise` and `forget`,
     who said it and when. --explain adds the reasons. Forgotten and replaced beliefs are not included. If nothing is
     found, it says so, and names the closest.
@@ -123,7 +108,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             raise click.UsageError("--replay asks the question as it was asked; leave the other options out")
         with call.memory() as memory, waiting("Looking …"):
             replayed = memory.replay(replay, question=words or "")
-        call.answer(replayed, lambda: _replayed(replayed))
+        call.answer(replayed, _replayed(replayed))
         if not replayed.question:
             raise Refused("the receipt has no question, so it was not asked again; write it as QUESTION", "state")
         return 0 if replayed.is_the_same else 1
@@ -147,7 +132,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             explain, receipt = "explain" in request, "receipt" in request
             who = "" if memory.user == OWNER else memory.user
             value = found if explain or receipt else list(found)
-            call.answer(value, lambda: _page(found, who, explain=explain, receipt=receipt or explain))
+            call.answer(value, _page(found, who, explain=explain, receipt=receipt or explain))
         if "words" not in request and not call.json and (missing := memory.missing_vectors()):
             have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
             text = f"{count(missing, 'text')} {have} found by words alone; run `tallystick rebuild-index` to add them"
@@ -314,15 +299,13 @@ def _short_list(hits: Iterable[Hit | str]) -> Iterator[str]:
 
 @command(
     "test",
-    example="tallystick test questions.yaml",
+    "tallystick test questions.yaml",
     exits={0: "done, and every question passed", 1: "a question failed, or refused or not found"},
 )
 @click.argument("file", type=click.Path())
 @whose
 def test(call: Call, file: str) -> int:
-    """Check that recall still finds known answers
-
-    FILE has questions as YAML or JSON:
+    """FILE has questions as YAML or JSON:
 
     \b
       - ask: what does Ana drink?
@@ -343,7 +326,7 @@ def test(call: Call, file: str) -> int:
     """
     with call.memory() as memory, waiting("Asking …"):
         verdicts = memory.test(file)
-    call.answer(verdicts, lambda: _verdicts(verdicts))
+    call.answer(verdicts, _verdicts(verdicts))
     return 0 if verdicts.all_passed else 1
 
 

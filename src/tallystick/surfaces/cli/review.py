@@ -12,7 +12,7 @@ from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
 from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import complete_entity, complete_review, whose
+from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
 from tallystick.surfaces.present.reviews import page, table
 from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
 from tallystick.surfaces.present.text import cells, short, shown
@@ -32,42 +32,37 @@ _UNITS = tuple((name, timedelta(**{f"{name}s": 1})) for name in ("week", "day", 
 
 @command(
     "review",
-    example="""
-tallystick review
-tallystick review c4f1a5
-tallystick review approve c4f1a5 --reason "she told me too"
-tallystick review reject --all --trust web --yes
-tallystick review policy --test erase --trust agent
-tallystick review policy --matrix""",
+    "tallystick review",
+    "tallystick review c4f1a5",
+    'tallystick review approve c4f1a5 --reason "she told me too"',
+    "tallystick review reject --all --trust web --yes",
+    "tallystick review policy --test erase --trust agent",
+    "tallystick review policy --matrix",
     exits={1: "refused, not found, stale, or declined"},
 )
 @click.argument("names", nargs=-1, metavar="[ID]...", shell_complete=complete_review)
-@click.option("--approve", is_flag=True, help="Approve: the change is made.")
-@click.option("--reject", is_flag=True, help="Reject: the change is not made; quarantined words are hidden.")
-@click.option("--grant", is_flag=True, help="With approve, print the marker for `memory.apply` instead of applying it.")
-@click.option("--reason", metavar="TEXT", default="", help="Why you decide so.")
-@click.option("everything", "--all", is_flag=True, help="Decide all pending ones; else list decided ones too.")
-@click.option("--kind", metavar="ACTION", default="", help="Only that action, such as revise or erase.")
-@click.option("--trust", type=click.Choice(TRUST), metavar="WHO", default=None, help="Only what such a program asks.")
-@click.option(
-    "--about", metavar="ENTITY", default="", shell_complete=complete_entity, help="Only what is about it: person-ana."
-)
-@click.option("--source", metavar="SOURCE", default="", help="Only what comes from it: import:3f9a2c01b7de.")
-@click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
-@click.option("matrix", "--matrix", is_flag=True, help="With policy: the verdict for every verb on every noun.")
-@click.option("tested", "--test", metavar="ACTION", default="", help="With policy: the verdict for that action.")
-@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test or --matrix: more about it.")
+@option("--approve", "Approve: the change is made.")
+@option("--reject", "Reject: the change is not made; quarantined words are hidden.")
+@option("--grant", "With approve, print the marker for `memory.apply` instead of applying it.")
+@option("--reason TEXT", "Why you decide so.", default="")
+@option("everything --all", "Decide all pending ones; else list decided ones too.")
+@option("--kind ACTION", "Only that action, such as revise or erase.", default="")
+@option("--trust WHO", "Only what such a program asks.", type=click.Choice(TRUST), default=None)
+@option("--about ENTITY", "Only what is about it: person-ana.", default="", shell_complete=complete_entity)
+@option("--source SOURCE", "Only what comes from it: import:3f9a2c01b7de.", default="")
+@option("--yes", "With several, do not ask; for scripts.")
+@option("--matrix", "With policy: the verdict for every verb on every noun.")
+@option("tested --test ACTION", "With policy: the verdict for that action.", default="")
+@option("fields --with FIELD=VALUE...", "With --test or --matrix: more about it.")
 @whose
 def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
     kind: str, trust: str | None, about: str, source: str, yes: bool, matrix: bool, tested: str,
     fields: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Approve or reject pending changes
-
-    Without an ID, prints the pending reviews, a line each. ID is a review's id or the last six characters of it; prints
-    the change as a difference, who asks for it, and why it needs approval. `review approve ID…`, or --approve, and
-    `review reject ID…`, or --reject, print the result. Several, or --all, are shown first, and you are asked once;
+    """Without an ID, prints the pending reviews, a line each. ID is a review's id or the last six characters of it;
+    prints the change as a difference, who asks for it, and why it needs approval. `review approve ID…`, or --approve,
+    and `review reject ID…`, or --reject, print the result. Several, or --all, are shown first, and you are asked once;
     --kind, --trust, --about and --source select among them. `review approve --all --source SOURCE` also releases the
     episodes of SOURCE from quarantine: use it to approve an import from another memory.
 
@@ -91,10 +86,10 @@ def review(
         with call.memory(read_only=True) as memory:
             if names:
                 found = memory.reviews.get(names[0])
-                call.answer(found, lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
+                call.answer(found, page(found, _beliefs(memory, found, as_asked=not found.is_open)))
             else:
                 reviews = memory.reviews.all() if everything else memory.reviews.find(**selection)
-                call.answer(reviews, lambda: _table(memory, reviews))
+                call.answer(reviews, _table(memory, reviews))
         return
     with call.memory() as memory:
         if approve and not grant and selection.keys() == {"source"}:
@@ -106,7 +101,7 @@ def review(
             verb = "Grant" if grant else "Approve" if approve else "Reject"
             unattended = "list them with `tallystick review`, confirm with --yes"
             question = f"{verb} {count(len(chosen), 'review')}?"
-            call.confirm(question, lambda: _table(memory, chosen), unattended=unattended)
+            call.confirm(question, _table(memory, chosen), unattended=unattended)
         _decide(call, memory, chosen, approve, grant, reason, several=several)
 
 
@@ -150,12 +145,12 @@ def _approve_source(call: Call, memory: Memory, source: str, reason: str, *, yes
     if not yes and (pending or episodes):
         unattended = f"list them with `tallystick review --source {shown(source)}`, confirm with --yes"
         question = f"Approve {what} of {shown(source)}?"
-        call.confirm(question, lambda: _table(memory, pending[:_LIMIT]), unattended=unattended)
+        call.confirm(question, _table(memory, pending[:_LIMIT]), unattended=unattended)
     done = memory.reviews.approve_all(reason=reason, source=source)
     failed = sum(bool(each.error) for each in done)
     value = {"source": source, "approved": len(done) - failed, "episodes": len(episodes), "failed": failed}
     line = f"{dim('Approved')} {bold(what)} {dim(f'of {shown(source)}')}"
-    call.answer(value, lambda: [line if pending or episodes else dim(f"nothing of {shown(source)} is pending")])
+    call.answer(value, [line if pending or episodes else dim(f"nothing of {shown(source)} is pending")])
     _check_failures(failed)
 
 
@@ -178,7 +173,7 @@ def _decide(
 
     done = call.one_by_one(chosen, decide)
     found = [value for value, _ in done]
-    call.answer(found if several else found[0], lambda: [line for _, line in done] or [dim("No pending reviews.")])
+    call.answer(found if several else found[0], [line for _, line in done] or [dim("No pending reviews.")])
     _check_failures(len(chosen) - len(done))
 
 
@@ -202,7 +197,7 @@ def _policy(
     with call.memory(read_only=True) as memory:
         if matrix:
             rows = memory.matrix(**_fields(fields, about))
-            call.answer(rows, lambda: _matrix_page(rows))
+            call.answer(rows, _matrix_page(rows))
         elif tested:
             trust, more = trust or "agent", _fields(fields, about)
             verdict = memory.check_policy(tested, trust=trust, **more)
@@ -210,10 +205,10 @@ def _policy(
             by = f"rule {verdict.rule}" if verdict.rule else "none of your rules matches; by default"
             who = f"{trust} ({shown(more['source'])})" if more.get("source") else trust
             lines = [f"{bold(verdict.kind)}{dim(':')} {shown(tested)} by {who}{dim(', ')}{by}"]
-            call.answer(value, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
+            call.answer(value, [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
         else:
             policy = memory.policy
-            call.answer(policy, lambda: _policy_page(policy))
+            call.answer(policy, _policy_page(policy))
 
 
 def _fields(given: Sequence[str], about: str) -> dict[str, Any]:
@@ -280,20 +275,17 @@ def _policy_page(policy: Policy) -> Iterator[str]:
 
 @command(
     "trust",
-    example="""
-tallystick trust
-tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"
-tallystick trust --usual mcp:3f9a""",
+    "tallystick trust",
+    'tallystick trust --none mcp:3f9a --since 2026-05-03 --reason "it read a poisoned page"',
+    "tallystick trust --usual mcp:3f9a",
 )
-@click.option("none", "--none", metavar="SOURCE", help="Exclude what it said from recall.")
-@click.option("usual", "--usual", metavar="SOURCE", help="Include it in recall again.")
-@click.option("--since", metavar="MOMENT", help="With --none: only what it said from then on.")
-@click.option("--reason", metavar="TEXT", default="", help="Why.")
+@option("--none SOURCE", "Exclude what it said from recall.")
+@option("--usual SOURCE", "Include it in recall again.")
+@option("--since MOMENT", "With --none: only what it said from then on.")
+@option("--reason TEXT", "Why.", default="")
 @whose
 def trust(call: Call, none: str | None, usual: str | None, since: str | None, reason: str) -> None:
-    """List sources, and exclude some from recall
-
-    Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
+    """Without an option, prints the sources of current beliefs and episodes: a line for each client and id, how much it
     said, and its status.
 
     SOURCE is such a name (mcp:3f9a), a whole kind of client (mcp:*), or agent:NAME, session:NAME, trust:web. One event
@@ -309,15 +301,15 @@ def trust(call: Call, none: str | None, usual: str | None, since: str | None, re
             excluded = (each for each in memory.sources() if each.withheld == found)
             affected = next((each for each in excluded if each.source == found.source), None)
         much = dim(f", which said {_amount(affected)}")
-        call.answer(found, lambda: [outcome("Excluded", found.source) + much])
+        call.answer(found, [outcome("Excluded", found.source) + much])
     elif usual is not None:
         with call.memory() as memory:
             memory.restore_trust(usual, reason=reason)
-        call.answer({"source": usual, "trust": "usual"}, lambda: [outcome("Trusted again:", usual)])
+        call.answer({"source": usual, "trust": "usual"}, [outcome("Trusted again:", usual)])
     else:
         with call.memory(read_only=True) as memory:
             sources = memory.sources()
-        call.answer(sources, lambda: _sources(sources))
+        call.answer(sources, _sources(sources))
 
 
 def _amount(each: SourceStatus | None) -> str:

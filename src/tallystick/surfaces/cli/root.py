@@ -228,8 +228,8 @@ def _of_system(error: OSError) -> tuple[str, int]:
 
 
 def _wrong_usage(error: click.UsageError) -> str:
-    lines = getattr(error.ctx and error.ctx.command, "example", "").strip().splitlines()
-    example = f"; for example: {lines[0]}" if lines else ""
+    examples = getattr(error.ctx and error.ctx.command, "examples", ())
+    example = f"; for example: {examples[0]}" if examples else ""
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
         return f"there is no option {error.option_name!r}{near}"

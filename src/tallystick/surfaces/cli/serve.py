@@ -15,7 +15,7 @@ import click
 from tallystick.records.belief import OWNER, TRUST
 from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import whose
+from tallystick.surfaces.cli.options import option, whose
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count
@@ -27,46 +27,33 @@ if TYPE_CHECKING:
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
 
-profiles_option = click.option(
-    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
+profiles_option = option(
+    "profiles --profile NAME...", type=click.Choice(tuple(PROFILES)),
     help="Offer other tools over MCP too: reference, chatgpt, claude, pages. Repeat for more.",
 )  # fmt: skip
-agent_option = click.option("--agent", metavar="NAME", default="", help="The agent that speaks, as a separate source.")
+_agent = option("--agent NAME", "The agent that speaks, as a separate source.", default="")
+_trust = partial(option, "--trust WHO", type=click.Choice(TRUST), default="agent")
 
 
 @command(
     "mcp",
-    example="""
-tallystick mcp
-tallystick mcp --agent claude-code
-tallystick mcp -C ./notes --trust tool""",
+    "tallystick mcp",
+    "tallystick mcp --agent claude-code",
+    "tallystick mcp -C ./notes --trust tool",
     without=["json", "jsonl"],
 )
 @profiles_option
-@click.option(
-    "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
-    help="As whom the client speaks: human, agent, tool, web, import.  [agent]",
-)  # fmt: skip
-@click.option("--session", metavar="NAME", default="", help="The session, where a call names none.")
-@agent_option
-@click.option("--http", is_flag=True, help="Serve over HTTP, to any number of clients that have the token.")
-@click.option("--host", metavar="ADDRESS", help="With --http: the address to listen on.  [127.0.0.1]")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="N", help="With --http: the port; 0: any free one.  [8722]"
-)
-@click.option(
-    "--allow", multiple=True, metavar="NAME",
-    help="With --http: another host name that clients may use, such as a proxy's. Repeat for more.",
-)  # fmt: skip
-@click.option(
-    "--new-token", is_flag=True,
-    help="With --http: replace the token; a running server accepts the old one until it ends.",
-)  # fmt: skip
+@_trust("As whom the client speaks: human, agent, tool, web, import.  [agent]")
+@option("--session NAME", "The session, where a call names none.", default="")
+@_agent
+@option("--http", "Serve over HTTP, to any number of clients that have the token.")
+@option("--host ADDRESS", "With --http: the address to listen on.  [127.0.0.1]")
+@option("--port N", "With --http: the port; 0: any free one.  [8722]", type=click.IntRange(0, 65535))
+@option("--allow NAME...", "With --http: another host name that clients may use, such as a proxy's. Repeat for more.")
+@option("--new-token", "With --http: replace the token; a running server accepts the old one until it ends.")
 @whose
 def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agent: str, **http: Any) -> None:
-    """Serve the memory to an MCP client
-
-    Speaks the Model Context Protocol on standard input and output until the client closes them, and prints a line on
+    """Speaks the Model Context Protocol on standard input and output until the client closes them, and prints a line on
     standard error when it is ready. Creates the memory if there is none. It serves one user, whatever a client asks.
 
     A client has the trust of an agent: changing what a person stated needs a person's approval, which is asked for in
@@ -163,46 +150,27 @@ def source_of(agent: str) -> str:
     return sha256(agent.encode()).hexdigest()[:8] if agent else "local"
 
 
-@command(
-    "serve",
-    example="""
-tallystick serve
-tallystick serve --open
-tallystick serve --link""",
-    without=["json", "jsonl"],
+@command("serve", "tallystick serve", "tallystick serve --open", "tallystick serve --link", without=["json", "jsonl"])
+@option("--host ADDRESS", "The address to listen on.  [127.0.0.1]")
+@option("--port N", "The port; 0: any free one.  [8722]", type=click.IntRange(0, 65535))
+@option("--allow NAME...", "Another host name that clients may use, such as a proxy's. Repeat for more.")
+@option("--link", "Print a login link for the server that is running, and stop.")
+@option("open_page --open", "Open the page in the browser when it is ready.")
+@option("--new-token", "Replace the token; all sessions end, and a running server accepts the old one until it ends.")
+@option(
+    "--rate N", "Requests a second that each client may make, on average; 0: no limit.  [200]", type=click.FloatRange(0)
 )
-@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any free one.  [8722]")
-@click.option(
-    "--allow", multiple=True, metavar="NAME",
-    help="Another host name that clients may use, such as a proxy's. Repeat for more.",
-)  # fmt: skip
-@click.option("--link", is_flag=True, help="Print a login link for the server that is running, and stop.")
-@click.option("open_page", "--open", is_flag=True, help="Open the page in the browser when it is ready.")
-@click.option(
-    "--new-token", is_flag=True,
-    help="Replace the token; all sessions end, and a running server accepts the old one until it ends.",
-)  # fmt: skip
-@click.option(
-    "--rate", type=click.FloatRange(0), metavar="N",
-    help="Requests a second that each client may make, on average; 0: no limit.  [200]",
-)  # fmt: skip
 @profiles_option
-@click.option(
-    "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
-    help="As whom programs speak: human, agent, tool, web, import.  [agent]",
-)  # fmt: skip
-@agent_option
+@_trust("As whom programs speak: human, agent, tool, web, import.  [agent]")
+@_agent
 @whose
 def serve(
     call: Call, /, host: str | None, port: int | None, allow: tuple[str, ...], link: bool, open_page: bool,
     new_token: bool, rate: float | None, profiles: tuple[str, ...], trust: str, agent: str,
 ) -> None:  # fmt: skip
-    """Serve the memory as a web page, over HTTP and over MCP
-
-    Serves, on this machine only by default and until Ctrl-C: the page in a browser, for the person whose memory it is;
-    the API under /v1 and MCP at /mcp, for programs that send the token; and runs the rules that are due. Creates the
-    memory if there is none. It serves one user.
+    """Serves, on this machine only by default and until Ctrl-C: the page in a browser, for the person whose memory it
+    is; the API under /v1 and MCP at /mcp, for programs that send the token; and runs the rules that are due. Creates
+    the memory if there is none. It serves one user.
 
     Prints, on standard error, a link that logs the browser in: it works once, for ten minutes. --link prints another
     one, on standard output, while the server runs. The token is created on the first start and is never printed.

@@ -19,7 +19,7 @@ from tallystick.stores.phase.input_files import action_in, approval_in, events_i
 from tallystick.stores.phase.workspace import LAST, open_workspace
 from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
 from tallystick.surfaces.cli.graph import envelope_counts
-from tallystick.surfaces.cli.options import STANDARD_INPUT, read_input
+from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bad, bold, dim, findings_page, good, outcome, row, warn
 from tallystick.surfaces.present.text import short, shown
@@ -39,10 +39,10 @@ _folder = click.argument("folder", type=click.Path(), metavar="DIR")
 _action = click.argument("action", type=click.Path(), metavar="ACTION")
 
 
-def _command(name: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+def _command(name: str, *examples: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a function a command about the workspace DIR, so without `--folder`."""
     exits = {4: "damaged or incomplete: run `tallystick store diagnose`", **more.pop("exits", {})}
-    make = command(f"store {name}", without=("folder",), exits=exits, **more)
+    make = command(f"store {name}", *examples, without=("folder",), exits=exits, **more)
     return lambda function: make(_folder(function))
 
 
@@ -56,33 +56,28 @@ def _rebuilt(call: Call, runtime: PhaseMemoryRuntime) -> dict[str, Any]:
 # -- create, import, append --------------------------------------------------------------------------------------------
 
 
-@_command("create", example="tallystick store create notes")
+@_command("create", "tallystick store create notes")
 def create(call: Call, folder: str) -> None:
-    """Create an empty workspace
-
-    DIR is created if it does not exist. A folder with other files is refused; an existing workspace stays as it is.
+    """DIR is created if it does not exist. A folder with other files is refused; an existing workspace stays as it is.
     Prints where it is.
     """
     made = workspace.create(folder)
     line = outcome("Created an empty workspace at" if made else "Nothing to do: there is a workspace at", folder)
-    call.answer({"folder": str(Path(folder).absolute()), "made": made}, lambda: [line])
+    call.answer({"folder": str(Path(folder).absolute()), "made": made}, [line])
 
 
 @_command(
     "import",
-    example="""
-tallystick store import notes ana.json graph.json
-tallystick store import notes events.jsonl --dry-run
-cat graph.json | tallystick store import notes -""",
+    "tallystick store import notes ana.json graph.json",
+    "tallystick store import notes events.jsonl --dry-run",
+    "cat graph.json | tallystick store import notes -",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--at", metavar="TIME", help="The time to record for records without an event.  [now]")
-@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
+@option("--at TIME", "The time to record for records without an event.  [now]")
+@option("--dry-run", "Only show what would be imported.")
 def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry_run: bool) -> None:
-    """Import profiles, graphs and events, all or nothing
-
-    Each FILE is a graph envelope, a profile, or events, one per line; `-` is standard input. Its content decides, not
-    its name. Events are kept as they are; a record without an event gets one, so that a replay gives the graph. A
+    """Each FILE is a graph envelope, a profile, or events, one per line; `-` is standard input. Its content decides,
+    not its name. Events are kept as they are; a record without an event gets one, so that a replay gives the graph. A
     record in DIR with the same id is replaced; an event never is. Prints what was imported.
     """
     runtime = open_workspace(folder)
@@ -100,22 +95,19 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
         page += row(_KINDS[each.kind], shown(each.name))
     page += row("replaced", count(taken.replaced, "record") if taken.replaced else "")
     page += row("known", f"{count(taken.known, 'event')} that were here already" if taken.known else "")
-    call.answer(answer, lambda: page)
+    call.answer(answer, page)
 
 
 @_command(
     "append",
-    example="""
-tallystick store append notes events.jsonl
-echo '{"kind":"path.branch","path_id":"main"}' | tallystick store append notes""",
+    "tallystick store append notes events.jsonl",
+    """echo '{"kind":"path.branch","path_id":"main"}' | tallystick store append notes""",
 )
 @click.argument("file", default=STANDARD_INPUT, type=click.Path(), metavar="[FILE]")
 def append(call: Call, folder: str, file: str) -> None:
-    """Record events and update the graph
-
-    FILE has an event per line (default: standard input). One without `at` happens now; one without `id` gets an id from
-    its content. All are recorded in DIR, or none: a used id, a path that is not open or a put without its record is
-    refused, and so is an action that needs approval (see `store apply`). Prints the ids.
+    """FILE has an event per line (default: standard input). One without `at` happens now; one without `id` gets an id
+    from its content. All are recorded in DIR, or none: a used id, a path that is not open or a put without its record
+    is refused, and so is an action that needs approval (see `store apply`). Prints the ids.
     """
     runtime = open_workspace(folder)
     events = list(events_in(*read_input(file), at=stamp(system_clock())))
@@ -126,28 +118,24 @@ def append(call: Call, folder: str, file: str) -> None:
         page.append(f"  {shown(event.id)}  {shown(event.kind)}  {short(about, 60)}")
     if len(events) > _LIMIT:
         page.append(dim(f"  … and {len(events) - _LIMIT:,} more"))
-    call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, lambda: page)
+    call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, page)
 
 
 # -- inspect, export, diagnose -----------------------------------------------------------------------------------------
 
 
-@_command("inspect", example="tallystick store inspect notes")
-@click.option(
-    "--last", type=click.IntRange(min=0), default=LAST, metavar="N", help=f"How many events to show.  [{LAST}]"
-)
+@_command("inspect", "tallystick store inspect notes")
+@option("--last N", f"How many events to show.  [{LAST}]", type=click.IntRange(min=0), default=LAST)
 def inspect(call: Call, folder: str, last: int) -> None:
-    """Show what is in a workspace: counts, paths, the last events
-
-    Prints how many records of each kind DIR has, the paths as a tree with their states, the schema version and the last
-    events. With --json, all of it as one object.
+    """Prints how many records of each kind DIR has, the paths as a tree with their states, the schema version and the
+    last events. With --json, all of it as one object.
     """
     runtime = open_workspace(folder)
     found = workspace.inspected(runtime, last)
     findings = runtime.diagnostics()
     paths = runtime.store.list_paths()
     answer = {"folder": str(getattr(runtime.store, "root", folder)), **found, "findings": len(findings)}
-    call.answer(answer, lambda: _inspected(found, paths, len(findings)))
+    call.answer(answer, _inspected(found, paths, len(findings)))
 
 
 def _inspected(found: dict[str, Any], paths: list[MemoryPath], findings: int) -> Iterator[str]:
@@ -201,17 +189,14 @@ def _tree(paths: Sequence[MemoryPath]) -> Iterator[str]:
 
 @_command(
     "export",
-    example="""
-tallystick store export notes graph-of-notes.json
-tallystick store export notes > also.json""",
+    "tallystick store export notes graph-of-notes.json",
+    "tallystick store export notes > also.json",
     exits={4: "some of it could not be read and is not in the envelope: run `tallystick store diagnose`"},
 )
 @click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@option("--force", "Replace FILE if it exists.")
 def export(call: Call, folder: str, file: str | None, force: bool) -> int:
-    """Export the whole graph as one envelope, the same bytes each time
-
-    Prints the envelope of DIR, or writes it to FILE, completely or not at all, and prints what is in it. Activation
+    """Prints the envelope of DIR, or writes it to FILE, completely or not at all, and prints what is in it. Activation
     plans and the audit are not included. `tallystick store import` is the way back.
     """
     runtime = open_workspace(folder)
@@ -228,19 +213,17 @@ def export(call: Call, folder: str, file: str | None, force: bool) -> int:
         workspace.write_file(Path(file), data)
         numbers = envelope_counts(envelope)
         line = f"{dim('Wrote')} {bold(counts(numbers))} {dim('to')} {shown(file)}"
-        call.answer({"file": file, "bytes": len(data), **numbers}, lambda: [line])
+        call.answer({"file": file, "bytes": len(data), **numbers}, [line])
     return 4 if lost else 0
 
 
 @_command(
     "diagnose",
-    example="tallystick store diagnose notes",
+    "tallystick store diagnose notes",
     exits={0: "done, and there is no error", 4: "there are errors: see what is printed"},
 )
 def diagnose(call: Call, folder: str) -> int:
-    """Look for problems; changes nothing
-
-    Prints each finding in DIR with its place (file, line and byte, if it is a line), the reason and the way out, the
+    """Prints each finding in DIR with its place (file, line and byte, if it is a line), the reason and the way out, the
     worst first: edges without their ends, orphaned events, unknown schema versions, unreadable lines, changes without
     the approval they need, an audit that contradicts the log, and more.
     """
@@ -248,7 +231,7 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer(findings, lambda: findings_page(report))
+    call.answer(findings, findings_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 
@@ -257,20 +240,17 @@ def diagnose(call: Call, folder: str) -> int:
 
 @_command(
     "replay",
-    example="""
-tallystick store replay notes
-tallystick store replay notes --path main""",
+    "tallystick store replay notes",
+    "tallystick store replay notes --path main",
     exits={4: "the graph differs from its log, which --write fixes; or an event lacks the approval it needs"},
 )
-@click.option("--write", is_flag=True, help="Write every record as the log has it.")
-@click.option("--path", metavar="PATH", help="Show what is visible from that path instead.")
+@option("--write", "Write every record as the log has it.")
+@option("--path PATH", "Show what is visible from that path instead.")
 def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
-    """Rebuild the graph from its events, and compare
-
-    Prints whether the graph in DIR is the one that its events make, and each record that differs. A record without any
-    event is listed and left alone. An event that lacks the approval it needs is not carried out, and is listed with its
-    line. With --path, prints what is visible from there: what was said on that path, on what was merged into it, and
-    above it.
+    """Prints whether the graph in DIR is the one that its events make, and each record that differs. A record without
+    any event is listed and left alone. An event that lacks the approval it needs is not carried out, and is listed with
+    its line. With --path, prints what is visible from there: what was said on that path, on what was merged into it,
+    and above it.
     """
     if path is not None and write:
         raise click.UsageError("choose one of --path and --write")
@@ -283,7 +263,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         page = [f"{dim('Visible from')} {shown(path)}{dim(':')} {counts(numbers)}"]
         for name, node in seen.nodes.items():
             page += row("node", f"{short(name, 40)}  {dim(short(node.get('label', ''), 60))}")
-        call.answer(answer, lambda: (*page, *_refused(refused)))
+        call.answer(answer, (*page, *_refused(refused)))
         return 4 if refused else 0
     with waiting("Replaying …"):
         found = runtime.rebuild() if write else runtime.compare()
@@ -294,7 +274,7 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
         "skipped": [asdict(each) for each in found.snapshot.skipped], "written": write and not found.is_same,
         "refused": refused, **_rebuilt(call, runtime),
     }  # fmt: skip
-    call.answer(answer, lambda: (*_compared(found, write), *_refused(refused)))
+    call.answer(answer, (*_compared(found, write), *_refused(refused)))
     return 4 if refused or not (found.is_same or write) else 0
 
 
@@ -322,19 +302,17 @@ def _refused(refused: list[Diagnostic]) -> Iterator[str]:
 # -- approve, apply ----------------------------------------------------------------------------------------------------
 
 
-@_command("approve", example="tallystick store approve notes archive.json --by ana > yes.json")
+@_command("approve", "tallystick store approve notes archive.json --by ana > yes.json")
 @_action
-@click.option("--by", required=True, metavar="NAME", help="Who approves: not the one who asks.")
-@click.option(
-    "--hours", type=click.FloatRange(min=0, min_open=True, max=24 * 365), default=24.0, metavar="N",
+@option("--by NAME", "Who approves: not the one who asks.", required=True)
+@option(
+    "--hours N", type=click.FloatRange(min=0, min_open=True, max=24 * 365), default=24.0,
     help="How long the approval lasts.  [24]",
 )  # fmt: skip
 def approve(call: Call, folder: str, action: str, by: str, hours: float) -> None:
-    """Approve one action
-
-    ACTION is a file with the request: `kind`, `subject_ids`, `by`, and where needed `changes`, `reason` and `path_id`.
-    Prints the approval, to be kept in a file: it counts once, for exactly this action on the records as they are in DIR
-    now, until it expires. The request is printed on standard error.
+    """ACTION is a file with the request: `kind`, `subject_ids`, `by`, and where needed `changes`, `reason` and
+    `path_id`. Prints the approval, to be kept in a file: it counts once, for exactly this action on the records as they
+    are in DIR now, until it expires. The request is printed on standard error.
     """
     runtime = open_workspace(folder)
     asked, saw = action_in(*read_input(action))
@@ -352,15 +330,13 @@ def approve(call: Call, folder: str, action: str, by: str, hours: float) -> None
 
 @_command(
     "apply",
-    example="tallystick store apply notes archive.json --approval yes.json",
+    "tallystick store apply notes archive.json --approval yes.json",
     exits={1: "refused, or not approved: nothing was changed but the audit"},
 )
 @_action
-@click.option("--approval", type=click.Path(), metavar="FILE", help="The approval, as `store approve` printed it.")
+@option("--approval FILE", "The approval, as `store approve` printed it.", type=click.Path())
 def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
-    """Carry out a lifecycle action, if it has the approval it needs
-
-    ACTION is a file as for `store approve`. To archive, supersede, merge, retract, promote, end, weaken or compact
+    """ACTION is a file as for `store approve`. To archive, supersede, merge, retract, promote, end, weaken or compact
     needs somebody else's approval of exactly that; to activate or reinforce needs none. Every attempt is in
     `audit.jsonl` of DIR, granted or denied. Prints what was changed.
     """
@@ -379,4 +355,4 @@ def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
         *row("changed", counts({"nodes": len(payload["nodes"]), "edges": len(payload["edges"])})),
         *row("approved by", shown(payload["approval"]["by"]) if payload["approval"] else ""),
     ]
-    call.answer({**answer, **_rebuilt(call, runtime)}, lambda: page)
+    call.answer({**answer, **_rebuilt(call, runtime)}, page)

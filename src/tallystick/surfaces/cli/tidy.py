@@ -11,7 +11,7 @@ import click
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, speaker, whose
+from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import page_name
 from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
@@ -38,28 +38,22 @@ _UNIMPORTANT = re.compile(r"\s*\Z|(?:entry_count|needs_compact|updated): ")  # l
 
 @command(
     "tidy",
-    example="""
-tallystick tidy
-tallystick tidy --apply all --yes --reason "spring cleaning"
-tallystick tidy --compact""",
+    "tallystick tidy",
+    'tallystick tidy --apply all --yes --reason "spring cleaning"',
+    "tallystick tidy --compact",
     exits={1: "refused, not found, changed meanwhile, or declined"},
 )
-@click.option("chosen", "--apply", multiple=True, metavar="N", help="Carry out proposal N, or all. Repeat for more.")
-@click.option("--yes", is_flag=True, help="With --apply, do not ask; for scripts.")
-@click.option("--reason", metavar="TEXT", default="", help="Why you apply them.")
-@click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=50, metavar="N", help="At most so many proposals.  [50]"
-)
-@click.option("is_compact", "--compact", is_flag=True, help="Compact pages that are flagged or too long.")
-@click.option("--rewrite", metavar="FILE", default="", help="With --compact --apply NAME: a rewrite of that page.")
+@option("chosen --apply N...", "Carry out proposal N, or all. Repeat for more.")
+@option("--yes", "With --apply, do not ask; for scripts.")
+@option("--reason TEXT", "Why you apply them.", default="")
+@option("--limit N", "At most so many proposals.  [50]", type=click.IntRange(1, 10_000), default=50)
+@option("is_compact --compact", "Compact pages that are flagged or too long.")
+@option("--rewrite FILE", "With --compact --apply NAME: a rewrite of that page.", default="")
 @speaker
-@whose
 def tidy(
     call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, is_compact: bool, rewrite: str,
 ) -> None:  # fmt: skip
-    """Propose what to forget or merge; applies nothing by itself
-
-    Prints beliefs that have expired, contradict or repeat another one, or were not said or used for long, and pages
+    """Prints beliefs that have expired, contradict or repeat another one, or were not said or used for long, and pages
     that were not touched for long, each with the reason: `+` stays, `-` would go. Names the flagged pages, for
     --compact. With --apply, shows the chosen ones and asks first; N is the number or the six characters next to it,
     which stay the same as long as the same is proposed. Words and history stay: `tallystick erase` is the command that
@@ -83,7 +77,7 @@ def tidy(
                 with Path(rewrite).open("rb") as opened:
                     text = decoded(opened.read(LIMIT + 1), rewrite).removeprefix("\ufeff")
             done = memory.pages.compact(page_name(memory, chosen[0]), text, reason=reason)
-            call.answer([done], lambda: [_compacted(done)])
+            call.answer([done], [_compacted(done)])
         elif is_compact:
             _tidy_pages(call, memory, chosen, yes=yes, reason=reason)
         else:
@@ -114,20 +108,20 @@ def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int,
             page += ["", dim("  tallystick tidy --apply 1    or    tallystick tidy --apply all")]
         hint = dim("is flagged; see what it becomes: tallystick tidy --compact")
         page += [f"{bold(shown(path))} {hint}" for path in flagged]
-        call.answer([each for _, each in found], lambda: page)
+        call.answer([each for _, each in found], page)
         return
     nothing = "no proposal {}; run `tallystick tidy` to list them"
     picked = found if "all" in chosen else _picked(found, chosen, lambda each: [each.id], nothing)
     if picked and not yes:
         unattended = "see the proposals with `tallystick tidy`, confirm with --yes"
-        call.confirm(f"Apply {count(len(picked), 'proposal')}?", lambda: _proposals(picked), unattended=unattended)
+        call.confirm(f"Apply {count(len(picked), 'proposal')}?", _proposals(picked), unattended=unattended)
 
     def carry_out(proposal: Proposal) -> Proposal:
         memory.tidy.apply(proposal, reason=reason)
         return proposal
 
     done = call.one_by_one([each for _, each in picked], carry_out)
-    call.answer(done, lambda: [*map(_applied, done)] or [dim("Nothing to tidy.")])
+    call.answer(done, [*map(_applied, done)] or [dim("Nothing to tidy.")])
     if len(picked) > len(done):
         failed = count(len(picked) - len(done), "proposal")
         raise Refused(f"{failed} could not be applied; run `tallystick tidy` to list them", "incomplete")
@@ -161,7 +155,7 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
     with waiting("Looking through the pages …"):
         found = list(enumerate(memory.pages.compactions(), 1))
     if not chosen:
-        call.answer([each for _, each in found], lambda: _compactions(found, ends=True))
+        call.answer([each for _, each in found], _compactions(found, ends=True))
         return
     if "all" in chosen:
         picked: Numbered[Compaction] = [pair for pair in found if pair[1].is_any and pair[1].is_acceptable]
@@ -170,9 +164,9 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         picked = _picked(found, chosen, lambda each: [each.path, _called(each)], nothing)
     if picked and not yes:
         unattended = "see what changes with `tallystick tidy --compact`, confirm with --yes"
-        call.confirm(f"Compact {count(len(picked), 'page')}?", lambda: _compactions(picked), unattended=unattended)
+        call.confirm(f"Compact {count(len(picked), 'page')}?", _compactions(picked), unattended=unattended)
     done = call.one_by_one([each for _, each in picked], lambda each: memory.pages.compact(each, reason=reason))
-    call.answer(done, lambda: [*map(_compacted, done)] or [dim("No page to compact.")])
+    call.answer(done, [*map(_compacted, done)] or [dim("No page to compact.")])
     if len(picked) > len(done):
         failed = count(len(picked) - len(done), "page")
         raise Refused(f"{failed} could not be compacted; `tallystick tidy --compact` says why", "incomplete")

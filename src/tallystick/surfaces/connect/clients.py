@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.memory import settings
-from tallystick.records.errors import Refused
 
 NAME = "tallystick"  # of the entry
 TOKEN = "TALLYSTICK_TOKEN"  # the variable that holds the token of a server over HTTP
@@ -149,10 +148,3 @@ def this_program() -> list[str]:
 def is_in_cache(program: list[str]) -> bool:
     """Whether the program lies where a package manager may remove it."""
     return any(place in program[0] for place in _CACHES)
-
-
-def check_writable(words: list[str]) -> None:
-    """Refuse a word that is not text: no configuration can hold it."""
-    for word in words:
-        if any("\ud800" <= char <= "\udfff" for char in word):
-            raise Refused(f"{word!r} is not UTF-8, so no configuration can hold it; use another folder name", "text")

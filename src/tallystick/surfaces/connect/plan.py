@@ -58,15 +58,22 @@ class Change:
         return self.seen.data is not None and self.after is not None and not self.is_as_before
 
     def carry_out(self) -> None:
-        """Write or remove the file. Doing it twice is refused, as `Moved`."""
-        _check_writable(self.seen)
+        """Write or remove the file, and write what it held to its copy. Doing it twice is refused, as `Moved`."""
+        seen = self.seen
+        if seen.data is not None and (not seen.mode & 0o222 or not os.access(seen.target, os.W_OK)):
+            raise NotWritable(f"{seen.target} is read-only; change it where it is generated, or make it writable first")
+        if self.after is not None:
+            seen.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if seen.data is not None:
+                _replace(seen.copy, seen.data, seen)
+        if look(seen.path).data != seen.data:
+            raise Moved(f"{seen.path} was changed by another program; try again")
         if self.after is None:
-            _check_same(self.seen)
-            self.seen.target.unlink()
+            seen.target.unlink()
         else:
-            write(self.seen, self.after.encode())
+            _replace(seen.target, self.after.encode(), seen)
         if self.is_as_before:
-            self.seen.copy.unlink(missing_ok=True)
+            seen.copy.unlink(missing_ok=True)
 
 
 def to_connect(client: Client, entry: Entry, groups: Groups, *, project: Path | None) -> list[Change]:
@@ -228,29 +235,8 @@ def look(path: Path) -> FileState:
     if not stat.S_ISREG(found.st_mode):
         raise Refused(f"{path} is not a regular file; move it away, then try again", "place")
     if found.st_size > LIMIT:
-        raise Refused(
-            f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size"
-        )
+        raise Refused(f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size")
     return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
-
-
-def write(seen: FileState, data: bytes) -> None:
-    """Write `data` to the file, and what it held to its copy. Moved if it is not what was read any more."""
-    seen.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if seen.data is not None:
-        _replace(seen.copy, seen.data, seen)
-    _check_same(seen)
-    _replace(seen.target, data, seen)
-
-
-def _check_writable(seen: FileState) -> None:
-    if seen.data is not None and (not seen.mode & 0o222 or not os.access(seen.target, os.W_OK)):
-        raise NotWritable(f"{seen.target} is read-only; change it where it is generated, or make it writable first")
-
-
-def _check_same(seen: FileState) -> None:
-    if look(seen.path).data != seen.data:
-        raise Moved(f"{seen.path} was changed by another program; try again")
 
 
 def _replace(path: Path, data: bytes, like: FileState) -> None:

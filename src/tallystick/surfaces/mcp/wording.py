@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
 from tallystick.records.errors import TallystickError
+from tallystick.records.json import texts_in
 from tallystick.surfaces.present.text import lines, short, shown
 
 NOTICE = (
@@ -93,19 +94,6 @@ def _wrong(tool: str, kind: str, field: str, message: str) -> str:
     if kind == "missing":
         return f"{tool} needs {field}"
     return f"{shortened(field, _LONGEST_QUOTE)}: {message[:1].lower()}{message[1:]}"
-
-
-def texts_in(given: object) -> Iterator[str]:
-    """Every text in what a caller sent. It was read from JSON, so it is not deep."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping):
-        for name, value in given.items():
-            yield str(name)
-            yield from texts_in(value)
-    elif isinstance(given, list | tuple):
-        for value in given:
-            yield from texts_in(value)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -7,8 +7,10 @@ compared word by word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
+
+from tallystick.records.display import common_ends
 
 MOST = 200  # words and punctuation between the ends, beyond which the part is shown as a whole
 AROUND = 12  # equal words on each side of a difference
@@ -40,16 +42,6 @@ def _compared(old: str, new: str) -> tuple[list[str], list[Piece], list[str]]:
     start, end = common_ends(before, after)
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
     return before[:start], list(_between(gone, come)), before[len(before) - end :]
-
-
-def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """The numbers of equal items at the beginning and, behind those, at the end."""
-    start = _common_prefix(one, other)
-    return start, _common_prefix(one[start:][::-1], other[start:][::-1])
-
-
-def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _between(gone: list[str], come: list[str]) -> Iterator[Piece]:

@@ -275,15 +275,11 @@ def code_of(words: Sequence[ContentWord], at: int) -> str:
     if word in NEGATIONS:
         return "negation"
     if kind == NUMBER:
-        has_unit = word[0] in _CURRENCIES or (at + 1 < len(words) and _is_unit(words, at + 1))
+        has_unit = word[0] in _CURRENCIES or (at + 1 < len(words) and words[at + 1].word in _UNITS)
         return "amount" if has_unit else "number"
-    if at and words[at - 1].kind == NUMBER and _is_unit(words, at):
+    if at and words[at - 1].kind == NUMBER and word in _UNITS:
         return "amount"
     return _CODES.get(kind, "word")
-
-
-def _is_unit(words: Sequence[ContentWord], at: int) -> bool:
-    return words[at].word in _UNITS
 
 
 def _beyond(words: Sequence[ContentWord], others: Sequence[ContentWord]) -> list[int]:
@@ -300,14 +296,15 @@ def _beyond(words: Sequence[ContentWord], others: Sequence[ContentWord]) -> list
 def _quoted(words: Sequence[ContentWord], places: Iterable[int]) -> str:
     """The words at these places. Characters of a script without spaces run on; a number has its unit."""
     wanted = set(places)
-    wanted |= {at + 1 for at in wanted if words[at].kind == NUMBER and at + 1 < len(words) and _is_unit(words, at + 1)}
+    numbers = {at for at in wanted if words[at].kind == NUMBER and at + 1 < len(words)}
+    wanted |= {at + 1 for at in numbers if words[at + 1].word in _UNITS}
     said: list[str] = []
     for at in sorted(wanted):
         word = words[at].word
         if said and SPACELESS.match(word) and SPACELESS.match(said[-1]):
             said.append(word)
         else:
-            is_name = words[at].kind == NAME and not _is_unit(words, at)
+            is_name = words[at].kind == NAME and word not in _UNITS
             said += (" ", word.capitalize() if is_name else shown(word))
     return "".join(said).strip()
 

@@ -28,7 +28,6 @@ from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk, pread_range
 from tallystick.records.errors import NotFound, NotWritable
 from tallystick.records.graph.events import MemoryEvent
-from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile, Pen
 from tallystick.stores.phase.event_log.protocol import (
     DUPLICATE,
@@ -42,7 +41,6 @@ from tallystick.stores.phase.event_log.protocol import (
     fields_of,
     must_be_free,
     must_fit,
-    new_ones,
 )
 
 _TAIL = 256  # bytes at the end of what was read, by which the file is recognised
@@ -65,7 +63,7 @@ class _Position:
         """The lines to append, each noted as it goes. Refused, if an id is taken."""
         at = self._end
         for name, line in lines:
-            must_be_free((name,), self.taken)
+            must_be_free(name, self.taken)
             must_fit(name, line)
             self.taken[name] = at
             self.lines, self.count, at = self.lines + 1, self.count + 1, at + len(line)
@@ -133,16 +131,13 @@ class JsonlMemoryEventLog(LineEventLog):
         They are written as they come, so that any number of them takes little memory.
         """
         with self._writing() as pen:
-            self._append(pen, lines)
-
-    def _append(self, pen: Pen, lines: Iterable[tuple[str, bytes]]) -> None:
-        count = len(self._known.taken)
-        try:
-            pen.append(self._known.adding(lines))
-        except BaseException:
-            self._known.take_back(count)
-            raise
-        self._known.level(pen.fd, pen.end)
+            count = len(self._known.taken)
+            try:
+                pen.append(self._known.adding(lines))
+            except BaseException:
+                self._known.take_back(count)
+                raise
+            self._known.level(pen.fd, pen.end)
 
     def create(self) -> None:
         """Create the file, if it is missing. NotWritable, if it is read-only."""
@@ -167,29 +162,6 @@ class JsonlMemoryEventLog(LineEventLog):
             if found.code == UNKNOWN_SCHEMA:
                 where = f"{self.path}, line {found.line}, byte {found.byte}"
                 raise NotWritable(f"{where}: {found.reason}; upgrade tallystick: nothing was written")
-
-    @contextmanager
-    def alongside(self, events: dict[str, bytes]) -> Iterator[None]:
-        """Hold the file while the block does its part, then add those of `events` (lines by id) that are new.
-
-        Refused before the block begins, if an id is taken by another event. If the block fails, nothing is added.
-        """
-        for name, line in events.items():
-            must_fit(name, line)
-        with self._writing() as pen:
-            known: dict[str, bytes] = {}
-            for name in events:
-                at = self._known.taken.get(name)
-                if at is not None:
-                    known[name] = b"" if at < 0 else line_of(fields_of(next(raw_lines(pen.fd, at, pen.end))[1]))
-            fresh = new_ones(known, events)
-            yield
-            if fresh:
-                self._append(pen, ((name, line + b"\n") for name, line in fresh.items()))
-
-    def lines(self) -> list[bytes]:
-        """Every event as its line, without the newline, in the order of the file."""
-        return [line_of(fields) for fields in self._fields()]
 
     def get(self, event_id: str) -> MemoryEvent:
         """One event. NotFound, if there is none of that id."""

@@ -19,6 +19,7 @@ import orjson
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.fields import moment
 from tallystick.records.graph.events import KINDS, SCHEMA_VERSION, MemoryEvent, fault_in, is_kind, shown
+from tallystick.records.graph.nodes import line_of
 from tallystick.records.json import DEPTH, loads
 from tallystick.stores.phase.event_log.replay import GraphSnapshot, replay
 
@@ -126,37 +127,16 @@ def event_of(raw: bytes) -> MemoryEvent:
     return MemoryEvent.judged(fields_of(raw))
 
 
-def lines_of(events: Iterable[MemoryEvent]) -> dict[str, bytes]:
-    """The lines of new events, by id. Refused, if an id occurs twice, or a line would be too long."""
-    fresh: dict[str, bytes] = {}
-    for event in events:
-        if not isinstance(event, MemoryEvent):
-            raise Refused(f"a log accepts memory events, not {type(event).__name__}")
-        must_be_free((event.id,), fresh)
-        fresh[event.id] = event.to_line()
-        must_fit(event.id, fresh[event.id])
-    return fresh
-
-
 def must_fit(name: str, line: bytes) -> None:
     """Refused, if a line would be too long to be read again."""
     if len(line) >= MAX_LINE:
         raise Refused(f"event {shown(name)} is {len(line)} bytes long, not below {MAX_LINE}; split it", "size")
 
 
-def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The lines with new ids. Refused, if one of a known id has other content."""
-    for name, line in lines.items():
-        if known.get(name, line) != line:
-            raise Refused(f"event {shown(name)} exists with other content; events never change", "exists")
-    return {name: line for name, line in lines.items() if name not in known}
-
-
-def must_be_free(names: Iterable[str], taken: Container[str]) -> None:
-    """Refused, if one of the ids is taken."""
-    for name in names:
-        if name in taken:
-            raise Refused(f"event {name!r} exists already; an event is appended once", "exists")
+def must_be_free(name: str, taken: Container[str]) -> None:
+    """Refused, if an id is taken."""
+    if name in taken:
+        raise Refused(f"event {name!r} exists already; an event is appended once", "exists")
 
 
 # -- a log of lines ----------------------------------------------------------------------------------------------------
@@ -179,9 +159,29 @@ class LineEventLog(ABC):
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
-        lines = lines_of(events)
+        lines = []
+        for event in events:
+            if not isinstance(event, MemoryEvent):
+                raise Refused(f"a log accepts memory events, not {type(event).__name__}")
+            lines.append((event.id, event.to_line()))
         if lines:
-            self.extend_lines(lines.items())
+            self.extend_lines(lines)
+
+    def extend_new(self, lines: Mapping[str, bytes]) -> None:
+        """Add those of some judged events (by id, without newlines) that are new.
+
+        Refused, if an event of the same id has other content: then nothing is added.
+        """
+        known = {fields["id"]: line_of(fields) for fields in self._fields() if fields["id"] in lines} if lines else {}
+        for name, line in lines.items():
+            if known.get(name, line) != line:
+                raise Refused(f"event {shown(name)} exists with other content; events never change", "exists")
+        if len(known) < len(lines):
+            self.extend_lines((name, line + b"\n") for name, line in lines.items() if name not in known)
+
+    def lines(self) -> tuple[bytes, ...]:
+        """Every event as its line, without the newline, in order."""
+        return tuple(map(line_of, self._fields()))
 
     def replay(self, path: str | None = None) -> GraphSnapshot:
         """The graph that the events make; with a path, as it is seen from there."""
@@ -214,8 +214,8 @@ class InMemoryMemoryEventLog(LineEventLog):
         with self._turn:
             fresh: dict[str, bytes] = {}
             for name, line in lines:
-                must_be_free((name,), self._lines)
-                must_be_free((name,), fresh)
+                must_be_free(name, self._lines)
+                must_be_free(name, fresh)
                 must_fit(name, line)
                 fresh[name] = line
             self._lines |= fresh

@@ -7,7 +7,6 @@
     audit.jsonl               who did what
     runtime.json              the event in progress
     lock                      held while writing; not part of the content
-    .pending/                 a change of several files, while it is in progress
     damaged/                  files that could not be read, as they were before they were rewritten
 
 A part is in one file, `all.jsonl`, as long as it has no more than 2,000 records; then in 16 files by the first
@@ -41,10 +40,10 @@ from tallystick.records.graph.envelope import KEYS, KINDS, key_of, settled_line
 from tallystick.records.graph.nodes import SCHEMA_VERSION, line_of
 from tallystick.records.json import loads
 from tallystick.stores.phase.event_log.protocol import reason_of, unknown_version
-from tallystick.stores.phase.graph.contents import PARTS, Row, row_of
+from tallystick.stores.phase.graph.base import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
-LOCK, PENDING, DAMAGED = "lock", ".pending", "damaged"
+LOCK, DAMAGED = "lock", "damaged"
 FORMAT = "tallystick-graph"
 MOST = 2000  # records in a file, on average, before there are sixteen times as many files
 
@@ -228,23 +227,13 @@ def _read(part: str, line: bytes) -> tuple[str, Row]:
     return name, row_of(part, settled_line(part, own, fields) if part in KINDS else own, fields)
 
 
-def lacks_audit(root: Path) -> bool:
-    """True if the audit of a folder is missing: its lock is created with it."""
-    return os.path.lexists(root / (AUDIT + ".lock")) and not os.path.lexists(root / AUDIT)
-
-
 def lacks_log(root: Path) -> bool:
     """True if the log of a folder is missing. Its lock and the runtime's note are created with it, not before."""
     made = (root / (EVENTS + ".lock"), root / RUNTIME)
     return all(map(os.path.lexists, made)) and not os.path.lexists(root / EVENTS)
 
 
-def kept_name(place: str, data: bytes) -> str:
-    """The name in `damaged/` of a file that could not be read. The same bytes are stored once."""
-    return f"{place.replace('/', '-')}.{sha256(data).hexdigest()[:8]}"
-
-
 def is_own(name: str) -> bool:
     """True if a name at the top of the folder is part of the layout."""
-    own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, PENDING, DAMAGED, *PARTS)
+    own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, DAMAGED, *PARTS)
     return name in own or name.startswith((EVENTS, AUDIT))

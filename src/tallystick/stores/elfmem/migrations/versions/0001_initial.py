@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
 from alembic import op
 from alembic.util import CommandError
 
@@ -11,92 +10,40 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-
-def _of_a_block(name: str) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, sa.ForeignKey("blocks.id", ondelete="CASCADE"), nullable=False)
+_BLOCK = "REFERENCES blocks (id) ON DELETE CASCADE"
+_STATEMENTS = (
+    "CREATE TABLE blocks ( id TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL, "
+    "source TEXT NOT NULL, created_at TEXT NOT NULL, status TEXT NOT NULL, archive_reason TEXT, "
+    "confidence REAL NOT NULL, reinforcement_count INTEGER NOT NULL, decay_lambda REAL NOT NULL, "
+    "last_reinforced_at REAL NOT NULL, self_alignment REAL, embedding BLOB, embedding_model TEXT, "
+    "token_count INTEGER, last_session_id TEXT, PRIMARY KEY (id) )",
+    "CREATE INDEX idx_blocks_status ON blocks (status)",
+    "CREATE INDEX idx_blocks_last_reinforced ON blocks (last_reinforced_at)",
+    "CREATE TABLE block_tags ( block_id TEXT NOT NULL, tag TEXT NOT NULL, "
+    f"CONSTRAINT uq_block_tag UNIQUE (block_id, tag), FOREIGN KEY(block_id) {_BLOCK} )",
+    "CREATE INDEX idx_block_tags_tag ON block_tags (tag)",
+    "CREATE INDEX idx_block_tags_block_id ON block_tags (block_id)",
+    "CREATE TABLE edges ( from_id TEXT NOT NULL, to_id TEXT NOT NULL, weight REAL NOT NULL, "
+    "reinforcement_count INTEGER NOT NULL, created_at TEXT NOT NULL, CONSTRAINT uq_edge UNIQUE (from_id, to_id), "
+    f"FOREIGN KEY(from_id) {_BLOCK}, FOREIGN KEY(to_id) {_BLOCK} )",
+    "CREATE INDEX idx_edges_from ON edges (from_id)",
+    "CREATE INDEX idx_edges_to ON edges (to_id)",
+    "CREATE TABLE contradictions ( block_a_id TEXT NOT NULL, block_b_id TEXT NOT NULL, score REAL NOT NULL, "
+    "resolved INTEGER NOT NULL, created_at TEXT NOT NULL, CONSTRAINT uq_contradiction UNIQUE (block_a_id, block_b_id), "
+    f"FOREIGN KEY(block_a_id) {_BLOCK}, FOREIGN KEY(block_b_id) {_BLOCK} )",
+    "CREATE INDEX idx_contradictions_unresolved ON contradictions (block_a_id, block_b_id) WHERE resolved = 0",
+    "CREATE TABLE frames ( name TEXT NOT NULL, weights_json TEXT NOT NULL, filters_json TEXT NOT NULL, "
+    "guarantees_json TEXT NOT NULL, template TEXT NOT NULL, token_budget INTEGER NOT NULL, cache_json TEXT, "
+    "source TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (name) )",
+    "CREATE TABLE sessions ( id TEXT NOT NULL, task_type TEXT NOT NULL, started_at TEXT NOT NULL, "
+    "ended_at TEXT, start_active_hours REAL NOT NULL, PRIMARY KEY (id) )",
+    'CREATE TABLE system_config ( "key" TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY ("key") )',
+)
 
 
 def upgrade() -> None:
-    op.create_table(
-        "blocks",
-        sa.Column("id", sa.Text, primary_key=True),
-        sa.Column("content", sa.Text, nullable=False),
-        sa.Column("category", sa.Text, nullable=False),
-        sa.Column("source", sa.Text, nullable=False),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.Column("status", sa.Text, nullable=False),
-        sa.Column("archive_reason", sa.Text),
-        sa.Column("confidence", sa.REAL, nullable=False),
-        sa.Column("reinforcement_count", sa.Integer, nullable=False),
-        sa.Column("decay_lambda", sa.REAL, nullable=False),
-        sa.Column("last_reinforced_at", sa.REAL, nullable=False),
-        sa.Column("self_alignment", sa.REAL),
-        sa.Column("embedding", sa.LargeBinary),
-        sa.Column("embedding_model", sa.Text),
-        sa.Column("token_count", sa.Integer),
-        sa.Column("last_session_id", sa.Text),
-    )
-    op.create_index("idx_blocks_status", "blocks", ["status"])
-    op.create_index("idx_blocks_last_reinforced", "blocks", ["last_reinforced_at"])
-    op.create_table(
-        "block_tags",
-        _of_a_block("block_id"),
-        sa.Column("tag", sa.Text, nullable=False),
-        sa.UniqueConstraint("block_id", "tag", name="uq_block_tag"),
-    )
-    op.create_index("idx_block_tags_tag", "block_tags", ["tag"])
-    op.create_index("idx_block_tags_block_id", "block_tags", ["block_id"])
-    op.create_table(
-        "edges",
-        _of_a_block("from_id"),
-        _of_a_block("to_id"),
-        sa.Column("weight", sa.REAL, nullable=False),
-        sa.Column("reinforcement_count", sa.Integer, nullable=False),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.UniqueConstraint("from_id", "to_id", name="uq_edge"),
-    )
-    op.create_index("idx_edges_from", "edges", ["from_id"])
-    op.create_index("idx_edges_to", "edges", ["to_id"])
-    op.create_table(
-        "contradictions",
-        _of_a_block("block_a_id"),
-        _of_a_block("block_b_id"),
-        sa.Column("score", sa.REAL, nullable=False),
-        sa.Column("resolved", sa.Integer, nullable=False),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.UniqueConstraint("block_a_id", "block_b_id", name="uq_contradiction"),
-    )
-    op.create_index(
-        "idx_contradictions_unresolved",
-        "contradictions",
-        ["block_a_id", "block_b_id"],
-        sqlite_where=sa.column("resolved") == 0,
-    )
-    op.create_table(
-        "frames",
-        sa.Column("name", sa.Text, primary_key=True),
-        sa.Column("weights_json", sa.Text, nullable=False),
-        sa.Column("filters_json", sa.Text, nullable=False),
-        sa.Column("guarantees_json", sa.Text, nullable=False),
-        sa.Column("template", sa.Text, nullable=False),
-        sa.Column("token_budget", sa.Integer, nullable=False),
-        sa.Column("cache_json", sa.Text),
-        sa.Column("source", sa.Text, nullable=False),
-        sa.Column("created_at", sa.Text, nullable=False),
-    )
-    op.create_table(
-        "sessions",
-        sa.Column("id", sa.Text, primary_key=True),
-        sa.Column("task_type", sa.Text, nullable=False),
-        sa.Column("started_at", sa.Text, nullable=False),
-        sa.Column("ended_at", sa.Text),
-        sa.Column("start_active_hours", sa.REAL, nullable=False),
-    )
-    op.create_table(
-        "system_config",
-        sa.Column("key", sa.Text, primary_key=True),
-        sa.Column("value", sa.Text, nullable=False),
-    )
+    for statement in _STATEMENTS:
+        op.execute(statement)
 
 
 def downgrade() -> None:
