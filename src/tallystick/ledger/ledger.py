@@ -109,7 +109,12 @@ class _Writing:
         try:
             owner._lock.take()
             owner._catch_up()
-            owner._must_be_writable()
+            owner.must_be_whole()
+            standing = owner.standing
+            if standing.version > fmt.FORMAT or standing.strange:
+                newer = f"format {standing.version}" if standing.version > fmt.FORMAT else standing.strange
+                by_newer = f"was written by a newer tallystick ({newer}) and is read-only; upgrade tallystick"
+                raise NotWritable(f"{owner.folder.root} {by_newer}")
             owner._moment = read_clock(owner._clock)
             owner._ulid_time = ids.ulid_time_of(owner._moment)
             owner._doubt_times()
@@ -401,14 +406,6 @@ class Ledger(LedgerReader):
             self.standing.apply(event, ts)
         self._lock.leave(end.seq, end.hash, end.offset)
         self._inode = inode
-
-    def _must_be_writable(self) -> None:
-        self.must_be_whole()
-        newer = f"format {self.standing.version}" if self.standing.version > fmt.FORMAT else self.standing.strange
-        if newer:
-            raise NotWritable(
-                f"{self.folder.root} was written by a newer tallystick ({newer}) and is read-only; upgrade tallystick"
-            )
 
     def _own(self, op: str, *bodies: dict[str, Any]) -> None:
         """Record something about the ledger itself, as one group. The lock is held."""
