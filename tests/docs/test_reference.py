@@ -28,6 +28,7 @@ from tallystick.records.receipt import Receipt
 from tallystick.records.transfer import Exported, Imported, TakenIn
 from tallystick.repair.findings import CODES
 from tallystick.surfaces.cli.root import tallystick as program
+from tests.surfaces.cli.test_map import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -95,19 +96,6 @@ def test_every_link_to_a_page_leads_somewhere(page):
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def commands(command: click.Command, above: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Every command, with the words that call it."""
-    if not isinstance(command, click.Group):
-        yield " ".join(above), command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        below = command.get_command(context, name)
-        assert below is not None
-        yield from commands(below, (*above, name))
-
-
-COMMANDS = dict(commands(program))
 GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
