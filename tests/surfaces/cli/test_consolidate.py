@@ -223,18 +223,6 @@ def test_of_the_rules_of_a_file_all_are_kept_or_none(told, home, folder):
     assert left == [b"1", b"0"], "one group"
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        ((), "name a FILE"), (("--add",), "name a FILE"), (("people.yaml", "--due"), "name a FILE"),
-        (("--due", "--list"), "choose one of --list and --due"), (("--list", "--dry-run"), "need a FILE to run"),
-        (("--add", "people.yaml", "--all"), "need a FILE to run"), (("--drop", "", "people.yaml"), "name a FILE"),
-    ],
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
-    told("consolidate", *args).refused(says, status=2)
-
-
 def test_what_others_wrote_cannot_recolour_the_terminal(told, home):
     told("observe", "\x1b[31mred\u202e", "--id", "\x1b]0;x\x07", "--meta", "subject=\x1b[2J", "--meta", "predicate=is",
          "--meta", "object=\u202eevil")  # fmt: skip

@@ -212,18 +212,3 @@ def test_pages_without_a_ledger_lead_to_sync(tallystick, folder):
     done = tallystick("pages")
     done.refused()
     assert done.err.startswith(f"tallystick: {folder}/memory has pages, but no ledger yet; run `tallystick sync` ")
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--tail", "3"], ["--path"], ["--archive"], ["--flag"], ["--in", "person-ana"], ["--limit", "3"], ["--history"],
-        ["--tag", "home"], ["person-ana", "--search", "x"], ["person-ana", "--schema"],
-        ["person-ana", "--archive", "--flag"], ["person-ana", "--path", "--activate"],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_told(tallystick, people, args):
-    done = tallystick("pages", *args)
-    done.refused(status=2)
-    assert done.err.endswith("(see `tallystick pages --help`)\n")

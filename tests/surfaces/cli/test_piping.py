@@ -105,12 +105,6 @@ def test_each_line_may_be_an_episode(tallystick):
     assert tallystick("observe", "--lines", stdin="a\nb\nc").out == "Observed 3 episodes in ~/.tallystick.\n"
 
 
-@pytest.mark.parametrize("args", [["remember", "--key", "k"], ["observe", "--id", "k"]])
-def test_one_name_for_many_lines_is_wrong_usage(tallystick, folder, args):
-    assert tallystick(*args, "--lines", stdin="a\nb").status == 2
-    assert not folder.exists()
-
-
 # -- the names that are printed ----------------------------------------------------------------------------------------
 
 

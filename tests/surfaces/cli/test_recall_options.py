@@ -71,17 +71,6 @@ def test_what_makes_no_sense_is_refused_in_one_line(story, options):
     assert "fault" not in done.err
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--budget", "100"], ["--frame", "attention", "-k", "3"], ["--frame", "attention", "--words"],
-     ["--replay", "x", "-k", "3"], ["--replay", "x", "--frame", "attention"], ["--what", "dream"], ["--floor", "2"],
-     ["--frame", "attention", "--budget", "0"], ["-k", "0"], ["-k", "many"]],
-    ids=" ".join,
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_wrong_usage(story, options):
-    story("recall", "tea", *options).refused(status=2)
-
-
 # -- as JSON -----------------------------------------------------------------------------------------------------------
 
 

@@ -95,17 +95,12 @@ def test_the_policy_says_what_would_happen_and_which_rule_says_so(tallystick, po
 
 
 @pytest.mark.parametrize(
-    "args",
-    [["policy", "x"], ["policy", "--trust", "web"], ["policy", "--with", "tag=x"], ["--test", "erase"],
-     ["policy", "--test", "erase", "--with", "colour=red"], ["policy", "--test", "erase", "--with", "tag"],
-     ["policy", "--test", "erase", "--with", "confidence=2"], ["policy", "--test", "erase", "--with", "stated=god"],
-     ["approve"], ["approve", "x", "--all"], ["approve", "x", "--kind", "erase"], ["x", "y"], ["x", "--grant"],
-     ["reject", "x", "--grant"], ["approve", "x", "--grant", "--reason", "y"], ["approve", "x", "--reject"]],
+    ("field", "says"),
+    [("colour=red", "FIELD one of source, user"), ("tag", "FIELD=VALUE"), ("confidence=2", "a number from 0 to 1"),
+     ("stated=god", "stated must be one of human")],
 )  # fmt: skip
-def test_what_makes_no_sense_is_wrong_usage(tallystick, args):
-    tallystick("remember", "tea")
-
-    assert tallystick("review", *args).status == 2
+def test_a_field_that_nothing_has_is_wrong_usage(tallystick, policy, field, says):
+    tallystick("review", "policy", "--test", "erase", "--with", field).refused(says, status=2)
 
 
 def test_an_action_that_nobody_knows_is_refused(tallystick, policy):

@@ -346,7 +346,6 @@ def test_what_is_seen_from_a_path_is_shown_and_changes_nothing(store):
     assert set(store("replay", "notes", "--path", "main", "--json").json["nodes"]) == {"likes-tea", "person-ana", "x"}
     assert "x" not in store("replay", "notes", "--path", "other", "--json").json["nodes"]
     store("replay", "notes", "--path", "nowhere").refused("no path named 'nowhere'")
-    store("replay", "notes", "--path", "main", "--write").refused("choose one of", status=2)
 
 
 def test_findings_have_code_place_line_byte_reason_and_remedy(store, notes):

@@ -191,11 +191,6 @@ def test_standard_input_that_is_no_text_is_refused(process):
     process("remember", stdin=b"abc\xff").refused("byte 3")
 
 
-def test_words_without_quotes_are_wrong_usage_and_say_so(tallystick, folder):
-    tallystick("remember", "Ana", "prefers", "tea").refused("put the text in quotes", status=2)
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 def test_nothing_is_not_remembered(tallystick, text):
     assert tallystick("remember", text).status == 1

@@ -166,19 +166,6 @@ def test_without_a_yes_it_only_shows(tallystick, home):
     }  # fmt: skip
 
 
-def test_on_a_terminal_it_asks(terminal, home):
-    (home / ".cursor").mkdir()
-
-    declined = terminal("connect", "cursor", typed="n\n")
-    assert (declined.status, (home / ".cursor/mcp.json").exists()) == (1, False)
-    assert "Write this? [y/N]" in declined.out
-    done = terminal("connect", "cursor", typed="y\n")
-
-    assert done.status == 0
-    assert "Connected." in done.out
-    assert held(home / ".cursor/mcp.json")["mcpServers"]["tallystick"]["args"] == ["mcp", "--agent", "cursor"]
-
-
 def test_what_stands_beside_a_change_is_not_shown(tallystick, home):
     (home / ".gemini").mkdir()
     for before in ({"apiKey": "SECRET"}, {"mcpServers": {"x": {"env": {"K": "SECRET"}}}}):
