@@ -19,8 +19,7 @@ NOBODY = 65534
 # A forked child
 
 
-def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
-    root = tmp_path / "memory"
+def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(root):
     with opened(root) as ledger:
         ledger.append([put("parent 1")])
 
@@ -42,8 +41,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
     chain_of(root)
 
 
-def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(tmp_path):
-    root = tmp_path / "memory"
+def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(root):
     with opened(root) as ledger:
         ledger.append([put("before")])
 
@@ -169,9 +167,8 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
     assert everything(root) == before
 
 
-def test_a_reader_follows_the_owner_through_compactions_and_restores(tmp_path):
+def test_a_reader_follows_the_owner_through_compactions_and_restores(root):
     """With what a reader may do: it takes nothing over, and it is never behind."""
-    root = tmp_path / "memory"
     with opened(root) as owner:
         owner.append([put("a", 1)])
         with opened(root, read_only=True) as reader:

@@ -50,8 +50,7 @@ class AtCall(Watched):
 # Backups
 
 
-def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
-    root = tmp_path / "memory"
+def test_backups_made_at_once_by_several_processes_are_all_whole(root):
     fill(root, 200, "words " * 50)
 
     def work():
@@ -67,8 +66,7 @@ def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
 @pytest.mark.parametrize(
     ("call", "name"), [("open", "events.wal"), ("open", "000000000000-000000000010.wal"), ("sync_folder", "sealed")]
 )
-def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, call, name):
-    root = tmp_path / "memory"
+def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(root, tmp_path, call, name):
     fill(root, 10)
     with opened(root) as other:
         other.compact()
@@ -92,9 +90,8 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, cal
     assert held(tmp_path / "elsewhere") == expected
 
 
-def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(tmp_path):
+def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(root):
     """A backup was killed halfway. Its folder holds words; the next one to erase anything removes it."""
-    root = tmp_path / "memory"
     fill(root, 3)
     with opened(root) as ledger:
         at = 1
@@ -110,8 +107,7 @@ def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(tmp_path):
 
 
 @pytest.mark.parametrize("call", ["open", "write", "sync"])
-def test_a_backup_that_is_being_made_is_left_alone(tmp_path, call):
-    root = tmp_path / "memory"
+def test_a_backup_that_is_being_made_is_left_alone(root, call):
     fill(root, 3)
     with opened(root) as ledger:
 
@@ -191,9 +187,8 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
     assert "later" not in shown
 
 
-def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_path):
+def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(root):
     """They were lost, not erased. What was erased stays erased."""
-    root = tmp_path / "memory"
     fill(root, 4)
     with opened(root) as ledger:
         copy = ledger.back_up()
@@ -213,8 +208,7 @@ def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_pat
     assert b"words 2" not in wal(root)
 
 
-def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(tmp_path):
-    root = tmp_path / "memory"
+def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(root):
     fill(root, 3)
     with opened(root) as ledger:
         copy = ledger.back_up()
@@ -252,8 +246,7 @@ def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_
 # Reading meanwhile
 
 
-def test_reading_the_log_while_others_compact_leaves_nothing_out(tmp_path):
-    root = tmp_path / "memory"
+def test_reading_the_log_while_others_compact_leaves_nothing_out(root):
     fill(root, 30)
     with opened(root) as reader, opened(root) as writer:
         for steps in (0, 1, 5, 29):
@@ -268,9 +261,8 @@ def test_reading_the_log_while_others_compact_leaves_nothing_out(tmp_path):
             assert len(seen) >= 31
 
 
-def test_readers_and_writers_in_many_threads_see_whole_groups_only(tmp_path):
+def test_readers_and_writers_in_many_threads_see_whole_groups_only(root):
     """Each group puts the same words under two names."""
-    root = tmp_path / "memory"
     stop = threading.Event()
 
     def write(number):
@@ -325,9 +317,8 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
     assert held(tmp_path / "memory").keys() == {"after"}
 
 
-def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(tmp_path):
+def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(root):
     """People remove lock files. Whoever had the folder open must not go on locking the one that is gone."""
-    root = tmp_path / "memory"
     with opened(root) as old:
         old.append([put("before")])
         (root / "lock").unlink()
@@ -361,9 +352,7 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
     assert held(root).keys() == {"b", "c"}
 
 
-def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
-    root = tmp_path / "memory"
-
+def test_two_who_begin_the_same_memory_at_once_begin_one(root):
     def work(name):
         with opened(root) as ledger:
             ledger.append([put(name)])

@@ -45,11 +45,6 @@ from tests.repair.folders import (
 from tests.repair.test_check import Stop, StoppingDisk
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
-
-
 def repaired(root: Path, *which: str) -> None:
     """Repair, and make sure that nothing is left to be repaired, that the chain holds, and that it can be written."""
     apply(root, which, timeout=5.0)
