@@ -6,8 +6,6 @@ the policy names, to exactly that change, not ended, not used before. A call tha
 or the attempt.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Pages of the log: the newest first, no event twice and none left out, and nothing read that is not shown."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

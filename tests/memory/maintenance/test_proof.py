@@ -1,7 +1,5 @@
 """A proof without signing: what it leads to, what it is worth, and what it never writes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What belongs together: relations that were stated, what is served together, and what outcomes do to the order."""
 
-from __future__ import annotations
-
 import pytest
 
 from tallystick import Memory, NotFound, Refused

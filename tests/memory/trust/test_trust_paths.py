@@ -1,7 +1,5 @@
 """Trust on paths: a branch confirms nothing for the main line, and a source is left out on every path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
