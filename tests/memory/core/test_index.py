@@ -1,7 +1,5 @@
 """The index of an open memory: whatever becomes of its file, recall answers, writes stand, and it is told once."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
