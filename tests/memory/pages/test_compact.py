@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tallystick import Memory
 from tallystick.memory.pages.compact import Compactor
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.page import Compaction
+from tests.memory.conftest import files_with
 from tests.refusals import refuses
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
@@ -43,12 +43,6 @@ def job(memory: Memory, clock, about: str = "user-profile") -> tuple[str, str]:
 def state(memory: Memory) -> tuple[bytes, int]:
     """What the page and the ledger have, to be compared."""
     return page_of(memory).read_bytes(), memory.status().events
-
-
-def holds(memory: Memory, words: str) -> list[str]:
-    """The files of the memory that hold these words."""
-    done = subprocess.run(["grep", "-rl", words, str(memory.folder)], capture_output=True, text=True)
-    return done.stdout.split()
 
 
 # -- proposing ---------------------------------------------------------------------------------------------------------
@@ -445,11 +439,11 @@ def test_erasing_any_of_the_names_takes_the_folded_words_everywhere(memory, cloc
     memory.pages.append("user-profile", "Ana likes tea.", ["taste"])
     memory.pages.compact("user-profile")
     name = {"old": old, "new": new, "folded": memory.pages.read("user-profile").entries[0].id}[which]
-    assert holds(memory, "Old Corp")
+    assert files_with(memory.folder, "Old Corp")
 
     memory.erase(name)
 
-    assert holds(memory, "Old Corp") == holds(memory, "Acme Corp") == []
+    assert files_with(memory.folder, "Old Corp") == files_with(memory.folder, "Acme Corp") == []
     assert entries(memory) == ["Ana likes tea."]
 
 
@@ -460,7 +454,7 @@ def test_erasing_one_of_joined_repeats_takes_the_words_of_all(memory, clock):
 
     memory.erase(names[0])
 
-    assert holds(memory, "rare tea") == []
+    assert files_with(memory.folder, "rare tea") == []
     assert entries(memory, "person-ana") == ["Bob came."]
 
 
@@ -471,7 +465,7 @@ def test_the_reason_of_a_refusal_repeats_no_words_that_an_erasure_would_miss(mem
 
     memory.erase(old)
 
-    assert holds(memory, "Acme") == holds(memory, "Old Corp") == []
+    assert files_with(memory.folder, "Acme") == files_with(memory.folder, "Old Corp") == []
 
 
 def test_a_dormant_page_that_is_folded_stays_dormant(memory, clock):

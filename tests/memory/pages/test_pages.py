@@ -378,9 +378,8 @@ def test_front_matter_is_an_update_and_remarks_and_unknown_keys_stay(m, ana):
 
 
 @pytest.mark.parametrize("year", ["2020", "0002"])
-def test_when_a_page_was_made_is_what_a_person_says(m, year):
-    m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
+def test_when_a_page_was_made_is_what_a_person_says(m, ana, year):
+    _, path = ana
     path.write_text(re.sub("created: .*", f"created: {year}-01-01T00:00:00+14:00", path.read_text()))
 
     m.pages.sync()
@@ -442,9 +441,8 @@ def test_what_editors_and_people_do_to_a_file_is_kept_and_no_entry_is_lost(m, an
     assert path.read_bytes().count(b"something") == spoiled.count(b"something")
 
 
-def test_bytes_that_are_no_utf_8_stay_in_the_file(m):
-    entry = m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
+def test_bytes_that_are_no_utf_8_stay_in_the_file(m, ana):
+    entry, path = ana
     path.write_bytes(path.read_bytes().replace(b"\none\n", b"\no\xffne\n") + b"\n## #q\nnew \xfe\n")
 
     told = m.pages.sync()

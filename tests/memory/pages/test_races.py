@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tallystick.memory.pages.sync import Sync
 from tallystick.projections.markdown import parse
 from tallystick.records.errors import Busy, Moved, TallystickError
 from tallystick.stores.page_files import NoPage, PageFolder, Raced
+from tests.memory.conftest import files_with, run_all
 from tests.memory.paged import (
     cut_first,
     end_of,
@@ -25,31 +25,29 @@ from tests.memory.paged import (
     page_at,
     tables_of,
 )
-from tests.memory.pages.test_pages import edit, lag, m
+from tests.memory.pages.test_pages import ana, edit, lag, m
 from tests.refusals import refuses
 
-__all__ = ["m"]
-
-
-def words_in(memory: Memory, words: str) -> list[str]:
-    """Every file under the folder in which they stand, whatever it is."""
-    return [str(path) for path in memory.folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
+__all__ = ["ana", "m"]
 
 
 # -- an edit and a write at the same time ------------------------------------------------------------------------------
 
 
-def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch):
+@pytest.mark.parametrize(("owner", "name"), [(PageFolder, "write"), (Sync, "_leave_what_moved")])
+def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch, owner, name):
     first = m.pages.append("person-ana", "one", ["x"])
-    path, real, edits = page_at(m, "person-ana.md"), PageFolder.write, []
+    lag(m)
+    second = m.remember("two", about="person-ana")
+    path, real, edits = page_at(m, "person-ana.md"), getattr(owner, name), []
 
-    def late(folder, name, data, before):
-        if not edits and name == "person-ana.md":
+    def late(*given):
+        if not edits and (owner is Sync or given[1] == "person-ana.md"):
             edits.append(edit(path, "\none\n", "\none, and more\n"))
-        return real(folder, name, data, before)
+        return real(*given)
 
-    monkeypatch.setattr(PageFolder, "write", late)
-    second = m.pages.append("person-ana", "two", ["x"])
+    monkeypatch.setattr(owner, name, late)
+    m.pages.sync()
 
     assert edits
     assert m.show(first.id).text == "one, and more"
@@ -105,23 +103,6 @@ def test_a_page_that_keeps_changing_is_told_and_taken_in_the_next_time(m, monkey
     assert "\ntwo\n" in path.read_text()
 
 
-def test_an_edit_after_our_looking_and_before_our_writing_is_taken_in(m, monkeypatch):
-    first = m.pages.append("person-ana", "one", ["x"])
-    lag(m)
-    m.remember("two", about="person-ana")
-    path, real, edits = page_at(m, "person-ana.md"), Sync._leave_what_moved, []
-
-    def late(run, seen):
-        if not edits:
-            edits.append(edit(path, "\none\n", "\none, and more\n"))
-        return real(run, seen)
-
-    monkeypatch.setattr(Sync, "_leave_what_moved", late)
-    m.pages.sync()
-
-    assert m.show(first.id).text == "one, and more"
-
-
 def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked(m):
     old = m.pages.append("person-ana", "one", ["x"])
     new = m.pages.supersede("person-ana", old.id, "two")
@@ -138,9 +119,8 @@ def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked
 @pytest.mark.parametrize("how", ["revise", "forget"])
 @pytest.mark.parametrize("tables", ["kept", "lost"])
 @pytest.mark.parametrize("answer", ["approve", "reject"])
-def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables, answer):
-    entry = m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
+def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, ana, how, tables, answer):
+    entry, path = ana
     lag(m)
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
@@ -363,14 +343,14 @@ def test_erased_words_are_nowhere_under_the_folder_and_do_not_come_back(m):
 
         again.erase(entry.id, hidden.id)
 
-        assert words_in(again, "zebrastripes") == []
-        assert words_in(again, "zebratag") == []
+        assert files_with(again.folder, "zebrastripes") == []
+        assert files_with(again.folder, "zebratag") == []
         assert again.show(other.id).text == "something else"
         assert parse(page_at(again, "person-bob.md").read_text()).front.entry_count == 1
         assert page_at(again, "person-ana.md").read_bytes() == states[-1]
         page_at(again, "person-bob.md").write_bytes(kept + kept[kept.index(b"## [") :])
         again.pages.sync()
-        assert words_in(again, "zebrastripes") == []
+        assert files_with(again.folder, "zebrastripes") == []
         is_settled(again)
 
 
@@ -384,29 +364,11 @@ def test_an_erasure_takes_the_question_about_a_race_with_it(m):
 
     m.erase(entry.id)
 
-    assert words_in(m, "zebrastripes") == []
+    assert files_with(m.folder, "zebrastripes") == []
     assert len(m.reviews) == 0
 
 
 # -- threads, forks and closing ----------------------------------------------------------------------------------------
-
-
-def run_all(*works) -> list[BaseException]:
-    wrong: list[BaseException] = []
-
-    def run(work):
-        try:
-            work()
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=[work], daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads), "they wait for each other"
-    return wrong
 
 
 def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
