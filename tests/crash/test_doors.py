@@ -11,6 +11,7 @@ from tallystick.records.errors import NotFound, NotWritable, Refused, Tallystick
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
+from tests.ledger.forge import everything
 from tests.refusals import refuses
 
 NOBODY = 65534
@@ -88,15 +89,6 @@ def let_read(root: Path) -> None:
             (Path(folder) / name).chmod(0o644)
 
 
-def everything_in(root: Path) -> dict[str, object]:
-    found = {}
-    for folder, folders, names in os.walk(root):
-        for name in [*names, *folders]:
-            path = Path(folder) / name
-            found[str(path)] = (path.stat().st_mtime_ns, path.stat().st_mode, path.is_file() and path.read_bytes())
-    return found
-
-
 def refuses_to_write(ledger) -> None:
     for attempt in (
         lambda: ledger.append([put("x")]), lambda: ledger.batch().__enter__(), ledger.compact,
@@ -122,7 +114,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
         (root / "lock").chmod(0o600)
     elif lock == "absent":
         (root / "lock").unlink()
-    before, expected = everything_in(root), held_by(root)
+    before, expected = everything(root), held_by(root)
 
     def work() -> None:
         with opened(root) as ledger:
@@ -134,7 +126,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
             assert ledger.state.held == expected
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def held_by(root: Path) -> dict[str, object]:
@@ -148,7 +140,7 @@ def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
     set_wal(root, wal(root)[:-20])
     lose_witness(root)
     let_read(root)
-    before = everything_in(root)
+    before = everything(root)
 
     def work() -> None:
         with opened(root) as ledger:
@@ -156,7 +148,7 @@ def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
             refuses_to_write(ledger)
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
@@ -165,7 +157,7 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
     let_read(root)
     (place / "mine").mkdir()
     (place / "mine").chmod(0o777)
-    before = everything_in(root)
+    before = everything(root)
 
     def work() -> None:
         with opened(root) as ledger:
@@ -174,7 +166,7 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
             assert (copy / "events.wal").read_bytes() == wal(root)
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def test_a_reader_follows_the_owner_through_compactions_and_restores(tmp_path):

@@ -2,17 +2,14 @@
 
 import errno
 import os
-import subprocess
-import sys
-import textwrap
+import resource
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Closed, NotWritten, TallystickError
-from tests.conftest import ROOT
-from tests.crash.disks import FailingDisk, ShortDisk, Watched
+from tests.crash.disks import FailingDisk, ShortDisk, Watched, in_a_child
 from tests.crash.folder import SOAK, Step, chain_of, held, one_line, opened, wal
 from tests.crash.stages import OPERATIONS, stage
 from tests.ledger.books import Tally, put
@@ -288,34 +285,20 @@ def test_an_interrupted_write_leaves_the_handle_with_what_is_on_disk(tmp_path):
 def test_a_full_disk_that_is_real_is_told_and_taken_back(tmp_path):
     """The system's own limit on the size of a file, in a process of its own."""
     root = tmp_path / "memory"
-    work = textwrap.dedent(
-        f"""
-        import resource
-        from pathlib import Path
-        from tallystick.records.errors import NotWritten
-        from tests.crash.folder import open_ledger
-        from tests.ledger.books import put
 
-        root = Path({str(root)!r})
-        ledger = open_ledger(root)
-        ledger.append([put("kept", "x" * 400)])
-        size = (root / "events.wal").stat().st_size
-        for room in (0, 1, 100, 399, 511):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
-            try:
-                ledger.append([put("refused", "x" * 400)])
-                print("it was written")
-            except NotWritten as error:
-                print("refused" if "File too large" in str(error) else repr(error))
-            assert (root / "events.wal").stat().st_size == size
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        ledger.append([put("next")])
-        print("written")
-        """
-    )
-    done = subprocess.run([sys.executable, "-c", work], cwd=ROOT, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.split("\n") == ["refused"] * 5 + ["written", ""]
+    def work():
+        with opened(root) as ledger:
+            ledger.append([put("kept", "x" * 400)])
+            size = len(wal(root))
+            for room in (0, 1, 100, 399, 511):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+                with pytest.raises(NotWritten, match="File too large"):
+                    ledger.append([put("refused", "x" * 400)])
+                assert len(wal(root)) == size
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            ledger.append([put("next")])
+
+    assert in_a_child(work) == 0
     assert held(root).keys() == {"kept", "next"}
 
 

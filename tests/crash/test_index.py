@@ -25,8 +25,9 @@ from tallystick.repair.check import check
 from tallystick.state.sessions import IDLE
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 from tests.crash.folder import SOAK, at_length, files_with
-from tests.crash.test_doors import as_nobody, everything_in, let_read
+from tests.crash.test_doors import as_nobody, let_read
 from tests.crash.writers import Work, at_once, kill_at_once
+from tests.ledger.forge import everything
 
 pytestmark = pytest.mark.usefixtures("own_home")
 
@@ -362,7 +363,7 @@ def test_a_user_who_may_only_read_recalls_and_changes_nothing(place: Path, left:
     if left == "killed":
         _killed(root)
     let_read(root)
-    before = everything_in(root)
+    before = everything(root)
 
     def work() -> None:
         os.environ["HOME"] = str(place)
@@ -372,7 +373,7 @@ def test_a_user_who_may_only_read_recalls_and_changes_nothing(place: Path, left:
         assert [finding.code for finding in check(root) if finding.code != "modes-wide"] == []
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def _killed(root: Path) -> None:
@@ -412,9 +413,9 @@ def test_a_check_of_what_a_killed_writer_left_finds_nothing_and_changes_nothing(
     root = tmp_path / "memory"
     with_words(root)
     _killed(root)
-    before = everything_in(root)
+    before = everything(root)
     assert [finding.code for finding in check(root)] == []
-    after = everything_in(root)
+    after = everything(root)
     scratch = str(root / "index.db-shm")
     assert {name: after[name] for name in after if name != scratch} == {
         name: before[name] for name in before if name != scratch

@@ -132,22 +132,6 @@ def test_the_longest_line_that_is_taken_can_be_read_and_torn(tmp_path):
         assert held(torn).keys() == {"before"}
 
 
-def test_an_invalid_byte_anywhere_is_damage_that_is_read_up_to_and_never_an_exception(tmp_path):
-    root = tmp_path / "memory"
-    fill(root, 4)
-    whole = wal(root)
-    for witness in (True, False):
-        if not witness:
-            lose_witness(root)
-        for offset in range(0, len(whole), 17):
-            for bad in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5"):
-                set_wal(root, whole[:offset] + bad + whole[offset + 1 :])
-                with opened(root) as ledger:
-                    assert isinstance(ledger.trouble, Damaged)
-                    assert list(ledger.state.held) == [f"n{number}" for number in range(len(ledger.state.held))]
-                    assert len(list(ledger.events())) >= len(ledger.state.held)
-
-
 def test_a_line_longer_than_any_is_damage_and_takes_no_long_time(tmp_path):
     root = tmp_path / "memory"
     fill(root, 2)

@@ -2,12 +2,10 @@
 
 import os
 import shutil
-import subprocess
-import sys
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -16,8 +14,7 @@ from tallystick.ledger.backup import back_up, check_copy, restore_from
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
 from tallystick.records.event import Draft
-from tests.conftest import ROOT
-from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
+from tests.crash.disks import DIED, DyingDisk, Watched, at_once, in_a_child
 from tests.crash.folder import (
     chain_of,
     files_with,
@@ -50,32 +47,19 @@ class AtCall(Watched):
             act()
 
 
-def start(work):
-    """A process of its own."""
-    order = [sys.executable, "-c", textwrap.dedent(work)]
-    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 # Backups
 
 
 def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
     root = tmp_path / "memory"
     fill(root, 200, "words " * 50)
-    work = f"""
-        from pathlib import Path
-        from tallystick.ledger.backup import back_up
-        from tests.crash.folder import opened
-        with opened(Path({str(root)!r})) as ledger:
-            for _ in range(5):
-                print(back_up(ledger))
-    """
-    running, made = [start(work) for _ in range(3)], []
-    for process in running:
-        out, wrong = process.communicate()
-        assert process.returncode == 0, wrong
-        made += out.split()
-    assert len(set(made)) == 15
+
+    def work():
+        with opened(root) as ledger:
+            assert len({back_up(ledger) for _ in range(5)}) == 5
+
+    assert at_once(*[work] * 3) == [0] * 3
+    assert len(list((root / "backup").iterdir())) == 15
     for copied in (root / "backup").iterdir():
         assert check_copy(copied).end.seq >= 200
 
@@ -379,18 +363,13 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
 
 def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
     root = tmp_path / "memory"
-    work = f"""
-        from pathlib import Path
-        from tests.crash.folder import opened
-        from tests.ledger.books import put
-        import os
-        with opened(Path({str(root)!r})) as ledger:
-            ledger.append([put(f"p{{os.getpid()}}")])
-    """
-    running = [start(work) for _ in range(6)]
-    for process in running:
-        assert process.communicate()[1] == ""
-    assert held(root).keys() == {f"p{process.pid}" for process in running}
+
+    def work(name):
+        with opened(root) as ledger:
+            ledger.append([put(name)])
+
+    assert at_once(*(partial(work, name) for name in "abcdef")) == [0] * 6
+    assert held(root).keys() == set("abcdef")
     assert [op for _, op, _ in chain_of(root)].count("ledger.begin/1") == 1
 
 

@@ -13,6 +13,7 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import Closed, MemoryScopeError, NotWritable
 from tallystick.records.fact import FactPattern
 from tallystick.stores.protocols import FactStore, MemoryStore
+from tests.memory.conftest import in_threads
 from tests.memory.told import ALL, NEW_YEAR
 from tests.nouns import LEFT_OUT, NOUNS, methods_of
 from tests.refusals import refuses
@@ -38,8 +39,10 @@ def an_add(value, name="e1"):
     )  # fmt: skip
 
 
-def test_the_seeds_own_way_from_episode_to_fact(home):
+def test_the_seeds_own_way_from_episode_to_fact_through_the_stores_of_the_contracts(home):
     async def scene(memory):
+        assert isinstance(memory.episodes, MemoryStore)
+        assert isinstance(memory.facts, FactStore)
         await memory.episodes.bootstrap()
         await memory.episodes.put(said("e1"), user="ana", session="s", agent="rag")
         [episode] = await memory.episodes.recent("ana", limit=3)
@@ -47,14 +50,6 @@ def test_the_seeds_own_way_from_episode_to_fact(home):
         await memory.facts.apply_delta(delta)
         [fact] = await memory.facts.query(FactPattern(user="ana", subject="Ana"))
         assert (episode.id, fact.episodes, (await memory.episodes.health()).ok) == ("e1", ["e1"], True)
-
-    play(scene)
-
-
-def test_its_nouns_are_the_stores_of_the_contracts(home):
-    async def scene(memory):
-        assert isinstance(memory.episodes, MemoryStore)
-        assert isinstance(memory.facts, FactStore)
 
     play(scene)
 
@@ -87,7 +82,7 @@ def test_whatever_a_memory_has_is_offered_or_left_out_for_a_reason(home):
     asyncio.run(ours.close())
 
 
-def test_pages_and_the_answer_of_remember_are_awaited_like_the_rest(home):
+def test_pages_errors_and_the_answer_of_remember_are_awaited_like_the_rest(home):
     async def scene(memory):
         first = await memory.remember("the colour is red", about="topic-paint")
         second = await memory.remember("the colour is blue", about="topic-paint")
@@ -95,6 +90,12 @@ def test_pages_and_the_answer_of_remember_are_awaited_like_the_rest(home):
         assert "topic-paint.md" in [page.path for page in await memory.pages.list()]
         assert [line.action async for line in memory.audit()][-1] == "remember"
         assert [event.op async for event in memory.log(op="belief")] == ["belief.put/1"] * 2
+        with pytest.raises(MemoryScopeError):
+            await memory.episodes.recent("", limit=1)
+        with refuses("required"):
+            await memory.remember("")
+        with pytest.raises(TypeError):
+            await memory.remember()
 
     play(scene)
 
@@ -117,18 +118,6 @@ def test_every_call_is_offered_with_the_arguments_it_has(home, noun):
 def _without_self(method):
     signature = inspect.signature(method)
     return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-
-def test_errors_come_as_they_are(home):
-    async def scene(memory):
-        with pytest.raises(MemoryScopeError):
-            await memory.episodes.recent("", limit=1)
-        with refuses("required"):
-            await memory.remember("")
-        with pytest.raises(TypeError):
-            await memory.remember()
-
-    play(scene)
 
 
 def test_following_keeps_nobody_waiting(home, monkeypatch):
@@ -182,30 +171,19 @@ def test_whoever_gives_up_waiting_harms_nobody(home):
 
 
 def test_two_event_loops_in_two_threads_use_one_memory_at_once(home):
-    memory, wrong = AsyncMemory("memory"), []
+    memory = AsyncMemory("memory")
 
     async def work(name):
         await asyncio.gather(*(memory.observe(f"{name} {number}", id=f"{name}{number}") for number in range(25)))
         await asyncio.gather(*(memory.facts.apply_delta(an_add(f"{name} {n}", f"{name}{n}")) for n in range(10)))
-
-    def run(name):
-        try:
-            asyncio.run(work(name))
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=(name,)) for name in ("a", "b")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
     async def count():
         episodes, facts = await memory.episodes.recent(limit=99), await memory.facts.query()
         await memory.close()
         return len(episodes), len(facts)
 
-    assert (wrong, asyncio.run(count())) == ([], (50, 20))
+    in_threads(*(lambda name=name: asyncio.run(work(name)) for name in ("a", "b")))
+    assert asyncio.run(count()) == (50, 20)
 
 
 def test_a_closed_memory_says_so_and_closing_twice_is_closing_once(home):
@@ -225,16 +203,10 @@ def test_a_closed_memory_says_so_and_closing_twice_is_closing_once(home):
             assert not thread.is_alive()
 
 
-def test_one_that_was_never_used_is_closed_without_being_made(home, tmp_path):
-    async def scene():
-        memory = AsyncMemory(tmp_path / "unused")
-        await memory.close()
-
-    asyncio.run(scene())
+def test_one_that_was_never_used_is_closed_without_being_made_and_one_that_cannot_be_opened_says_why(home, tmp_path):
+    asyncio.run(AsyncMemory(tmp_path / "unused").close())
     assert not (tmp_path / "unused").exists()
 
-
-def test_one_that_cannot_be_opened_says_why(home, tmp_path):
     async def scene():
         async with AsyncMemory(tmp_path / "nothing here", read_only=True):
             raise AssertionError("it was opened")

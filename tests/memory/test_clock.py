@@ -10,20 +10,17 @@ from hypothesis import given, settings, strategies as st
 from tallystick import Memory
 from tallystick.memory.maintenance.check import check
 from tallystick.records.clock import stamp
-from tallystick.records.errors import NotApproved
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.mcp.tools.read import recent
 from tallystick.surfaces.present.events import event_line
 from tests.memory.conftest import Clock
 from tests.memory.told import tell
+from tests.refusals import not_approved
 
 DAY, TEN_YEARS = timedelta(days=1), timedelta(days=3653)
 
 
-@pytest.fixture
-def memory(home, clock):
-    with Memory(clock=clock) as opened:
-        yield opened
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def ahead_for_a_moment(memory: Memory, clock: Clock, work=lambda: None) -> None:
@@ -107,24 +104,28 @@ def test_a_rule_that_ran_by_a_wrong_clock_runs_again_when_it_is_due(memory, cloc
     assert memory.run_due()
 
 
-def test_a_fact_that_comes_from_what_a_wrong_clock_dated_is_true_now(memory, clock):
-    ahead_for_a_moment(memory, clock, lambda: tell(memory, "Ana likes tea"))
+def test_a_fact_that_comes_from_what_a_wrong_clock_dated_is_true_now_and_a_page_may_rest_some_day(memory, clock):
+    def work() -> None:
+        tell(memory, "Ana likes tea")
+        memory.remember("Ana likes tea", about="person-ana")
+
+    ahead_for_a_moment(memory, clock, work)
     memory.consolidate(ConsolidationRule(id="r"))
     [fact] = memory.facts.query()
     assert (fact.payload["subject"], fact.valid_from[:4]) == ("Ana", "2026")
+    assert memory.pages.read("person-ana").info.updated[:4] == "2026"
+    clock.now += 100 * DAY
+    assert "person-ana.md" in [name for each in memory.tidy.proposals() for name in each.ids]
 
 
-def test_an_approval_by_a_clock_far_ahead_is_not_kept_for_years(memory, clock):
+def test_an_approval_by_a_clock_far_ahead_is_not_kept_for_years(memory, agent, clock):
     memory.remember("tea", key="drink")
-    agent = Memory(memory.folder, by="mcp:1", trust="agent", clock=clock)
     asked = agent.propose(agent.action("forget", "drink", reason="it is old"))
     granted = []
     ahead_for_a_moment(memory, clock, lambda: granted.append(memory.reviews.grant(asked.id, digest=asked.digest)))
-    with pytest.raises(NotApproved) as error:
+    with not_approved("expired"):
         agent.apply(asked.action, granted[0])
-    assert error.value.why == "expired"
     assert [each.id for each in memory.reviews.waiting()] == [asked.id]
-    agent.close()
 
 
 def test_hours_of_work_are_not_counted_by_a_wrong_clock(memory, clock):
@@ -138,14 +139,6 @@ def test_hours_of_work_are_not_counted_by_a_wrong_clock(memory, clock):
     clock.now += TEN_YEARS
     memory.work.end(session)
     assert memory.work.hours < 30
-
-
-def test_a_page_that_a_wrong_clock_wrote_on_may_rest_some_day(memory, clock):
-    ahead_for_a_moment(memory, clock, lambda: memory.remember("Ana likes tea", about="person-ana"))
-    memory.remember("tea")
-    assert memory.pages.read("person-ana").info.updated[:4] == "2026"
-    clock.now += 100 * DAY
-    assert "person-ana.md" in [name for each in memory.tidy.proposals() for name in each.ids]
 
 
 def test_a_model_that_asks_since_when_is_told_by_the_order_of_events(memory, clock):

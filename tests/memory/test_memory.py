@@ -6,13 +6,13 @@ import os
 import threading
 from datetime import UTC, date, datetime
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
 from tallystick import ChronoRecord, ChronoStore, Memory, Moved, NotFound, RolledBack
 from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.records.errors import Closed, Damaged, Missing
+from tests.memory.conftest import files_with
 from tests.refusals import refuses
 
 
@@ -23,7 +23,7 @@ def _texts(memory: Memory, **query: str) -> list[str]:
 # -- where ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory: Memory, home: Path) -> None:
+def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory, home):
     memory.remember("tea")
 
     assert memory.folder == home / ".tallystick"
@@ -33,8 +33,8 @@ def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory: Memory, home:
 
 
 def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then_the_owners(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    home, tmp_path, monkeypatch
+):
     deep = tmp_path / "project" / "src" / "deep"
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
@@ -53,7 +53,7 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
 # -- saying ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None:
+def test_what_is_remembered_is_found_after_opening_again_by_its_key_before_the_end_of_its_id(memory):
     said = memory.remember(
         "Ana prefers tea", about="person-ana", tags=["taste"], evidence=["she said so"], confidence=0.9,
         valid_from=date(2026, 5, 3), expires=datetime(2027, 1, 1, tzinfo=UTC), data={"cups": 2}, agent="planner",
@@ -67,27 +67,25 @@ def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None
         assert _texts(again, about="person-ana") == ["Ana prefers tea"]
         assert _texts(again, tag="taste", containing="TEA") == ["Ana prefers tea"]
         assert _texts(again, tag="other") == []
+        again.remember("second", key=said.id[-6:])
+        assert (again.show(said.id), again.show(said.id[-6:]).text) == (said, "second")
 
 
-@pytest.mark.parametrize("nothing", ["", "  \n", None, 3])
-def test_there_is_nothing_to_remember_in_no_words(memory: Memory, nothing: str) -> None:
-    with refuses("required", "text must not be empty"):
-        memory.remember(nothing)
+def test_nothing_is_remembered_of_no_words_and_a_mistake_in_one_is_answered_with_the_right_form(memory):
+    for nothing in ("", "  \n", None, 3):
+        with refuses("required", "text must not be empty"):
+            memory.remember(nothing)
+    for wrong, code, *named in (
+        ({"tags": "taste"}, "value", "'taste'"), ({"confidence": 50}, "value", "confidence"),
+        ({"expires": "next week"}, "time", "2026-05-03"),
+        ({"expires": datetime(2027, 1, 1)}, "time", "2027-01-01", "tzinfo"),
+    ):  # fmt: skip
+        with refuses(code, *named):
+            memory.remember("tea", **wrong)
     assert len(memory.beliefs) == 0
 
 
-def test_a_mistake_in_a_word_is_answered_with_the_right_form(memory: Memory) -> None:
-    with refuses("value", "'taste'"):
-        memory.remember("tea", tags="taste")
-    with refuses("value", "confidence"):
-        memory.remember("tea", confidence=50)
-    with refuses("time", "2026-05-03"):
-        memory.remember("tea", expires="next week")
-    with refuses("time", "2027-01-01", "tzinfo"):
-        memory.remember("tea", expires=datetime(2027, 1, 1))
-
-
-def test_revising_keeps_history_and_forgetting_hides(memory: Memory) -> None:
+def test_revising_keeps_history_and_forgetting_hides_until_it_is_said_again(memory):
     said = memory.remember("the port is 5432", key="port")
     memory.revise(said.id, "the port is 6543", reason="moved behind the pooler")
     memory.forget("port", reason="no longer used")
@@ -101,9 +99,12 @@ def test_revising_keeps_history_and_forgetting_hides(memory: Memory) -> None:
     ]
     with pytest.raises(Moved):
         memory.revise(said.id, "the port is 7654")
+    with refuses("state", "port is forgotten"):
+        memory.revise("port", "the port is 7654")
+    assert memory.remember("the port is 7654", key="port").status == "active"
 
 
-def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
+def test_a_batch_is_written_whole_or_not_at_all(memory):
     def change_of_mind() -> None:
         with memory.batch():
             memory.remember("tea", key="a")
@@ -124,7 +125,7 @@ def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
         memory.erase("a")
 
 
-def test_another_thread_waits_for_a_batch_and_is_not_part_of_it(memory: Memory) -> None:
+def test_another_thread_waits_for_a_batch_and_is_not_part_of_it(memory):
     done = threading.Thread(target=lambda: memory.remember("from the other thread"))
 
     def batch() -> None:
@@ -143,7 +144,7 @@ def test_another_thread_waits_for_a_batch_and_is_not_part_of_it(memory: Memory) 
 # -- users ----------------------------------------------------------------------------------------------------------
 
 
-def test_no_read_crosses_a_user(memory: Memory) -> None:
+def test_no_read_crosses_a_user(memory):
     mine = memory.remember("mine", key="k")
     hers = memory.remember("hers", key="k", user="ana")
 
@@ -168,7 +169,9 @@ def test_no_read_crosses_a_user(memory: Memory) -> None:
 # -- time and reasons -----------------------------------------------------------------------------------------------
 
 
-def test_what_was_held_then_is_still_answered(memory: Memory) -> None:
+def test_what_was_held_then_is_still_answered_and_a_history_whose_beginning_was_moved_away_asks_for_it(
+    memory, tmp_path
+):
     first = memory.remember("tea", key="k")
     memory.revise("k", "coffee")
     memory.ledger.compact()
@@ -177,9 +180,14 @@ def test_what_was_held_then_is_still_answered(memory: Memory) -> None:
     assert memory.show("k", believed_at=first.at).text == "tea"
     assert [b.text for b in memory.beliefs.query(believed_at=first.seq)] == ["tea"]
     assert [(c.what, c.before and c.before.text) for c in memory.diff(first.seq)] == [("changed", "tea")]
+    memory.ledger.prune(tmp_path / "archive")
+    memory.revise("k", "cocoa")
+    assert memory.show("k").text == "cocoa"
+    with pytest.raises(Missing, match=r" 1 to 2 .*sealed.*ledger\.prune"):
+        memory.history("k")
 
 
-def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory: Memory) -> None:
+def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory):
     memory.remember("the scale was calibrated", key="scale", confidence=1.0)
     memory.remember("it weighs 3 g", key="weight", confidence=0.8, rests_on=["scale"])
     (weakened,) = memory.invalidate("scale", "it was off by 2 g")
@@ -189,7 +197,7 @@ def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory: Memory) 
     assert "it was off by 2 g" in str(memory.why("weight"))
 
 
-def test_the_log_can_be_followed_while_others_write(memory: Memory) -> None:
+def test_the_log_can_be_followed_while_others_write(memory):
     memory.remember("one")
 
     def write() -> None:
@@ -211,7 +219,7 @@ def test_the_log_can_be_followed_while_others_write(memory: Memory) -> None:
 # -- the same beliefs through both doors ----------------------------------------------------------------------------
 
 
-def test_what_is_stated_through_one_door_is_seen_through_the_other(tmp_path: Path) -> None:
+def test_what_is_stated_through_one_door_is_seen_through_the_other(tmp_path):
     with ChronoStore(tmp_path) as store, Memory(tmp_path / ".chronomemory") as m:
         store.upsert(ChronoRecord(id="FACT-001", label="water freezes at 0 °C", evidence=["NIST"]))
         assert m.show("FACT-001").text == "water freezes at 0 °C"
@@ -223,11 +231,7 @@ def test_what_is_stated_through_one_door_is_seen_through_the_other(tmp_path: Pat
 # -- erasing --------------------------------------------------------------------------------------------------------
 
 
-def _holding(folder: Path, word: bytes) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and word in path.read_bytes()]
-
-
-def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memory, home: Path, tmp_path: Path) -> None:
+def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory, home, tmp_path):
     memory.remember("the marzipan is hidden", key="secret", tags=["marzipan-tag"], idempotency_key="marzipan-request")
     memory.revise("secret", "the marzipan was moved", reason="marzipan reasons")
     memory.remember("harmless", key="other")
@@ -240,24 +244,21 @@ def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memor
     assert ([b.text for b in going.beliefs], going.events) == (["the marzipan was moved"], 2)
     assert going.elsewhere == (str(elsewhere),)
     assert len(going.backups) == 1
-    assert _holding(memory.folder, b"marzipan") != []
+    assert files_with(memory.folder, "marzipan") != []
 
     assert memory.erase("secret") == going
-    assert _holding(home, b"marzipan") == []
+    assert files_with(home, "marzipan") == []
     assert memory.get("secret") is None
     report = memory.ledger.verify()
     assert report.ok, report
     assert report.outside
     for copy in (memory.folder / "backup").iterdir():
         with Memory(copy, read_only=True) as old:
-            assert old.get("secret") is None
-            assert old.show("other").text == "harmless"
+            assert (old.get("secret"), old.show("other").text) == (None, "harmless")
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_a_restored_copy_does_not_bring_erased_words_back(
-    memory: Memory, home: Path, tmp_path: Path, is_lost: bool
-) -> None:
+def test_a_restored_copy_does_not_bring_erased_words_back(memory, home, tmp_path, is_lost):
     """Even if the memory was lost: the pin remembers what was erased."""
     memory.remember("the marzipan is hidden", key="secret")
     memory.remember("harmless", key="other")
@@ -273,13 +274,13 @@ def test_a_restored_copy_does_not_bring_erased_words_back(
         assert restored.show("other").text == "harmless"
         assert restored.ledger.verify().ok
         restored.remember("life goes on")
-    assert _holding(home, b"marzipan") == []
+    assert files_with(home, "marzipan") == []
 
 
 # -- backup and restore ---------------------------------------------------------------------------------------------
 
 
-def test_restoring_keeps_what_was_left_behind_and_says_so(memory: Memory) -> None:
+def test_restoring_keeps_what_was_left_behind_and_says_so_and_two_in_one_second_lose_nothing(memory):
     memory.remember("before", key="a")
     copy = memory.backup()
     memory.remember("after", key="b")
@@ -289,14 +290,22 @@ def test_restoring_keeps_what_was_left_behind_and_says_so(memory: Memory) -> Non
         (event,) = restored.log(op="ledger.restore")
         assert event.body is not None
         assert event.body["abandoned"]["seq"] == 3 - 1
-        left = [path for path in (restored.folder / "backup").iterdir() if "before-restore" in path.name]
-        with Memory(left[0], read_only=True) as old:
+        [left] = [path for path in (restored.folder / "backup").iterdir() if "before-restore" in path.name]
+        with Memory(left, read_only=True) as old:
             assert _texts(old) == ["before", "after"]
     assert _texts(memory) == ["before"]
-    memory.remember("goes on")
+    memory.remember("goes on", key="c")
+    memory.close()
+
+    with Memory.restore(copy) as m:
+        found = set()
+        for path in (m.folder / "backup").iterdir():
+            with Memory(path, read_only=True) as old:
+                found |= set(_texts(old))
+    assert found == {"before", "after", "goes on"}
 
 
-def test_who_has_the_folder_open_goes_on_after_two_restores_in_a_row(memory: Memory) -> None:
+def test_who_has_the_folder_open_goes_on_after_two_restores_in_a_row(memory):
     memory.remember("before", key="a")
     copy = memory.backup()
     for number in range(3):
@@ -311,25 +320,7 @@ def test_who_has_the_folder_open_goes_on_after_two_restores_in_a_row(memory: Mem
         assert other.ledger.verify().ok
 
 
-def test_two_restores_in_one_second_lose_nothing(memory: Memory) -> None:
-    memory.remember("one", key="a")
-    copy = memory.backup()
-    memory.remember("two", key="b")
-    memory.close()
-    Memory.restore(copy).close()
-    with Memory() as m:
-        m.remember("three", key="c")
-    Memory.restore(copy).close()
-
-    with Memory() as m:
-        found = set()
-        for path in (m.folder / "backup").iterdir():
-            with Memory(path, read_only=True) as old:
-                found |= {belief.text for belief in old.beliefs}
-    assert found == {"one", "two", "three"}
-
-
-def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory: Memory) -> None:
+def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory):
     memory.remember("precious words")
     copy = memory.backup()
     wal = copy / "events.wal"
@@ -347,7 +338,7 @@ def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory: Memory)
 # -- the pin --------------------------------------------------------------------------------------------------------
 
 
-def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memory: Memory) -> None:
+def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memory):
     memory.remember("one")
     old = {path.name: path.read_bytes() for path in memory.folder.iterdir() if path.is_file()}
     memory.remember("two")
@@ -366,7 +357,7 @@ def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memo
             again.remember("three")
 
 
-def test_status_tells_how_it_is(memory: Memory) -> None:
+def test_status_tells_how_it_is_and_a_closed_memory_says_so(memory):
     memory.remember("one", key="a")
     memory.remember("two")
     memory.forget("a")
@@ -375,16 +366,13 @@ def test_status_tells_how_it_is(memory: Memory) -> None:
     assert (status.beliefs, status.forgotten, status.events, status.trouble, status.checkpoint) == (1, 1, 4, "", None)
     memory.ledger.checkpoint()
     assert memory.status().checkpoint == 4
-
-
-def test_a_closed_memory_says_so(memory: Memory) -> None:
     memory.close()
     memory.close()
     with pytest.raises(Closed, match=f"{memory.folder} .*closed"):
         memory.remember("too late")
 
 
-def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memory: Memory, tmp_path: Path) -> None:
+def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memory, tmp_path):
     memory.remember("the first one")
     memory.ledger.checkpoint()
     memory.close()
@@ -403,7 +391,7 @@ def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memo
         moved.remember("the first one goes on elsewhere")
 
 
-def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> None:
+def test_a_pinned_ledger_is_not_made_twice(memory, tmp_path):
     memory.remember("one")
     memory.ledger.checkpoint()
     copy = memory.backup(tmp_path / "usb")
@@ -412,7 +400,7 @@ def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> No
     memory.remember("the original is untouched")
 
 
-def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: Path) -> None:
+def test_settings_come_back_only_where_there_are_none(memory, tmp_path):
     (memory.folder / "tallystick.toml").write_text('[ledger]\ndurability = "group"\n')
     memory.remember("one")
     copy = memory.backup(tmp_path / "usb")
@@ -426,33 +414,7 @@ def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: 
     assert not (tmp_path / "new" / "backup").exists()
 
 
-def test_a_forgotten_belief_is_not_revised_behind_the_scenes(memory: Memory) -> None:
-    memory.remember("tea", key="k")
-    memory.forget("k")
-    with refuses("state", "k is forgotten"):
-        memory.revise("k", "coffee")
-    assert memory.remember("coffee", key="k").status == "active"
-
-
-def test_a_key_of_six_digits_is_a_key_and_not_the_end_of_an_id(memory: Memory) -> None:
-    first = memory.remember("first")
-    second = memory.remember("second", key=first.id[-6:])
-    assert memory.show(first.id).text == "first"
-    assert memory.show(second.key).text == "second"
-
-
-def test_a_history_whose_beginning_was_moved_away_asks_for_it(memory: Memory, tmp_path: Path) -> None:
-    memory.remember("tea", key="k")
-    memory.ledger.compact()
-    memory.ledger.prune(tmp_path / "archive")
-    memory.revise("k", "coffee")
-
-    assert memory.show("k").text == "coffee"
-    with pytest.raises(Missing, match=r" 1 to 1 .*sealed.*ledger\.prune"):
-        memory.history("k")
-
-
-def test_a_tampered_line_is_never_shown_as_an_erased_one(memory: Memory) -> None:
+def test_a_tampered_line_is_never_shown_as_an_erased_one(memory):
     for number in range(60):
         memory.remember(f"number {number}")
     memory.close()
@@ -464,7 +426,7 @@ def test_a_tampered_line_is_never_shown_as_an_erased_one(memory: Memory) -> None
 
 
 @pytest.mark.parametrize("byte", range(12))
-def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(memory: Memory, byte: int) -> None:
+def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(memory, byte):
     """An erasure removes copies of a taken-over ledger whole. A copy of ours with a flipped bit is not one."""
     memory.remember("to be erased", key="secret")
     memory.remember("harmless", key="other")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from tallystick.ledger.disk import Disk
 from tallystick.repair.check import check
 from tallystick.repair.findings import Finding
 from tallystick.stores.open_folder import OpenFolder
+from tests.ledger.forge import everything, keyring, lines
 
 LINE = "line-damaged"
 
@@ -87,10 +87,6 @@ def wal(root: Path) -> Path:
     return root / "events.wal"
 
 
-def lines(path: Path) -> list[bytes]:
-    return [line + b"\n" for line in path.read_bytes().split(b"\n")[:-1]]
-
-
 def set_lines(path: Path, content: list[bytes]) -> None:
     path.write_bytes(b"".join(content))
 
@@ -131,19 +127,9 @@ def codes(root: Path, **how: Any) -> list[str]:
     return [finding.code for finding in checked(root, **how)]
 
 
-def everything(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    every = [root, *root.rglob("*")]
-    return {str(path): _state(path) for path in every}
-
-
-def _state(path: Path) -> tuple[int, int, bytes]:
-    stat = os.lstat(path)
-    return stat.st_mode, stat.st_mtime_ns, path.read_bytes() if path.is_file() else b""
-
-
 def ring(root: Path) -> Keyring:
     """Keys and pins beside the memory, as a person keeps them elsewhere."""
-    return Keyring(keys=root.parent / "keys", pins=root.parent / "pins")
+    return keyring(root.parent)
 
 
 def pin(root: Path) -> None:

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tallystick import Memory
+from tallystick import ConsolidationRule, Memory, NeedsApproval
 from tallystick.memory.core.echo import EchoDetector
+from tallystick.records.belief import Belief
+from tallystick.text.fingerprint import marks_of, whole_marks
 from tests.growth import assert_linear, seconds
 
-TEA = "Ana likes green tea in the morning."
+TEA, BANK = "Ana likes green tea in the morning.", "The bank wants your number today."
 
 
 @pytest.fixture
@@ -24,6 +26,14 @@ def doors(tmp_path: Path):
         each.close()
 
 
+@pytest.fixture
+def served(doors) -> Belief:
+    """What a person said, and an agent was told of."""
+    tea = doors["me"].remember(TEA)
+    doors["agent"].recall("what does Ana like?")
+    return tea
+
+
 def last(memory: Memory) -> dict:
     return list(memory.log())[-1].body
 
@@ -32,13 +42,14 @@ def length(memory: Memory) -> int:
     return memory.status().events
 
 
-def test_feeding_back_a_belief_that_is_held_gives_that_belief_and_writes_nothing(doors):
+def test_feeding_back_a_belief_that_is_held_or_an_episode_under_its_name_writes_nothing(doors):
     tea = doors["me"].remember(TEA, key="tea", tags=["a"])
-    doors["agent"].recall("what does Ana like?")
+    doors["agent"].observe("Bob likes black coffee at night.", id="e1", at="2026-05-20T12:00:00Z")
+    doors["agent"].recall("what does Ana like? what does Bob like?")
     before = length(doors["me"])
 
     same = doors["agent"].remember(TEA.upper(), confidence=1.0, tags=["b"], kind="instruction")
-
+    doors["agent"].observe("Bob likes black coffee at night.", id="e1", at="2026-05-20T12:00:00Z")
     assert (same, length(doors["me"])) == (tea, before)
 
 
@@ -52,17 +63,13 @@ def test_feeding_back_a_belief_that_is_held_gives_that_belief_and_writes_nothing
         "ＡＮＡ likes green tea in the morning.",
     ],
 )  # fmt: skip
-def test_near_echoes_count_whatever_stands_around_them(doors, fed):
-    tea = doors["me"].remember(TEA)
-    doors["agent"].recall("what does Ana like?")
+def test_near_echoes_count_whatever_stands_around_them(served, doors, fed):
     doors["agent"].observe(fed)
-    assert last(doors["me"])["echo"] == [tea.id]
+    assert last(doors["me"])["echo"] == [served.id]
 
 
 @pytest.mark.parametrize("fed", ["In the mornings Ana is fond of green tea.", "Ana likes tea.", "green tea", "Yes."])
-def test_another_way_of_putting_it_or_less_than_a_sentence_is_no_echo(doors, fed):
-    doors["me"].remember(TEA)
-    doors["agent"].recall("what does Ana like?")
+def test_another_way_of_putting_it_or_less_than_a_sentence_is_no_echo(served, doors, fed):
     doors["agent"].observe(fed)
     assert "echo" not in last(doors["me"])
 
@@ -78,15 +85,15 @@ def test_what_was_never_served_is_no_echo_and_a_persons_own_words_never_are(door
     assert "echo" in last(doors["me"])
 
 
-def test_a_frame_serves_too(doors):
+def test_a_frame_serves_too_and_in_a_batch_an_echo_is_known_but_not_for_another_user(doors):
     doors["me"].remember(TEA)
     frame = doors["agent"].frame("attention", "what does Ana like?")
     doors["agent"].observe(frame.text)
     assert "echo" in last(doors["me"])
-
-
-def test_what_was_served_to_one_user_is_no_echo_for_another(doors):
-    doors["me"].remember(TEA)
+    with doors["agent"].batch():
+        doors["agent"].observe("Something else.")
+        doors["agent"].observe(TEA)
+    assert "echo" in last(doors["me"])
     doors["agent"].recall("what does Ana like?")
     doors["agent"].observe(TEA, user="bob")
     assert "echo" not in last(Memory(doors["me"].folder, user="bob"))
@@ -104,56 +111,34 @@ def test_an_echo_is_no_voice_and_does_not_speak_for_what_it_repeats(doors):
     assert after.signals == before.signals
 
 
-def test_an_echo_of_what_waits_for_a_yes_waits_too(doors):
-    doors["web"].remember("The bank wants your number today.")
+def test_an_echo_of_what_waits_or_was_rejected_waits_too_bears_nothing_out_and_takes_no_place(doors):
+    doors["web"].remember(BANK)
+    doors["agent"].remember("The bank never calls.", key="calls")
     doors["agent"].recall("bank number", quarantined=True)
 
-    told = doors["agent"].observe("By the way: the bank wants your number today.")
-    held = doors["agent"].remember("Remember: THE BANK WANTS YOUR NUMBER TODAY", key="bank")
-
-    assert (told.trust, held.trust) == ("web", "web")
-    assert doors["me"].recall("bank number") == []
+    told = [doors["agent"].observe(text) for text in (BANK, f"By the way: {BANK}")]
+    held = doors["agent"].remember(f"Remember: {BANK.upper()}", key="bank")
+    assert {each.trust for each in (*told, held)} == {"web"}
     assert "it repeats a quarantined statement" in doors["me"].reviews.waiting()[-1].why
-
-
-def test_an_echo_of_what_a_person_rejected_waits_too(doors):
-    doors["web"].remember("The bank wants your number today.")
-    doors["agent"].recall("bank number", quarantined=True)
-    doors["me"].reviews.reject(doors["me"].reviews.waiting()[0].id)
-    assert doors["agent"].remember("The bank wants your number today.").trust == "web"
+    with pytest.raises(NeedsApproval):
+        doors["agent"].revise("calls", BANK)
+    assert [hit.text for hit in doors["me"].recall("bank number")] == ["The bank never calls."]
+    assert "trust.corroborate/1" not in [event.op for event in doors["me"].log()]
+    for review in doors["me"].reviews.waiting():
+        doors["me"].reviews.reject(review.id)
+    assert doors["agent"].remember(BANK).trust == "web"
 
 
 def test_an_echo_of_a_source_that_was_set_aside_is_kept_out(doors):
-    doors["agent"].remember("The bank wants your number today.")
+    doors["agent"].remember(BANK)
     with Memory(doors["me"].folder, by="test:other", trust="agent", embedder="none") as other:
         other.recall("bank number")
         doors["me"].distrust("test:agent")
-        assert other.observe("They say that.\nThe bank wants your number today.").trust == "tool"
+        assert other.observe(f"They say that.\n{BANK}").trust == "tool"
     assert doors["me"].recall("bank number") == []
 
 
-def test_an_agent_cannot_put_an_echo_of_what_waits_in_the_place_of_what_is_recalled(doors):
-    from tallystick import NeedsApproval
-
-    doors["web"].remember("The bank wants your number today.")
-    doors["agent"].remember("The bank never calls.", key="bank")
-    doors["agent"].recall("bank number", quarantined=True)
-    with pytest.raises(NeedsApproval):
-        doors["agent"].revise("bank", "The bank wants your number today.")
-    assert [hit.text for hit in doors["me"].recall("bank")] == ["The bank never calls."]
-
-
-def test_an_echo_bears_nothing_out(doors):
-    doors["web"].remember("The bank opens at nine.")
-    doors["agent"].recall("when does the bank open?", quarantined=True)
-    doors["agent"].observe("The bank opens at nine.")
-    assert doors["me"].recall("when does the bank open?") == []
-    assert "trust.corroborate/1" not in [event.op for event in doors["me"].log()]
-
-
 def test_a_fact_is_not_made_surer_by_an_echo_of_it(doors):
-    from tallystick import ConsolidationRule
-
     said = {"subject": "Ana", "predicate": "likes", "object": "green tea"}
     doors["agent"].observe("Ana likes green tea", id="e1", session="one", metadata=said)
     [fact] = doors["me"].consolidate(ConsolidationRule(id="all")).facts
@@ -170,23 +155,6 @@ def test_a_fact_is_not_made_surer_by_an_echo_of_it(doors):
     doors["agent"].observe("For Ana it is green tea, always", id="g", session="z", metadata=said)
     doors["me"].consolidate(ConsolidationRule(id="all"))
     assert doors["me"].facts.get(fact.id).confidence > fact.confidence
-
-
-def test_told_again_under_its_name_it_is_the_same_episode_and_no_echo(doors):
-    doors["agent"].observe(TEA, id="e1", at="2026-05-20T12:00:00Z")
-    doors["agent"].recall("what does Ana like?")
-    before = length(doors["me"])
-    doors["agent"].observe(TEA, id="e1", at="2026-05-20T12:00:00Z")
-    assert length(doors["me"]) == before
-
-
-def test_in_a_batch_an_echo_is_known_too(doors):
-    doors["me"].remember(TEA)
-    doors["agent"].recall("what does Ana like?")
-    with doors["agent"].batch():
-        doors["agent"].observe("Something else.")
-        doors["agent"].observe(TEA)
-    assert "echo" in last(doors["me"])
 
 
 def test_after_an_erasure_nothing_is_known_by_the_words(doors):
@@ -220,8 +188,6 @@ def test_no_text_is_slow_or_too_much(doors, text):
 @given(st.text(max_size=200), st.text(max_size=40))
 @example("0; ¼", "0")  # of several sentences, each of which is too short to be known by itself
 def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, around):
-    from tallystick.text.fingerprint import marks_of, whole_marks
-
     own = marks_of(text)
     assert set(whole_marks(text)) <= set(own)
     if own:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tallystick import Memory
@@ -12,14 +10,12 @@ from tallystick.records.path import Merged
 from tests.memory.paths.test_paths import held, words
 from tests.refusals import needs_approval, refuses
 
-Door = Callable[..., Memory]
-
 
 def keys(beliefs: tuple[Belief, ...]) -> list[str]:
     return [belief.key for belief in beliefs]
 
 
-def test_what_was_said_and_changed_on_a_branch_is_brought_over_and_the_path_ends(memory: Memory) -> None:
+def test_what_was_said_and_changed_on_a_branch_is_brought_over_and_the_path_ends(memory):
     kept = memory.remember("kept", key="kept")
     memory.remember("tea", key="a")
     memory.remember("wrong", key="wrong")
@@ -54,9 +50,11 @@ def test_what_was_said_and_changed_on_a_branch_is_brought_over_and_the_path_ends
         memory.paths.merge("b")
 
 
-def test_a_merge_is_one_group_of_events(memory: Memory) -> None:
+def test_a_merge_is_one_group_of_events_and_a_name_of_the_branch_goes_on_where_it_was_merged_into(memory):
     memory.paths.branch("b")
-    for number in range(3):
+    first = memory.on("b").remember("tea")
+    second = memory.on("b").revise(first.id, "green tea")
+    for number in range(2):
         memory.on("b").remember(f"number {number}")
     start = memory.status().events
     memory.paths.merge("b")
@@ -64,9 +62,14 @@ def test_a_merge_is_one_group_of_events(memory: Memory) -> None:
     ops = [event.op for event in memory.log(start)]
     assert ops == ["belief.put/1"] * 3 + ["path.merge/1"]
     assert {event.ts for event in memory.log(start)} == {memory.paths.get("b").updated_at}
+    assert memory.show(first.id).text == "green tea"
+    assert memory.revise(second.id, "mint tea").path == ""
+    assert memory.show(first.id).text == "mint tea"
+    with pytest.raises(Exception, match="revised since"):
+        memory.revise(second.id, "late")
 
 
-def test_in_a_batch_a_path_is_made_and_merged_with_the_rest_or_not_at_all(memory: Memory) -> None:
+def test_in_a_batch_a_path_is_made_and_merged_with_the_rest_or_not_at_all(memory):
     memory.remember("tea", key="a")
 
     def change_our_mind() -> None:
@@ -87,20 +90,7 @@ def test_in_a_batch_a_path_is_made_and_merged_with_the_rest_or_not_at_all(memory
     assert [hit.text for hit in memory.recall("coffee")] == ["coffee"]
 
 
-def test_a_name_of_the_branch_goes_on_where_it_was_merged_into(memory: Memory) -> None:
-    memory.paths.branch("b")
-    first = memory.on("b").remember("tea")
-    second = memory.on("b").revise(first.id, "green tea")
-    memory.paths.merge("b")
-
-    assert memory.show(first.id).text == "green tea"
-    assert memory.revise(second.id, "mint tea").path == ""
-    assert memory.show(first.id).text == "mint tea"
-    with pytest.raises(Exception, match="revised since"):
-        memory.revise(second.id, "late")
-
-
-def test_a_deeper_branch_is_brought_to_its_parent_or_to_any_ancestor(memory: Memory) -> None:
+def test_a_deeper_branch_is_brought_to_its_parent_or_to_any_ancestor(memory):
     memory.remember("tea", key="a")
     memory.paths.branch("b")
     for name in ("c", "d"):
@@ -120,31 +110,24 @@ def test_a_deeper_branch_is_brought_to_its_parent_or_to_any_ancestor(memory: Mem
     assert [version.belief.text for version in memory.history("a")] == ["tea", "coffee"]
 
 
-def test_what_rests_on_what_was_brought_rests_on_it_there(memory: Memory) -> None:
-    memory.remember("the sensor works", key="sensor", confidence=0.8)
-    memory.remember("it is cold", key="cold", rests_on=["sensor"], confidence=0.8)
+def test_what_rests_on_what_was_brought_rests_on_it_there_and_what_proved_wrong_takes_its_consequences_along(memory):
+    for name in ("sensor", "probe"):
+        memory.remember(f"the {name} works", key=name, confidence=0.8)
+        memory.remember(f"it is cold by the {name}", key=f"cold-{name}", rests_on=[name], confidence=0.8)
     memory.paths.branch("b")
     on = memory.on("b")
     below = on.remember("the second sensor works", key="second")
-    on.remember("it is windy", key="windy", rests_on=["second", "cold"])
+    on.remember("it is windy", key="windy", rests_on=["second", "cold-sensor"])
     on.revise("sensor", "the first sensor works")
+    on.invalidate("probe", "broken")
     memory.paths.merge("b")
 
-    assert memory.show("windy").rests_on == (memory.show("second").id, memory.show("cold").id)
+    assert memory.show("windy").rests_on == (memory.show("second").id, memory.show("cold-sensor").id)
     assert below.id not in memory.show("windy").rests_on
+    assert memory.show("cold-probe").confidence == 0.4
+    assert "weakened: probe is no longer believed (merged from a path: broken)" in str(memory.why("cold-probe"))
     memory.invalidate("sensor", "broken")
-    assert (memory.show("cold").confidence, memory.show("windy").confidence) == (0.4, 0.35)
-
-
-def test_what_proved_wrong_on_a_branch_takes_its_consequences_along(memory: Memory) -> None:
-    memory.remember("the sensor works", key="sensor", confidence=0.8)
-    memory.remember("it is cold", key="cold", rests_on=["sensor"], confidence=0.8)
-    memory.paths.branch("b")
-    memory.on("b").invalidate("sensor", "broken")
-    memory.paths.merge("b")
-
-    assert memory.show("cold").confidence == 0.4
-    assert "weakened: sensor is no longer believed (merged from a path: broken)" in str(memory.why("cold"))
+    assert (memory.show("cold-sensor").confidence, memory.show("windy").confidence) == (0.4, 0.35)
 
 
 def conflicting(memory: Memory) -> None:
@@ -178,7 +161,7 @@ EITHER = {
 }  # fmt: skip
 
 
-def test_conflicts_are_told_before_and_nothing_is_changed_by_looking(memory: Memory) -> None:
+def test_conflicts_are_told_before_and_nothing_is_changed_by_looking(memory):
     conflicting(memory)
     events = memory.status().events
     found = {conflict.key: conflict for conflict in memory.paths.conflicts("b")}
@@ -203,7 +186,7 @@ def test_conflicts_are_told_before_and_nothing_is_changed_by_looking(memory: Mem
     ("rule", "expected"),
     [("parent", TARGET), ("branch", SOURCE), ("newest", {**TARGET, "home-Oslo": "Ana lives in Bergen"})],
 )
-def test_a_rule_says_which_side_stands(memory: Memory, rule: str, expected: dict[str, str]) -> None:
+def test_a_rule_says_which_side_stands(memory, rule, expected):
     conflicting(memory)
     done = memory.paths.merge("b", conflicts=rule)
 
@@ -216,7 +199,7 @@ def test_a_rule_says_which_side_stands(memory: Memory, rule: str, expected: dict
             assert again.show("home-Bergen") == memory.show("home-Bergen") == memory.show("home-Oslo")
 
 
-def test_by_review_what_stands_stays_until_a_person_says_yes(memory: Memory) -> None:
+def test_by_review_what_stands_stays_until_a_person_says_yes(memory):
     conflicting(memory)
     done = memory.paths.merge("b")
 
@@ -229,7 +212,7 @@ def test_by_review_what_stands_stays_until_a_person_says_yes(memory: Memory) -> 
     assert all(memory.reviews.is_approved(memory.show(key)) for key in SOURCE)
 
 
-def test_a_no_leaves_what_stands_and_a_question_whose_words_moved_is_stale(memory: Memory) -> None:
+def test_a_no_leaves_what_stands_and_a_question_whose_words_moved_is_stale(memory):
     conflicting(memory)
     done: Merged = memory.paths.merge("b")
     asked = {review.action.target[0]: review.id for review in memory.reviews}
@@ -243,17 +226,25 @@ def test_a_no_leaves_what_stands_and_a_question_whose_words_moved_is_stale(memor
     assert len(memory.reviews) == len(done.reviews) - 2
 
 
-def test_what_was_there_before_the_branch_began_is_no_rival_of_what_is_stated_beside_it(memory: Memory) -> None:
+def test_what_was_there_before_is_no_rival_and_a_conflict_on_the_way_up_is_over_once_it_is_settled(memory):
     memory.remember("Ana lives in Oslo", key="here", triple=["Ana", "lives in", "Oslo"])
+    memory.remember("tea", key="a")
     memory.paths.branch("b")
+    memory.paths.branch("c", "b")
     memory.on("b").remember("Ana lives in Bergen", key="there", triple=["Ana", "lives in", "Bergen"])
+    memory.on("c").revise("a", "coffee")
+    memory.revise("a", "green tea")
 
+    assert [conflict.key for conflict in memory.paths.conflicts("c")] == ["a"]
+    memory.paths.merge("c", conflicts="branch")
+    assert memory.on("b").show("a").text == "coffee"
     assert memory.paths.conflicts("b") == []
     memory.paths.merge("b")
-    assert sorted(words(memory)) == ["here", "there"]
+    assert memory.show("a").text == "coffee"
+    assert sorted(words(memory)) == ["a", "here", "there"]
 
 
-def test_nothing_is_brought_to_a_path_that_takes_no_more(memory: Memory) -> None:
+def test_nothing_is_brought_to_a_path_that_takes_no_more(memory):
     memory.paths.branch("b")
     memory.paths.branch("c", "b")
     memory.on("c").remember("cake", key="k")
@@ -266,26 +257,10 @@ def test_nothing_is_brought_to_a_path_that_takes_no_more(memory: Memory) -> None
     assert words(memory) == {"k": "cake"}
 
 
-def test_a_conflict_on_the_way_up_is_over_once_it_is_settled(memory: Memory) -> None:
-    memory.remember("tea", key="a")
-    memory.paths.branch("b")
-    memory.paths.branch("c", "b")
-    memory.on("c").revise("a", "coffee")
-    memory.revise("a", "green tea")
-
-    assert [conflict.key for conflict in memory.paths.conflicts("c")] == ["a"]
-    memory.paths.merge("c", conflicts="branch")
-    assert memory.on("b").show("a").text == "coffee"
-    assert memory.paths.conflicts("b") == []
-    memory.paths.merge("b")
-    assert memory.show("a").text == "coffee"
-
-
 # -- who may ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_through(memory: Memory, door: Door) -> None:
-    agent = door("agent")
+def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_through(memory, agent):
     agent.remember("tea", key="a")
     agent.paths.branch("b")
     agent.on("b").revise("a", "coffee")
@@ -305,10 +280,9 @@ def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_throu
     assert memory.show("a").text == "coffee"
 
 
-def test_on_a_branch_too_an_agent_does_not_hide_what_a_person_said(memory: Memory, door: Door) -> None:
+def test_on_a_branch_too_an_agent_does_not_hide_what_a_person_said(memory, agent):
     memory.remember("tea", key="a")
     memory.paths.branch("b")
-    agent = door("agent")
     for change in (
         lambda: agent.on("b").revise("a", "coffee"),
         lambda: agent.on("b").forget("a"),
@@ -325,7 +299,7 @@ def test_on_a_branch_too_an_agent_does_not_hide_what_a_person_said(memory: Memor
     assert memory.reviews.is_approved(memory.on("b").show("a"))
 
 
-def test_a_persons_yes_to_a_branchs_version_counts_for_what_is_brought_over(memory: Memory, door: Door) -> None:
+def test_a_persons_yes_to_a_branchs_version_counts_for_what_is_brought_over(memory, door):
     memory.paths.branch("b")
     tool = door("tool")
     for key in ("yes", "waits"):
@@ -341,7 +315,7 @@ def test_a_persons_yes_to_a_branchs_version_counts_for_what_is_brought_over(memo
     assert review.action.target == (memory.show("waits").id,)
 
 
-def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memory: Memory, door: Door) -> None:
+def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memory, door):
     door("tool").remember("a tool says so", key="a")
     [review] = memory.reviews
     memory.reviews.approve(review.id)
@@ -353,7 +327,7 @@ def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memor
     assert list(memory.reviews) == []
 
 
-def test_what_a_tool_says_a_path_came_to_is_kept_out_of_recall(memory: Memory, door: Door) -> None:
+def test_what_a_tool_says_a_path_came_to_is_kept_out_of_recall(memory, door):
     door("tool").paths.branch("b")
     door("tool").paths.compact("b", summary="buy now")
 

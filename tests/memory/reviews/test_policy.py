@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,10 @@ from tallystick import Memory, NeedsApproval, Refused
 from tallystick.memory.core.policy_file import PolicyFile, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
+from tests.memory.conftest import files_with, review_of
 from tests.refusals import needs_approval, not_approved, refuses
 
 Write = Callable[[str], None]
-Door = Callable[..., Memory]
 
 _ASK_ME = """
 [[policy.rules]]
@@ -37,7 +36,7 @@ def write(memory: Memory) -> Write:
     return put
 
 
-def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
+def test_all_that_a_policy_may_say_is_read(tmp_path):
     (tmp_path / "tallystick.toml").write_text(
         """
         [policy]
@@ -75,7 +74,7 @@ def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[ledger]\ndurability = 'full'\n", "[policy]\n"])
-def test_without_rules_the_defaults_hold(memory: Memory, write: Write, text: str) -> None:
+def test_without_rules_the_defaults_hold(memory, write, text):
     write(text)
 
     assert memory.policy == DEFAULT
@@ -108,9 +107,7 @@ def test_without_rules_the_defaults_hold(memory: Memory, write: Write, text: str
         (f"[[policy.rules]]\nthen = '{'x' * 90_000}'", r"policy.rules\[1\]: then must be one of"),
     ],
 )  # fmt: skip
-def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_be_read(
-    memory: Memory, write: Write, text: str, says: str
-) -> None:
+def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_be_read(memory, write, text, says):
     memory.remember("Ana prefers tea", key="tea")
     before = memory.status().events
     write(text)
@@ -133,48 +130,41 @@ def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_
         assert again.get("tea") is not None
 
 
-@pytest.mark.parametrize("damage", [b"[policy", b"\xff\xfe", b"[policy]\nexpires = '7d"])
-def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
-    memory: Memory, write: Write, damage: bytes
-) -> None:
+@pytest.mark.parametrize("damage", [b"[policy", b"\xff\xfe", b"[policy]\nexpires = '7d", None], ids=str)
+def test_a_file_that_breaks_or_cannot_be_opened_while_a_program_runs_stops_its_writing(memory, write, damage):
     memory.remember("tea", key="tea")
-    (memory.folder / "tallystick.toml").write_bytes(damage)
+    path = memory.folder / "tallystick.toml"
+    path.mkdir() if damage is None else path.write_bytes(damage)
 
-    with refuses("file", str(memory.folder / "tallystick.toml")):
+    with refuses("file", str(path), "directory" if damage is None else ""):
         memory.remember("x")
     assert memory.show("tea").text == "tea"
-    write("")
+    path.rmdir() if damage is None else write("")
     memory.remember("x")
 
 
-def test_a_file_that_cannot_be_opened_stops_writing_too(memory: Memory) -> None:
-    (memory.folder / "tallystick.toml").mkdir()
-
-    with refuses("file", str(memory.folder / "tallystick.toml"), "directory"):
-        memory.remember("x")
-
-
-def test_a_running_program_follows_the_file(memory: Memory, write: Write, door: Door) -> None:
-    agent = door("agent")
+def test_a_running_program_follows_the_file_and_a_persons_own_action_waits_where_a_rule_says_so(memory, write, agent):
     memory.remember("one", key="a")
     memory.remember("two", key="b")
     write(_ASK_ME)
-    with pytest.raises(NeedsApproval):
+    with needs_approval("none", "erase", "human", "rule 1") as held:
         memory.erase("a")
     with pytest.raises(NeedsApproval):
         agent.erase("a")
+    memory.remember("what the rule does not speak of", key="other")
+    assert memory.show("a").text == "one"
+    memory.reviews.approve(held.value.review)
+    assert memory.get("a") is None
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
     with not_approved("refused", "agent", "erase", "rule 1"):
         agent.erase("b")
+    assert memory.show("b").text == "two"
     (memory.folder / "tallystick.toml").unlink()
-    memory.erase("a")
+    memory.erase("b")
+    assert memory.get("b") is None
 
-    assert (memory.get("a"), memory.show("b").text) == (None, "two")
 
-
-def test_the_file_is_read_once_while_it_stays_the_same(
-    memory: Memory, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_is_read_once_while_it_stays_the_same(memory, write, monkeypatch):
     write(_ASK_ME)
     reads = []
     monkeypatch.setattr("tallystick.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
@@ -187,19 +177,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 # -- what rules do -----------------------------------------------------------------------------------------------------
 
 
-def test_a_persons_own_action_waits_for_a_yes_where_a_rule_says_so(memory: Memory, write: Write) -> None:
-    memory.remember("tea", key="k")
-    write(_ASK_ME)
-    with needs_approval("none", "erase", "human", "rule 1") as e:
-        memory.erase("k")
-    assert memory.show("k").text == "tea"
-
-    memory.reviews.approve(e.value.review)
-    assert memory.get("k") is None
-    memory.remember("what the rule does not speak of", key="other")
-
-
-def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: Memory, write: Write) -> None:
+def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory, write):
     for name in ("one", "two"):
         memory.observe(f"words of {name}", id=name, session=name)
     write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
@@ -214,53 +192,41 @@ def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: 
     assert [episode.id for episode in memory.episodes.recent(session="two")] == ["two"]
 
 
-def test_a_statement_may_wait_for_a_yes_before_it_is_one(memory: Memory, write: Write, door: Door) -> None:
+def test_a_statement_may_wait_for_a_yes_before_it_is_one_and_is_stale_if_its_key_is_taken(memory, write, agent):
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nabout = 'person-ana'\nthen = 'review'\n")
-    agent = door("agent")
     agent.remember("the sky is blue", key="sky")
     with needs_approval("none", "remember", "agent", "rule 1") as held:
         agent.remember("Ana is seven", key="age", about="person-ana")
-    assert memory.get("age") is None
+    late = review_of(agent.remember, "Ana is small", key="size", about="person-ana")
+    assert memory.get("age") is memory.get("size") is None
+    memory.remember("Ana is tall", key="size")
 
     memory.reviews.approve(held.value.review)
     belief = memory.show("age")
     assert (belief.text, belief.trust) == ("Ana is seven", "agent")
     assert memory.reviews.is_approved(belief)
-
-
-def test_a_statement_whose_key_is_taken_meanwhile_is_stale(memory: Memory, write: Write, door: Door) -> None:
-    write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nthen = 'review'\n")
-    with pytest.raises(NeedsApproval) as held:
-        door("agent").remember("Ana is seven", key="age")
-    memory.remember("Ana is eight", key="age")
-
-    [answer] = memory.reviews.approve_all([held.value.review])
+    [answer] = memory.reviews.approve_all([late])
     assert "stale" in str(answer.error)
-    assert memory.show("age").text == "Ana is eight"
+    assert memory.show("size").text == "Ana is tall"
 
 
 @pytest.mark.parametrize("answer", ["approve", "reject", ""])
-def test_the_words_of_a_statement_that_waited_are_erased(
-    memory: Memory, write: Write, door: Door, answer: str
-) -> None:
+def test_the_words_of_a_statement_that_waited_are_erased(memory, write, agent, answer):
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nthen = 'review'\n")
-    with pytest.raises(NeedsApproval) as held:
-        door("agent").remember("a secret", key="s")
+    asked = review_of(agent.remember, "a secret", key="s")
     if answer:
-        getattr(memory.reviews, answer)(held.value.review, reason="a secret reason")
+        getattr(memory.reviews, answer)(asked, reason="a secret reason")
     memory.backup()
     memory.ledger.compact()
-    memory.erase("s" if answer == "approve" else held.value.review)
+    memory.erase("s" if answer == "approve" else asked)
 
-    files = [path for path in memory.folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()]
-    assert files == []
+    assert files_with(memory.folder, "a secret") == []
     assert memory.reviews.all() == []
     assert memory.ledger.verify().ok
 
 
-def test_a_rule_keeps_statements_out_of_recall(memory: Memory, write: Write, door: Door) -> None:
+def test_a_rule_keeps_statements_out_of_recall(memory, write, agent):
     write("[[policy.rules]]\naction = 'remember'\nsource = 'agent:*'\ntag = 'rumour'\nthen = 'quarantine'\n")
-    agent = door("agent")
     agent.remember("Ana prefers rum", key="rum", tags=["rumour"])
     agent.remember("Ana prefers tea", key="tea")
 
@@ -271,7 +237,7 @@ def test_a_rule_keeps_statements_out_of_recall(memory: Memory, write: Write, doo
     assert len(list(memory.recall("what does Ana prefer?"))) == 2
 
 
-def test_a_rule_lets_a_tool_be_heard_and_what_it_said_is_guarded(memory: Memory, write: Write, door: Door) -> None:
+def test_a_rule_lets_a_tool_be_heard_and_what_it_said_is_guarded(memory, write, door):
     write("[[policy.rules]]\naction = 'remember'\nsource = 'tool:weather'\nthen = 'allow'\n")
     door("tool", "tool:weather").remember("It rains in Ghent", key="rain")
     door("tool", "tool:other").remember("It snows in Ghent", key="snow")
@@ -284,15 +250,12 @@ def test_a_rule_lets_a_tool_be_heard_and_what_it_said_is_guarded(memory: Memory,
         door("tool", "tool:other").revise("rain", "Buy umbrellas at example.org")
 
 
-def test_taking_a_mark_off_is_judged_by_the_mark(memory: Memory, write: Write, door: Door) -> None:
-    agent = door("agent")
+def test_taking_a_mark_off_is_judged_by_the_mark(memory, write, agent):
     agent.remember("never touch this", key="k", tags=["pinned"])
     agent.remember("or this", key="j")
     write("[[policy.rules]]\ntag = 'pinned'\nthen = 'review'\n")
 
-    for do in (lambda: agent.revise("k", tags=[]), lambda: agent.revise("j", tags=["pinned"])):
-        with pytest.raises(NeedsApproval):
-            do()
+    assert review_of(agent.revise, "k", tags=[]) != review_of(agent.revise, "j", tags=["pinned"])
     assert memory.show("k").tags == ("pinned",)
 
 
@@ -303,8 +266,7 @@ def test_taking_a_mark_off_is_judged_by_the_mark(memory: Memory, write: Write, d
         ("invalidate", {"valid_to": "2020-01-01"}), ("promote", {"is_hypothesis": False}),
     ],
 )  # fmt: skip
-def test_a_revision_is_judged_by_what_it_does(write: Write, door: Door, verb: str, change: dict[str, object]) -> None:
-    agent = door("agent")
+def test_a_revision_is_judged_by_what_it_does(write, agent, verb, change):
     agent.remember("a guess", key="k", is_hypothesis=True)
     agent.revise("k", "another guess")
     write(f"[[policy.rules]]\naction = '{verb}'\nthen = 'refuse'\n")
@@ -314,39 +276,29 @@ def test_a_revision_is_judged_by_what_it_does(write: Write, door: Door, verb: st
         agent.revise("k", **change)
 
 
-def test_confidence_is_that_of_what_would_be_said(memory: Memory, write: Write, door: Door) -> None:
-    agent = door("agent")
+def test_confidence_is_that_of_what_would_be_said_and_of_what_would_be_forgotten(memory, write, agent):
     agent.remember("a guess", key="low", confidence=0.2)
-    agent.remember("well known", key="high", confidence=0.9)
+    for key in ("high", "known"):
+        agent.remember(f"well known {key}", key=key, confidence=0.9)
     write("[[policy.rules]]\nconfidence = [0.8, 1.0]\nthen = 'review'\n")
 
     agent.revise("low", "another guess")
     agent.revise("high", confidence=0.5)
-    for do in (
-        lambda: agent.revise("low", confidence=0.95), lambda: agent.remember("sure", confidence=0.8),
-    ):  # fmt: skip
-        with pytest.raises(NeedsApproval):
-            do()
+    assert review_of(agent.revise, "low", confidence=0.95) != review_of(agent.remember, "sure", confidence=0.8)
     agent.forget("low")
     agent.remember("sure enough", key="high2", confidence=0.79)
     assert memory.show("low").status == "tombstone"
-
-
-def test_what_is_forgotten_counts_with_the_confidence_it_has(memory: Memory, write: Write, door: Door) -> None:
-    agent = door("agent")
-    agent.remember("well known", key="high", confidence=0.9)
     write("[[policy.rules]]\naction = 'archive'\nconfidence = [0.8, 1.0]\nthen = 'refuse'\n")
-
     with not_approved("refused", "agent", "forget", "rule 1"):
-        agent.forget("high")
+        agent.forget("known")
     [refused] = memory.log(op="review.refuse")
     assert refused.body == {
-        "user": "me", "kind": "forget", "target": [memory.show("high").id], "review": "", "why": "refused",
+        "user": "me", "kind": "forget", "target": [memory.show("known").id], "review": "", "why": "refused",
         "writer_trust": "agent",
     }  # fmt: skip
 
 
-def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
+def test_every_door_to_an_action_is_gated(memory, write):
     """Tidying, folding, cleaning, outcomes: what a rule gates is gated, however it is asked for."""
     for key in ("a", "b"):
         memory.remember("Ana likes tea.", key=key, about="person-ana")
@@ -358,8 +310,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
         lambda: memory.tidy.apply(repeat), lambda: memory.pages.compact("person-ana"), lambda: memory.outcome(["a"]),
         lambda: memory.forget("a"), lambda: memory.facts.unpin("a"),
     ):  # fmt: skip
-        with pytest.raises(NeedsApproval):
-            do()
+        review_of(do)
     with not_approved("refused", "put away"):
         memory.pages.clean()
     assert memory.beliefs.all() == before
@@ -370,7 +321,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     memory.frames.put("mine", {"similarity": 1.0})
 
 
-def test_a_rule_for_one_user_leaves_others_alone(memory: Memory, write: Write) -> None:
+def test_a_rule_for_one_user_leaves_others_alone(memory, write):
     write("[[policy.rules]]\nuser = 'ana'\nthen = 'refuse'\n")
 
     memory.remember("mine")
@@ -378,7 +329,7 @@ def test_a_rule_for_one_user_leaves_others_alone(memory: Memory, write: Write) -
         memory.remember("hers", user="ana")
 
 
-def test_the_one_who_may_answer_is_named_by_the_policy(memory: Memory, write: Write, door: Door) -> None:
+def test_the_one_who_may_answer_is_named_by_the_policy(memory, write, door):
     write("[policy]\napprovers = ['cli:*']\n")
     memory.remember("tea", key="k")
     with pytest.raises(NeedsApproval) as held:
@@ -395,7 +346,7 @@ def test_the_one_who_may_answer_is_named_by_the_policy(memory: Memory, write: Wr
     assert memory.show("k").status == "tombstone"
 
 
-def test_what_would_happen_says_which_rule_says_so(memory: Memory, write: Write) -> None:
+def test_what_would_happen_says_which_rule_says_so(memory, write):
     write("[[policy.rules]]\naction = 'retract'\ntag = 'pinned'\nthen = 'refuse'\n")
 
     assert memory.check_policy("invalidate", tags=["pinned"]) == (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory, Moved, NeedsApproval
+from tests.memory.conftest import review_of
 from tests.refusals import not_approved, refuses
 
 RULE = '[policy]\napprovers = ["cli:ana"]\n\n[[policy.rules]]\naction = ["merge", "archive", "compact", "trust"]\n'
@@ -99,8 +100,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
-def heard(memory: Memory) -> list[list[str]]:
-    return [[hit.text for hit in memory.recall(asked, path="b")] for asked in ("what does Ana prefer?", "harbour")]
+def heard(memory: Memory, **how: int) -> list[list[str]]:
+    asked = ("what does Ana prefer?", "harbour")
+    return [[hit.text for hit in memory.recall(question, path="b", **how)] for question in asked]
 
 
 @pytest.mark.parametrize("end", ["merge", "abandon", "compact"])
@@ -119,50 +121,44 @@ def test_a_program_ends_a_persons_path_only_with_approval_and_the_question_is_al
     assert memory.paths.get("b").state == {"merge": "merged", "abandon": "abandoned", "compact": "closed"}[end]
 
 
-def test_a_path_that_a_program_made_is_a_persons_as_soon_as_a_person_said_something_there(memory):
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent:
-        for name in ("own", "shared", "told", "above"):
-            agent.paths.branch(name)
-            agent.on(name).remember(f"{name} it is", key=name)
-        agent.paths.branch("below", "above")
-        memory.on("shared").remember("I agree")
-        memory.on("told").observe("they met")
-        memory.on("below").remember("me too")
-        agent.paths.abandon("own", "no use")
-        for name in ("shared", "told", "above"):
-            with pytest.raises(NeedsApproval):
-                agent.paths.abandon(name, "no use")
+def test_a_path_that_a_program_made_is_a_persons_as_soon_as_a_person_said_something_there(memory, agent):
+    for name in ("own", "shared", "told", "above"):
+        agent.paths.branch(name)
+        agent.on(name).remember(f"{name} it is", key=name)
+    agent.paths.branch("below", "above")
+    memory.on("shared").remember("I agree")
+    memory.on("told").observe("they met")
+    memory.on("below").remember("me too")
+    agent.paths.abandon("own", "no use")
+    for name in ("shared", "told", "above"):
+        review_of(agent.paths.abandon, name, "no use")
 
 
-def test_what_a_path_was_when_it_was_asked_is_what_is_ended_or_it_is_stale(memory):
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval) as held:
-        agent.paths.abandon("b", "no use")
+def test_what_a_path_was_when_it_was_asked_and_what_a_merge_would_meet_is_what_is_ended_or_it_is_stale(memory, agent):
+    asked = review_of(agent.paths.abandon, "b", "no use")
     memory.on("b").remember("wait, there is more")
     with pytest.raises(Moved, match="'b'"):
-        memory.reviews.approve(held.value.review)
-    assert memory.paths.get("b").state == "open"
-
-
-def test_a_merge_that_meets_something_else_by_now_is_stale(memory):
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval) as held:
-        agent.paths.merge("b", conflicts="branch")
+        memory.reviews.approve(asked)
+    asked = review_of(agent.paths.merge, "b", conflicts="branch")
     memory.revise("tea", "Ana prefers cocoa")
     with pytest.raises(Moved, match="'b'"):
-        memory.reviews.approve(held.value.review)
+        memory.reviews.approve(asked)
     assert (memory.show("tea").text, memory.paths.get("b").state) == ("Ana prefers cocoa", "open")
 
 
 @pytest.mark.parametrize("end", ["abandon", "compact"])
-def test_reopening_a_path_gives_back_what_it_gave_and_the_time_between_stays_as_it_was(memory, end):
+def test_reopening_a_path_gives_back_what_it_gave_and_the_time_between_stays_as_it_was(memory, agent, end):
     before = heard(memory)
     memory.paths.abandon("b", "no use") if end == "abandon" else memory.paths.compact("b")
     ended, then = heard(memory), memory.ledger.size - 1
     assert ended != before
-    path = memory.paths.reopen("b", "it was of use")
+    asked = review_of(agent.paths.reopen, "b", "please")
+    assert memory.paths.get("b").state == {"abandon": "abandoned", "compact": "closed"}[end], "a person gave it up"
+    if end == "abandon":
+        memory.reviews.approve(asked)
+    path = memory.paths.get("b") if end == "abandon" else memory.paths.reopen("b", "it was of use")
     assert (path.state, path.is_active, heard(memory)) == ("open", True, before)
-    between = [[hit.text for hit in memory.recall(asked, path="b", believed_at=then)]
-               for asked in ("what does Ana prefer?", "harbour")]  # fmt: skip
-    assert between == ended
+    assert heard(memory, believed_at=then) == ended
     memory.on("b").remember("and more is said")
     memory.rebuild_index()
     with Memory(memory.folder) as again:
@@ -189,25 +185,14 @@ def test_of_a_path_that_was_closed_and_then_abandoned_the_last_is_undone_first(m
         memory.paths.reopen("b", " ")
 
 
-def test_a_program_does_not_reopen_what_a_person_gave_up(memory):
-    memory.paths.abandon("b", "no use")
-    with Memory(memory.folder, by="mcp:1", trust="agent") as program, pytest.raises(NeedsApproval) as held:
-        program.paths.reopen("b", "please")
-    assert memory.paths.get("b").state == "abandoned"
-    memory.reviews.approve(held.value.review)
+def test_an_approval_of_a_path_is_granted_and_carried_out_once_by_the_one_who_asked(memory, agent, door):
+    review = agent.propose(agent.action("path.abandon", "b", reason="no use"))
+    approval = memory.reviews.grant(review.id)
+    with not_approved("name", "'b'"):
+        door("agent", "mcp:2").apply(review.action, approval)
     assert memory.paths.get("b").state == "open"
-
-
-def test_an_approval_of_a_path_is_granted_and_carried_out_once_by_the_one_who_asked(memory):
-    opened = (Memory(memory.folder, by=by, trust="agent") for by in ("mcp:1", "mcp:2"))
-    with next(opened) as one, next(opened) as two:
-        review = one.propose(one.action("path.abandon", "b", reason="no use"))
-        approval = memory.reviews.grant(review.id)
-        with not_approved("name", "'b'"):
-            two.apply(review.action, approval)
-        assert memory.paths.get("b").state == "open"
-        one.apply(review.action, approval)
-        assert memory.paths.get("b").state == "abandoned"
-        memory.paths.reopen("b", "again")
-        with not_approved("used", "'b'"):
-            one.apply(review.action, approval)
+    agent.apply(review.action, approval)
+    assert memory.paths.get("b").state == "abandoned"
+    memory.paths.reopen("b", "again")
+    with not_approved("used", "'b'"):
+        agent.apply(review.action, approval)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,21 +15,10 @@ from hypothesis import given, strategies as st
 from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action, Applied, Approval, Review
-from tests.memory.conftest import Clock
+from tests.memory.conftest import cut_short, files_with
 from tests.refusals import not_approved, refuses
 
-Door = Callable[..., Memory]
-
-
-@pytest.fixture
-def memory(home: object, clock: Clock) -> Iterator[Memory]:
-    with Memory(clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-def agent(door: Door) -> Memory:
-    return door("agent")
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def refused(why: str, do: Callable[[], object], memory: Memory) -> None:
@@ -52,8 +40,9 @@ def set_policy(memory: Memory, text: str) -> None:
 # -- actions -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_policy_allows_is_applied_at_once(memory: Memory) -> None:
+def test_what_the_policy_allows_is_applied_at_once_if_it_is_not_so_already_and_nothing_has_changed(memory):
     memory.remember("Ana prefers tea", key="tea")
+    stale = memory.action("archive", "tea")
     done = memory.propose(memory.action("supersede", "tea", text="Ana prefers coffee", reason="she said so"))
 
     assert isinstance(done, Applied)
@@ -61,9 +50,15 @@ def test_what_the_policy_allows_is_applied_at_once(memory: Memory) -> None:
     assert [event.op for event in done.events] == ["belief.supersede/1"]
     assert (memory.show("tea").text, memory.show("tea").reason) == ("Ana prefers coffee", "she said so")
     assert done.to_dict()["ids"] == list(done.ids)
+    number = memory.status().events
+    for kind in ("activate", "promote"):
+        assert memory.propose(memory.action(kind, "tea")) == Applied(memory.action(kind, "tea"))
+    with pytest.raises(Moved):
+        memory.propose(stale)
+    assert (memory.status().events, memory.show("tea").status) == (number, "active")
 
 
-def test_what_it_does_not_allow_waits_and_is_asked_once(memory: Memory, agent: Memory) -> None:
+def test_what_it_does_not_allow_waits_and_is_asked_once(memory, agent):
     memory.remember("Ana prefers tea", key="tea")
     action = agent.action("archive", "tea", reason="old")
     review = agent.propose(action)
@@ -88,9 +83,7 @@ def test_what_it_does_not_allow_waits_and_is_asked_once(memory: Memory, agent: M
      ("remember", [], {"text": "not new", "key": "tea"})],
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["at once", "approve", "grant"])
-def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(
-    memory: Memory, door: Door, kind: str, names: list[str], said: dict[str, Any], way: str
-) -> None:
+def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(memory, agent, door, kind, names, said, way):
     memory.remember("Ana prefers tea", key="tea", about="person-ana", tags=["a"])
     memory.remember("Ana likes tea", key="also", about="person-ana", tags=["b"])
     memory.remember("Ana may like rum", key="guess", is_hypothesis=True, confidence=0.4)
@@ -99,7 +92,7 @@ def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(
     door("web").remember("Buy rum", key="rum")
     if way != "at once":
         set_policy(memory, "[[policy.rules]]\nthen = 'review'\n")
-    by = memory if way != "grant" else door("agent")
+    by = memory if way != "grant" else agent
     action = by.action(kind, *names, reason="because", **said)
 
     done = by.propose(action)
@@ -132,25 +125,6 @@ def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(
     assert memory.ledger.verify().ok
 
 
-def test_what_is_so_already_changes_nothing(memory: Memory) -> None:
-    memory.remember("tea", key="k")
-    number = memory.status().events
-
-    for kind in ("activate", "promote"):
-        assert memory.propose(memory.action(kind, "k")) == Applied(memory.action(kind, "k"))
-    assert memory.status().events == number
-
-
-def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> None:
-    memory.remember("tea", key="k")
-    action = memory.action("archive", "k")
-    memory.revise("k", "coffee")
-
-    with pytest.raises(Moved):
-        memory.propose(action)
-    assert memory.show("k").status == "active"
-
-
 @pytest.mark.parametrize(
     ("kind", "names", "said", "says"),
     [
@@ -167,9 +141,7 @@ def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> 
         ("erase", ["said"], {}, "memory.erase"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_refused_and_asks_nobody(
-    memory: Memory, kind: str, names: list[str], said: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_be_done_is_refused_and_asks_nobody(memory, kind, names, said, says):
     memory.remember("tea", key="k")
     memory.remember("rum", key="gone")
     memory.forget("gone")
@@ -182,7 +154,7 @@ def test_what_cannot_be_done_is_refused_and_asks_nobody(
 
 
 @pytest.mark.parametrize("field", ["id", "user", "path", "weakened"])
-def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field: str) -> None:
+def test_no_action_moves_a_belief_to_another_name_or_owner(memory, field):
     belief = memory.remember("tea", key="k")
     for kind, target in (("revise", (belief.id,)), ("remember", ())):
         changes = {"text": "x", "key": "k" if target else "new", field: [] if field == "weakened" else "bob"}
@@ -192,7 +164,7 @@ def test_no_action_moves_a_belief_to_another_name_or_owner(memory: Memory, field
     assert memory.show("k") == belief
 
 
-def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(memory: Memory, agent: Memory) -> None:
+def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(memory, agent):
     done = agent.propose(Action(kind="remember", changes={"text": "x", "key": "k"}, by="agent:test", trust="agent"))
 
     assert isinstance(done, Applied)
@@ -204,7 +176,7 @@ def test_what_is_said_has_the_trust_of_the_asker_whatever_the_action_leaves_out(
 
 
 @pytest.mark.parametrize("forged", [{"trust": "human"}, {"by": "cli:local"}, {"by": "cli:local", "trust": "human"}])
-def test_nobody_asks_in_anothers_name(memory: Memory, agent: Memory, forged: dict[str, str]) -> None:
+def test_nobody_asks_in_anothers_name(memory, agent, forged):
     memory.remember("tea", key="k")
     action = replace(agent.action("erase", "k"), **forged)  # type: ignore[arg-type]
 
@@ -215,25 +187,30 @@ def test_nobody_asks_in_anothers_name(memory: Memory, agent: Memory, forged: dic
 
 
 @pytest.fixture
-def asked(memory: Memory, agent: Memory) -> tuple[Action, Review]:
+def asked(memory, agent) -> tuple[Action, Review]:
     memory.remember("Ana prefers tea", key="tea")
     action = agent.action("supersede", "tea", text="Ana prefers coffee")
-    review = agent.propose(action)
-    assert isinstance(review, Review)
-    return action, review
+    return action, agent.propose(action)
 
 
-def test_a_yes_is_given_now_and_carried_out_later_once(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+@pytest.fixture
+def granted(memory, asked) -> tuple[Action, Review, Approval]:
+    return *asked, memory.reviews.grant(asked[1].id)
+
+
+def test_a_yes_is_given_now_and_carried_out_later_once_though_it_was_written_down(memory, agent, granted, clock):
+    action, review, approval = granted
 
     assert memory.show("tea").text == "Ana prefers tea"
     assert list(memory.reviews) == [], "it does not wait"
     assert memory.reviews.get(review.id).is_open
     clock.now += timedelta(days=6)
-    done = agent.apply(action, approval)
+    for wrong in ({}, {**approval.to_dict(), "more": "x"}, {**approval.to_dict(), "by": 3}, [], "x"):
+        with refuses("value"):
+            Approval.from_dict(wrong)
+    again = Approval.from_dict(json.loads(json.dumps(approval.to_dict())))
+    assert again == approval
+    done = agent.apply(action, again)
 
     assert [event.op for event in done.events] == ["review.answer/1", "belief.supersede/1"]
     said = done.events[1].body or {}
@@ -244,19 +221,12 @@ def test_a_yes_is_given_now_and_carried_out_later_once(
     refused("used", lambda: agent.apply(action, approval), memory)
 
 
-def test_a_yes_comes_back_from_json_as_it_was(memory: Memory, asked: tuple[Action, Review]) -> None:
-    approval = memory.reviews.grant(asked[1].id)
-
-    assert Approval.from_dict(json.loads(json.dumps(approval.to_dict()))) == approval
-    for wrong in ({}, {**approval.to_dict(), "more": "x"}, {**approval.to_dict(), "by": 3}, [], "x"):
-        with refuses("value"):
-            Approval.from_dict(wrong)  # type: ignore[arg-type]
-
-
-def test_a_yes_ends_and_then_the_review_waits_again(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
-) -> None:
+def test_a_yes_ends_and_then_the_review_waits_again_and_none_ends_before_it_begins(memory, agent, asked, clock):
     action, review = asked
+    for end in (timedelta(0), timedelta(days=-1), "2026-05-01", timedelta(days=4_000_000)):
+        with pytest.raises(Refused):
+            memory.reviews.grant(review.id, expires=end)
+        assert memory.reviews.get(review.id).marker == ""
     approval = memory.reviews.grant(review.id, expires=timedelta(hours=1))
     clock.now += timedelta(hours=1)
 
@@ -266,70 +236,35 @@ def test_a_yes_ends_and_then_the_review_waits_again(
     assert memory.show("tea").text == "Ana prefers coffee"
 
 
-@pytest.mark.parametrize("end", [timedelta(0), timedelta(days=-1), "2026-05-01", timedelta(days=4_000_000)])
-def test_a_yes_that_is_over_before_it_begins_is_refused(
-    memory: Memory, asked: tuple[Action, Review], end: timedelta | str
-) -> None:
-    with pytest.raises(Refused):
-        memory.reviews.grant(asked[1].id, expires=end)
-    assert memory.reviews.get(asked[1].id).marker == ""
-
-
 @pytest.mark.parametrize("field", ["action_digest", "by", "at", "expires", "marker", "review"])
-def test_a_yes_that_was_changed_does_not_count(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], field: str
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+def test_a_yes_that_was_changed_does_not_count(memory, agent, granted, field):
+    action, _, approval = granted
     value = {"expires": "2999-01-01T00:00:00.000000Z"}.get(field, "x")
+    changed = replace(approval, **{field: value})
 
-    refused(
-        "other" if field == "action_digest" else "forged",
-        lambda: agent.apply(action, replace(approval, **{field: value})),
-        memory,
-    )
+    refused("other" if field == "action_digest" else "forged", lambda: agent.apply(action, changed), memory)
     agent.apply(action, approval)
 
 
-def test_a_yes_that_nobody_gave_does_not_count(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    action, review = asked
-    made_up = Approval(review.id, action.digest, "python:local", "2026-05-20", "2999-01-01", "")
-
-    for forged in (made_up, replace(made_up, marker="0" * 32)):
-        with pytest.raises(NotApproved) as error:
-            agent.apply(action, forged)
-        assert error.value.why == "forged"
-    assert memory.show("tea").text == "Ana prefers tea"
-    assert len(list(memory.log(op="review.refuse"))) == 1, "the same attempt within an hour"
-
-
-def test_a_yes_to_one_action_is_no_yes_to_another(memory: Memory, agent: Memory, asked: tuple[Action, Review]) -> None:
-    approval = memory.reviews.grant(asked[1].id)
+def test_a_yes_to_one_action_is_no_yes_to_another(memory, agent, granted):
+    _, review, approval = granted
     erase = agent.action("erase", "tea")
     other = agent.action("supersede", "tea", text="Ana prefers coffee with milk")
 
     refused("other", lambda: agent.apply(erase, approval), memory)
     refused("other", lambda: agent.apply(other, approval), memory)
-    swapped = replace(approval, action_digest=erase.digest)
-    with pytest.raises(NotApproved) as error:
-        agent.apply(erase, swapped)
-    assert error.value.why == "other"
+    with not_approved("other"):
+        agent.apply(erase, replace(approval, action_digest=erase.digest))
+    refused("other", lambda: memory.reviews.grant(review.id, digest="0" * 64), memory)
 
 
-def test_a_yes_to_what_has_changed_is_stale_and_closes_the_review(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+def test_a_yes_to_what_has_changed_is_stale_and_closes_the_review(memory, agent, granted):
+    action, review, approval = granted
     memory.revise("tea", "Ana prefers milk")
 
     refused("stale", lambda: agent.apply(action, approval), memory)
     assert memory.reviews.get(review.id).status == "stale"
     refused("closed", lambda: agent.apply(action, approval), memory)
-
-
-def _refuse_by_rule(memory: Memory) -> None:
-    set_policy(memory, "[[policy.rules]]\naction = 'supersede'\nthen = 'refuse'\n")
 
 
 SINCE: dict[str, tuple[str, Callable[[Memory, Review], object]]] = {  # why a yes counts no more, and what happened
@@ -338,14 +273,17 @@ SINCE: dict[str, tuple[str, Callable[[Memory, Review], object]]] = {  # why a ye
     "who gave it is no longer named": (
         "stranger", lambda memory, _: set_policy(memory, "[policy]\napprovers = ['cli:*']\n"),
     ),
-    "the policy says no by now": ("refused", lambda memory, _: _refuse_by_rule(memory)),
+    "the policy says no by now": (
+        "refused",
+        lambda memory, _: set_policy(memory, "[[policy.rules]]\naction = 'supersede'\nthen = 'refuse'\n"),
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("since", SINCE)
-def test_a_yes_counts_no_more_after(memory: Memory, agent: Memory, asked: tuple[Action, Review], since: str) -> None:
-    action, review = asked
-    approval, (why, happen) = memory.reviews.grant(review.id), SINCE[since]
+def test_a_yes_counts_no_more_after(memory, agent, granted, since):
+    action, review, approval = granted
+    why, happen = SINCE[since]
     newer = happen(memory, review)
 
     refused(why, lambda: agent.apply(action, approval), memory)
@@ -358,76 +296,44 @@ def test_a_yes_counts_no_more_after(memory: Memory, agent: Memory, asked: tuple[
         agent.apply(action, newer if isinstance(newer, Approval) else approval)
 
 
-def test_a_yes_is_shown_as_what_it_is_for(memory: Memory, asked: tuple[Action, Review]) -> None:
-    other = memory.propose(memory.action("activate", "tea"))
-    assert isinstance(other, Applied)
-    before = memory.status().events
-
-    with pytest.raises(NotApproved) as error:
-        memory.reviews.grant(asked[1].id, digest="0" * 64)
-    assert error.value.why == "other"
-    assert memory.status().events == before + 1
+HAPPENS = {
+    "reopen": lambda memory: None, "compact": lambda memory: memory.ledger.compact(),
+    "snapshot": lambda memory: [memory.remember(f"filler {number}") for number in range(60)],
+    "restore the index": lambda memory: memory.rebuild_index(),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("between", ["reopen", "compact", "snapshot", "restore the index"])
-def test_a_yes_counts_once_after_anything_that_happens_to_the_folder(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], between: str, door: Door
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+@pytest.mark.parametrize("between", HAPPENS)
+def test_a_yes_counts_once_after_anything_that_happens_to_the_folder(memory, agent, door, granted, between):
+    action, _, approval = granted
+    HAPPENS[between](memory)
+    agent.close()
 
-    def happen() -> None:
-        if between == "compact":
-            memory.ledger.compact()
-        elif between == "snapshot":
-            for number in range(60):
-                memory.remember(f"filler {number}")
-        elif between == "restore the index":
-            memory.rebuild_index()
-        agent.close()
-
-    happen()
-    later = door("agent")
-    later.apply(action, approval)
+    door("agent").apply(action, approval)
     if between == "compact":
         memory.ledger.compact()
-    with pytest.raises(NotApproved) as error:
+    with not_approved("used"):
         door("agent").apply(action, approval)
-    assert error.value.why == "used"
 
 
-def test_an_erasure_with_a_yes_that_was_cut_short_is_finished_with_the_same_yes(
-    memory: Memory, agent: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_erasure_with_a_yes_that_was_cut_short_is_finished_with_the_same_yes(memory, agent):
     memory.remember("a secret", key="k")
     action = agent.action("erase", "k")
-    review = agent.propose(action)
-    assert isinstance(review, Review)
-    approval = memory.reviews.grant(review.id)
+    approval = memory.reviews.grant(agent.propose(action).id)
 
-    def die(*_: object) -> int:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("tallystick.ledger.ledger.Ledger.erase", die)
-        with pytest.raises(KeyboardInterrupt):
-            agent.apply(action, approval)
+    cut_short(agent.apply, action, approval)
     assert memory.show("k").text == "a secret"
     refused("forged", lambda: agent.apply(action, replace(approval, marker="0" * 32)), memory)
     agent.apply(action, approval)
 
     assert memory.get("k") is None
-    files = [path for path in memory.folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()]
-    assert files == []
+    assert files_with(memory.folder, "a secret") == []
     with pytest.raises((NotApproved, NotFound)):
         agent.apply(action, approval)
 
 
-def test_no_event_about_a_yes_or_a_refusal_holds_words(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
-    action, review = asked
-    approval = memory.reviews.grant(review.id)
+def test_no_event_about_a_yes_or_a_refusal_holds_words(memory, agent, granted):
+    action, _, approval = granted
     hostile = Action(
         kind="erase", target=("a name with words",), by="agent:test", trust="agent", reason="words", user="me"
     )  # fmt: skip
@@ -442,19 +348,22 @@ def test_no_event_about_a_yes_or_a_refusal_holds_words(
     assert memory.ledger.verify().ok
 
 
-def test_a_flood_of_refusals_does_not_fill_the_ledger(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], clock: Clock
-) -> None:
+def test_a_yes_that_nobody_gave_does_not_count_and_a_flood_of_them_does_not_fill_the_ledger(
+    memory, agent, asked, clock
+):
     action, review = asked
     before = memory.status().events
 
-    for number in range(40):
-        made_up = Approval(review.id, action.digest, "x", "x", "x", f"{number:032x}")
+    for marker in ("", *(f"{number:032x}" for number in range(40))):
+        made_up = Approval(review.id, action.digest, "python:local", "2026-05-20", "2999-01-01", marker)
         with not_approved("forged", "supersede"):
             agent.apply(action, made_up)
+        assert memory.status().events == before + 1, "the same attempt within an hour"
+    for number in range(40):
         with pytest.raises(NotApproved):
-            agent.apply(action, replace(made_up, review=f"r-{number}"))
+            agent.apply(action, replace(made_up, by="x", at="x", expires="x", review=f"r-{number}"))
     assert memory.status().events == before + 2
+    assert memory.show("tea").text == "Ana prefers tea"
     memory.ledger.compact()
     number = memory.status().events
     with Memory(memory.folder, trust="agent", by="agent:test", clock=clock) as again, not_approved("forged"):
@@ -466,9 +375,7 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
     assert memory.status().events == number + 1, "an hour later it is news again"
 
 
-def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(memory, agent, asked, monkeypatch):
     monkeypatch.setattr("tallystick.decide.review_request.MOST", 3)
     yes = memory.reviews.grant(asked[1].id)
     names = [memory.remember(f"belief {number}").id for number in range(6)]
@@ -480,9 +387,7 @@ def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     assert memory.status().events == before + 3
 
 
-def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
-    memory: Memory, agent: Memory, asked: tuple[Action, Review]
-) -> None:
+def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(memory, agent, asked):
     action, review = asked
     made_up = Approval(review.id, action.digest, "x", "x", "x", "x")
     before = memory.beliefs.all()
@@ -505,14 +410,13 @@ def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
     assert len(list(memory.log(op="review.refuse"))) == 2
 
 
-def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> None:
+def test_no_yes_crosses_a_user(memory, agent, clock):
     for user in ("ana", "bob"):
         memory.remember("tea", key="k", user=user)
     of_ana = Memory(memory.folder, user="ana", clock=clock)
     with of_ana:
         action = agent.action("archive", "k", user="ana")
         review = agent.propose(action)
-        assert isinstance(review, Review)
         with pytest.raises(NotFound):
             memory.reviews.grant(review.id)
         approval = of_ana.reviews.grant(review.id)
@@ -524,13 +428,11 @@ def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> N
         assert memory.show("k", user="ana").status == "tombstone"
 
 
-def test_two_processes_with_one_yes_do_it_once(memory: Memory, agent: Memory) -> None:
+def test_two_processes_with_one_yes_do_it_once(memory, agent):
     memory.remember("tea", key="k", confidence=0.5)
     action = agent.action("reinforce", "k", reason="it helped")
     set_policy(memory, "[[policy.rules]]\naction = 'reinforce'\nthen = 'review'\n")
-    review = agent.propose(action)
-    assert isinstance(review, Review)
-    approval = memory.reviews.grant(review.id, expires="2999-01-01")
+    approval = memory.reviews.grant(agent.propose(action).id, expires="2999-01-01")
     code = """
 import json, sys
 from tallystick import Memory
@@ -566,10 +468,9 @@ with Memory(folder, trust="agent", by="agent:test") as m:
     assert len(list(memory.log(op="outcome"))) == 1
 
 
-def test_a_page_with_more_on_it_than_was_shown_is_not_folded(memory: Memory, agent: Memory) -> None:
+def test_a_page_with_more_on_it_than_was_shown_is_not_folded(memory, agent):
     memory.remember("Ana prefers tea", key="tea", about="person-ana")
     review = agent.propose(agent.action("compact", "person-ana"))
-    assert isinstance(review, Review)
     memory.remember("Ana is seven", key="age", about="person-ana")
 
     with pytest.raises(Moved, match="stale"):
@@ -580,7 +481,7 @@ def test_a_page_with_more_on_it_than_was_shown_is_not_folded(memory: Memory, age
 # -- several at once ---------------------------------------------------------------------------------------------------
 
 
-def test_several_are_answered_each_by_itself(memory: Memory, agent: Memory, door: Door) -> None:
+def test_several_are_answered_each_by_itself(memory, agent, door):
     for key in ("a", "b", "c"):
         memory.remember(f"words of {key}", key=key, about=f"person-{key}")
         agent.propose(agent.action("archive", key))
@@ -600,7 +501,7 @@ def test_several_are_answered_each_by_itself(memory: Memory, agent: Memory, door
     assert json.dumps([answer.to_dict() for answer in done])
 
 
-def test_what_waits_is_found_by_what_it_has_in_common(memory: Memory, agent: Memory, door: Door) -> None:
+def test_what_waits_is_found_by_what_it_has_in_common(memory, agent, door):
     memory.remember("tea", key="a", about="person-ana")
     memory.remember("rum", key="b", about="person-bob")
     agent.propose(agent.action("archive", "a"))
@@ -622,7 +523,7 @@ def test_what_waits_is_found_by_what_it_has_in_common(memory: Memory, agent: Mem
 
 
 @given(st.sampled_from(["", "\x00", "\u202e", "🙂" * 50, "\u200b", "x" * 10_000, "\ud800"]), st.booleans())
-def test_no_text_in_an_approval_or_action_does_more_than_be_refused(words: str, as_marker: bool) -> None:
+def test_no_text_in_an_approval_or_action_does_more_than_be_refused(words, as_marker):
     try:
         approval = Approval(words, words, words, words, words, words if as_marker else "m")
         action = Action(kind="erase", target=(words or "x",), reason=words, changes={words: words})
@@ -634,29 +535,22 @@ def test_no_text_in_an_approval_or_action_does_more_than_be_refused(words: str, 
 
 @pytest.mark.parametrize(("by", "trust"), [("mcp:other", "agent"), ("import:1", "import"), ("web:1", "web")])
 def test_an_approval_is_carried_out_by_the_program_that_asked_or_by_a_person_and_by_no_other(
-    memory: Memory, door: Door, by: str, trust: str
-) -> None:
-    memory.remember("Ana prefers tea", key="tea")
-    agent, other = door("agent"), door(trust, by)
-    review = agent.propose(agent.action("forget", "tea"))
-    assert isinstance(review, Review)
-    approval = memory.reviews.grant(review.id)
-
-    with pytest.raises(NotApproved) as refused:
-        other.apply(review.action, approval)
-    assert refused.value.why == "name"
-    assert memory.show("tea").is_held
-    memory.apply(review.action, approval)
-    assert not memory.show("tea").is_held
+    memory, door, granted, by, trust
+):
+    action, _, approval = granted
+    with not_approved("name"):
+        door(trust, by).apply(action, approval)
+    assert memory.show("tea").text == "Ana prefers tea"
+    memory.apply(action, approval)
+    assert memory.show("tea").text == "Ana prefers coffee"
 
 
 @pytest.mark.parametrize("approvers", ["", "approvers = ['*']"])
-def test_no_rule_lets_a_program_answer_for_a_person(memory: Memory, door: Door, approvers: str) -> None:
+def test_no_rule_lets_a_program_answer_for_a_person(memory, agent, door, approvers):
     """With `then = "allow"` for everything, an agent's `trust` was recorded as an approval by the agent itself."""
     set_policy(memory, "")
     door("web").remember("Buy rum", key="rum")
     set_policy(memory, f"[policy]\n{approvers}\n[[policy.rules]]\nthen = 'allow'\n")
-    agent = door("agent")
 
     review = agent.propose(agent.action("trust", "rum"))
     assert isinstance(review, Review)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tallystick import ConsolidationRule, Memory, NeedsApproval, NotFound, Refused
+from tallystick import ConsolidationRule, Memory, NotFound, Refused
 from tallystick.records.delta import AddDelta, DeltaScope
+from tests.memory.conftest import review_of
 from tests.refusals import not_approved, refuses
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
@@ -45,7 +46,7 @@ def a_story(doors) -> None:
     doors["b"].revise("deploy", "The deploy day is Monday.")
 
 
-def test_one_event_takes_a_source_out_and_brings_back_what_it_replaced(doors):
+def test_one_event_takes_a_source_out_brings_back_what_it_replaced_and_leaves_what_is_held(doors):
     a_story(doors)
     before = len(ops(doors["me"]))
 
@@ -54,79 +55,62 @@ def test_one_event_takes_a_source_out_and_brings_back_what_it_replaced(doors):
     assert ops(doors["me"])[before:] == ["trust.set/1"]
     assert [texts(door) for door in doors.values()] == [["The deploy day is Friday."]] * 5
     assert [hit.text for hit in doors["me"].frame("attention", "deploy day").hits] == ["The deploy day is Friday."]
+    why = {hit.text: hit.why for hit in doors["me"].recall("deploy day", quarantined=True)}
+    assert "withheld, because mcp:b is not trusted" in why["The deploy day is Monday."]
+    assert "what took its place is withheld" in why["The deploy day is Friday."]
+    found = doors["me"].recall("deploy day", explain=True)
+    [left] = [each for each in found.nearly if "not trusted" in each.why]
+    assert left.why == "mcp:b is not trusted: it makes things up"
+    assert "Monday" not in repr(found.to_dict())
+
+    assert doors["me"].get("deploy").text == "The deploy day is Monday."
+    assert [version.belief.text[-7:-1] for version in doors["me"].history("deploy")] == ["Friday", "Monday"]
+    assert doors["me"].withheld("deploy").why == "mcp:b is not trusted: it makes things up"
 
 
-def test_and_one_event_undoes_that_exactly(doors):
+def test_and_one_event_undoes_that_exactly_and_each_moment_is_answered_as_it_was_then(doors):
     a_story(doors)
     doors["b"].remember("Tea is served on the deploy day.")
-    before = doors["me"].recall("deploy day", k=9)
+    seq, before = len(ops(doors["me"])) - 1, doors["me"].recall("deploy day", k=9)
     doors["me"].distrust("mcp:b")
+    assert doors["me"].withheld("deploy").why == "mcp:b is not trusted"
 
     doors["me"].restore_trust("mcp:b")
 
     assert list(doors["me"].recall("deploy day", k=9)) == list(before)
     assert ops(doors["me"])[-2:] == ["trust.set/1", "trust.set/1"]
-
-
-def test_who_asks_for_what_is_kept_out_sees_both_and_which_is_which(doors):
-    a_story(doors)
-    doors["me"].distrust("mcp:b")
-    why = {hit.text: hit.why for hit in doors["me"].recall("deploy day", quarantined=True)}
-    assert "withheld, because mcp:b is not trusted" in why["The deploy day is Monday."]
-    assert "what took its place is withheld" in why["The deploy day is Friday."]
-
-
-def test_a_question_about_an_earlier_moment_is_answered_as_it_was_then(doors):
-    a_story(doors)
-    seq = len(ops(doors["me"])) - 1
-    doors["me"].distrust("mcp:b")
-    doors["me"].restore_trust("mcp:b")
-
     found = doors["me"].recall("deploy day", believed_at=seq)
-    assert ([hit.text for hit in found], "withheld" in found[0].why) == (["The deploy day is Monday."], False)
+    assert ([hit.text for hit in found], "withheld" in found[0].why) == ([hit.text for hit in before], False)
     assert texts(doors["me"], believed_at=seq + 1) == ["The deploy day is Friday."]
-    assert texts(doors["me"], believed_at=seq + 2) == ["The deploy day is Monday."]
+    assert texts(doors["me"], believed_at=seq + 2) == [hit.text for hit in before]
 
 
-def test_a_chain_of_its_revisions_leads_back_to_what_another_said_and_a_later_word_of_another_stands(doors):
+def test_a_chain_of_its_revisions_leads_back_to_what_another_said_and_what_it_ended_is_seen_again(doors):
+    me, a, b = doors["me"], doors["a"], doors["b"]
     a_story(doors)
-    doors["b"].revise("deploy", "The deploy day is Tuesday.")
-    doors["me"].distrust("mcp:b")
-    assert texts(doors["me"]) == ["The deploy day is Friday."]
+    b.revise("deploy", "The deploy day is Tuesday.")
+    a.remember("The release date is Friday.", key="release")
+    b.revise("release", "The release date is Monday.")
+    b.forget("release")
+    a.remember("The release date is Wednesday.", key="release")
+    for name in ("Tea", "Rum", "Milk"):
+        a.remember(f"{name} is wet.", key=name)
+    told = a.observe("The kettle is new.")
+    b.revise("Tea", "Tea is dry.", status="deprecated")
+    b.forget("Rum")
+    b.episodes.retract(told.id)
+    me.forget("Milk")
 
-    doors["me"].revise("deploy", "The deploy day is Thursday.")
+    me.distrust("mcp:b")
 
-    assert texts(doors["me"]) == ["The deploy day is Thursday."]
-
-
-def test_what_it_forgot_and_another_stated_anew_is_as_the_other_says_and_ended_once_more_it_is_gone(doors):
-    a_story(doors)
-    doors["b"].forget("deploy")
-    doors["a"].remember("The deploy day is Wednesday.", key="deploy")
-    doors["a"].remember("The tea is green.", key="tea")
-    doors["b"].revise("tea", "The tea is grey.", status="deprecated")
-
-    doors["me"].distrust("mcp:b")
-
-    assert texts(doors["me"]) == ["The deploy day is Wednesday."]
-    assert texts(doors["me"], "tea") == ["The tea is green."]
-    doors["me"].forget("tea")
-    assert texts(doors["me"], "tea") == []
-
-
-def test_what_it_put_out_of_sight_is_seen_again_and_what_a_person_put_out_of_sight_is_not(doors):
-    doors["a"].remember("Tea is green.", key="tea")
-    doors["a"].remember("Milk is white.", key="milk")
-    told = doors["a"].observe("The kettle is new.")
-    doors["b"].forget("tea")
-    doors["b"].episodes.retract(told.id)
-    doors["me"].forget("milk")
-
-    doors["me"].distrust("mcp:b")
-
-    assert texts(doors["me"], "tea") == ["Tea is green."]
-    assert texts(doors["me"], "kettle") == ["The kettle is new."]
-    assert texts(doors["me"], "milk") == []
+    found = [texts(me, asked) for asked in ("deploy", "release", "tea", "rum", "kettle", "milk")]
+    assert found == [
+        ["The deploy day is Friday."], ["The release date is Wednesday."], ["Tea is wet."], ["Rum is wet."],
+        ["The kettle is new."], [],
+    ]  # fmt: skip
+    me.forget("Tea")
+    me.revise("deploy", "The deploy day is Thursday.")
+    assert (texts(me, "tea"), texts(me)) == ([], ["The deploy day is Thursday."]), "a later word of another stands"
 
 
 @pytest.mark.parametrize("source", ["mcp:b", "mcp:*", "agent:bob", "session:night", "trust:agent"])
@@ -166,14 +150,6 @@ def test_what_it_says_from_now_on_is_kept_out_too_and_reinforces_nothing(doors):
         lambda file: file.db.execute("SELECT reinforcement_count FROM blocks WHERE content LIKE '%red%'").fetchall()
     )
     assert counted == [(0,)]
-
-
-def test_get_show_history_and_pages_go_on_showing_what_is_held(doors):
-    a_story(doors)
-    doors["me"].distrust("mcp:b")
-    assert doors["me"].get("deploy").text == "The deploy day is Monday."
-    assert [version.belief.text[-7:-1] for version in doors["me"].history("deploy")] == ["Friday", "Monday"]
-    assert doors["me"].withheld("deploy").why == "mcp:b is not trusted"
 
 
 def test_facts_are_left_out_and_come_back_as_in_recall(doors):
@@ -257,15 +233,6 @@ def test_sources_are_listed_with_what_they_hold_and_how_they_stand(doors):
     assert found["agent:bob", ""].withheld.reason == "r"
 
 
-def test_the_reasons_say_what_was_left_out_and_do_not_say_its_words(doors):
-    a_story(doors)
-    doors["me"].distrust("mcp:b", reason="it makes things up")
-    found = doors["me"].recall("deploy day", explain=True)
-    [left] = [each for each in found.nearly if "not trusted" in each.why]
-    assert left.why == "mcp:b is not trusted: it makes things up"
-    assert "Monday" not in repr(found.to_dict())
-
-
 def test_an_index_made_anew_and_one_after_pruning_leave_it_out_too(doors, tmp_path):
     a_story(doors)
     doors["b"].remember("The moon is cheese.")
@@ -296,13 +263,17 @@ def test_a_snapshot_and_another_process_know_it(doors):
 # -- what is derived ---------------------------------------------------------------------------------------------------
 
 
-def test_what_rests_on_a_page_waits_like_the_page_whoever_says_it(doors):
+def test_what_rests_on_a_page_waits_like_the_page_and_takes_no_place_of_what_is_recalled_whoever_says_it(doors):
     page = doors["web"].remember("The bank has closed.")
     for name in ("me", "a", "tool"):
-        derived = doors[name].remember(f"So {name} needs another bank.", rests_on=[page.id])
+        derived = doors[name].remember(f"So {name} needs another firm.", rests_on=[page.id])
         assert derived.trust == "web"
-    assert texts(doors["me"], "another bank needs") == []
+    assert texts(doors["me"], "another firm needs") == []
     assert "it rests on" in doors["me"].reviews.waiting()[-1].why
+    doors["a"].remember("The bank is open.", key="bank")
+    review_of(doors["a"].remember, "The bank is closed for good.", key="bank", rests_on=[page.id])
+    review_of(doors["a"].revise, "bank", "The bank is closed for good.", rests_on=[page.id])
+    assert texts(doors["me"], "bank") == ["The bank is open."]
 
 
 def test_what_rests_on_an_approved_page_does_not_wait_and_a_later_yes_is_for_each(doors):
@@ -318,26 +289,11 @@ def test_what_rests_on_an_approved_page_does_not_wait_and_a_later_yes_is_for_eac
     assert texts(doors["me"], "another bank") != []
 
 
-def test_what_rests_on_an_agents_word_stays_the_persons_own(doors):
-    ground = doors["a"].remember("The bank has closed.")
+def test_what_rests_on_an_agents_word_stays_the_persons_own_and_waits_once_that_is_set_aside(doors):
+    ground = doors["b"].remember("The bank has closed.")
     mine = doors["me"].remember("So I need another bank.", rests_on=[ground.id])
     assert mine.trust == "human"
-    with pytest.raises(NeedsApproval):
-        doors["a"].revise(mine.id, "So I need no bank.")
-
-
-def test_an_agent_cannot_put_what_rests_on_a_page_in_the_place_of_what_is_recalled(doors):
-    page = doors["web"].remember("The bank has closed.")
-    doors["a"].remember("The bank is open.", key="bank")
-    with pytest.raises(NeedsApproval):
-        doors["a"].remember("The bank is closed for good.", key="bank", rests_on=[page.id])
-    with pytest.raises(NeedsApproval):
-        doors["a"].revise("bank", "The bank is closed for good.", rests_on=[page.id])
-    assert texts(doors["me"], "bank") == ["The bank is open."]
-
-
-def test_what_rests_on_a_source_that_was_set_aside_waits(doors):
-    ground = doors["b"].remember("The bank has closed.")
+    review_of(doors["a"].revise, mine.id, "So I need no bank.")
     doors["me"].distrust("mcp:b")
     assert doors["a"].remember("So we need another bank.", rests_on=[ground.id]).trust == "tool"
 
@@ -386,18 +342,34 @@ def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_
     assert doors["me"].recall("when does the shop open?", believed_at=page.seq) == []
 
 
-def test_nobody_bears_out_what_they_say_themselves_through_the_same_door(doors):
-    doors["a"].remember("The shop opens at nine.", trust="web")
-    mine = doors["a"].remember("The shop opens at nine.")
-    assert says(doors["me"], "when does the shop open?") == [(mine.id,)]
-    assert len(doors["me"].reviews.waiting()) == 1
+SHOP = "The shop opens at nine."
+BEARS_NOTHING_OUT = {  # voices that are needed, what is done, reviews that wait then, who is heard
+    "the same program": (1, [("a", {"trust": "web"}), ("a", {})], 1, ["a"]),
+    "another tool": (1, [("web", {}), ("tool", {"agent": "other"})], 2, []),
+    "another page": (1, [("web", {}), ("web", {"agent": "other"})], 2, []),
+    "a source that was set aside": (1, [("web", {}), ("distrust", {}), ("b", {})], 1, []),
+    "an erased statement": (2, [("web", {}), ("a", {}), ("erase", {}), ("b", {})], 1, ["b"]),
+    "anybody, for an erased page": (1, [("web", {}), ("erase", {}), ("me", {})], 0, ["me"]),
+}
 
 
-@pytest.mark.parametrize("who", ["tool", "web"])
-def test_two_sources_that_are_kept_out_do_not_bear_each_other_out(doors, who):
-    doors["web"].remember("The shop opens at nine.")
-    doors[who].remember("The shop opens at nine.", agent="other")
-    assert says(doors["me"], "when does the shop open?") == []
+@pytest.mark.parametrize("who", BEARS_NOTHING_OUT)
+def test_a_page_is_borne_out_neither_by(doors, who):
+    needed, steps, waiting, heard = BEARS_NOTHING_OUT[who]
+    (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {needed}\n")
+    said = []
+    for name, how in steps:
+        if name == "distrust":
+            doors["me"].distrust("mcp:b")
+        elif name == "erase":
+            doors["me"].erase(said.pop()[1].id)
+        else:
+            said.append((name, doors[name].remember(SHOP, **how)))
+    names = [(each.id,) for name, each in said if name in heard and each.trust != "web"]
+
+    assert says(doors["me"], "when does the shop open?") == names
+    assert "trust.corroborate/1" not in ops(doors["me"])
+    assert len(doors["me"].reviews.waiting()) == waiting
 
 
 def test_other_letters_are_other_words_and_what_came_first_confirms_nothing(doors):
@@ -419,22 +391,6 @@ def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, nee
     assert (page.id in found) is (needed > 0)
 
 
-def test_what_was_set_aside_bears_nothing_out(doors):
-    doors["web"].remember("The shop opens at nine.")
-    doors["me"].distrust("mcp:b")
-    doors["b"].remember("The shop opens at nine.")
-    assert says(doors["me"], "when does the shop open?") == []
-
-
-def test_what_was_erased_bears_nothing_out(doors):
-    (doors["me"].folder / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
-    doors["web"].remember("The shop opens at nine.")
-    said = doors["a"].remember("The shop opens at nine.")
-    doors["me"].erase(said.id)
-    doors["b"].remember("The shop opens at nine.")
-    assert "trust.corroborate/1" not in ops(doors["me"])
-
-
 def test_what_was_said_before_a_page_said_it_again_bears_out_the_first_time_alone(doors):
     (doors["me"].folder / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
     first = doors["web"].remember("The shop opens at nine.", key="one")
@@ -443,13 +399,6 @@ def test_what_was_said_before_a_page_said_it_again_bears_out_the_first_time_alon
     doors["b"].remember("The shop opens at nine.")
     [event] = doors["me"].log(op="trust.corroborate")
     assert event.body["ids"] == [first.id]
-
-
-def test_erasing_what_is_in_doubt_leaves_nothing_to_bear_out(doors):
-    page = doors["web"].remember("The shop opens at nine.")
-    doors["me"].erase(page.id)
-    doors["me"].remember("The shop opens at nine.")
-    assert "trust.corroborate/1" not in ops(doors["me"])
 
 
 # -- in the graph ------------------------------------------------------------------------------------------------------
@@ -484,15 +433,7 @@ def test_the_graph_leaves_a_source_out_and_has_it_back_with_one_word(doors):
     assert [graphed(door) for door in doors.values()] == before
 
 
-def test_in_the_graph_who_replaces_what_a_distrusted_source_said_replaces_what_stood_before_it(doors):
-    a_related_story(doors)
-    doors["me"].distrust("mcp:b")
-    doors["me"].revise("home", "Ana lives in Rome.", triple=("Ana", "lives in", "Rome"))
-
-    assert graphed(doors["tool"]) == ([], {"lives in": ["Rome"]})
-
-
-def test_in_the_graph_what_a_distrusted_source_withdrew_stands(doors):
+def test_in_the_graph_what_a_distrusted_source_withdrew_stands_and_who_replaces_its_word_replaces_the_one_before(doors):
     a_related_story(doors)
     doors["a"].remember("Bob knows Ana.", key="bob", about="person-bob", triple=("Bob", "knows", "Ana"))
     doors["b"].forget("bob")
@@ -500,6 +441,8 @@ def test_in_the_graph_what_a_distrusted_source_withdrew_stands(doors):
 
     doors["me"].distrust("mcp:b")
     assert graphed(doors["a"])[0] == ["person-bob knows person-ana"]
+    doors["me"].revise("home", "Ana lives in Rome.", triple=("Ana", "lives in", "Rome"))
+    assert graphed(doors["tool"]) == (["person-bob knows person-ana"], {"lives in": ["Rome"]})
 
 
 def test_a_graph_that_followed_along_and_one_made_anew_leave_out_the_same(doors):

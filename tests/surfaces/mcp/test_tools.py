@@ -121,17 +121,6 @@ def test_what_a_page_said_waits_for_a_person(call):
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
 
 
-def test_of_what_waits_for_a_person_no_name_no_evidence_and_no_reason_is_told(call, agent):
-    names = {name: f"poison {name}" for name in ("about", "kind", "session", "agent", "key")}
-    made = call("remember", text="poison me", trust="web", evidence=["poison this"], tags=["poison"], **names)
-    heard = agent.observe("poison", trust="web", session="poison", agent="poison").id
-
-    asked = (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("timeline", {}), ("get", {"id": heard}))
-    for tool, given in asked:
-        answer = call(tool, **given)
-        assert "poison" not in answer.model_dump_json() + answer.text(), (tool, given)
-
-
 def test_what_is_said_under_two_names_is_said_once_or_refused(call, agent):
     for given in ({"text": "one", "content": "two"}, {"memory": "one", "fact": "two"}):
         with refuses("conflict", "remember", "as text"):

@@ -498,8 +498,12 @@ def prefix_term(word: str) -> Term:
 
 def _unit(unit: str) -> Term:
     """A word, a word of several parts, or letters that are words by themselves."""
-    if unit[0] == _APART:
-        return _run(_single(unit), unit[1::2])
+    if unit[0] == _APART:  # letters that follow one another; a tag may be just these
+        letters, as_written = _single(unit), unit[1::2]
+        pairs = [_quoted(*pair) for pair in pairwise(letters)][:MOST_TERMS] or [_quoted(letters[0])]
+        pairs = list(dict.fromkeys(pairs))
+        run = " AND ".join(pairs)
+        return Term(f"(({run}) OR {_quoted(as_written)})" if as_written.isalnum() else f"({run})", tuple(pairs))
     parts = re.split("[.-]", unit)[:_MOST_PARTS]
     if len(parts) == 2 and parts[1] == "s":
         parts = parts[:1]
@@ -509,14 +513,6 @@ def _unit(unit: str) -> Term:
         return Term(match, (match,))
     ways = [_quoted(*parts), *map(_quoted, _joined(unit))]
     return Term(f"({' OR '.join(ways)})", (*ways, *map(_quoted, parts)))
-
-
-def _run(letters: list[str], as_written: str) -> Term:
-    """Letters that follow one another; a tag may be just these."""
-    pairs = [_quoted(*pair) for pair in pairwise(letters)][:MOST_TERMS] or [_quoted(letters[0])]
-    pairs = list(dict.fromkeys(pairs))
-    every = " AND ".join(pairs)
-    return Term(f"(({every}) OR {_quoted(as_written)})" if as_written.isalnum() else f"({every})", tuple(pairs))
 
 
 def _quoted(*words: str) -> str:

@@ -52,7 +52,7 @@ from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unk
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
@@ -206,7 +206,7 @@ def _in_files(store: InFiles) -> Iterator[Problem]:
     yield from store.problems()
     if any((root / part).is_dir() for part in PARTS) and not os.path.lexists(root / layout.WORKSPACE):
         yield Problem("missing-file", layout.WORKSPACE, 0, 0, "it says what kind of folder this is")
-    if layout.lacks_audit(root):
+    if os.path.lexists(root / f"{layout.AUDIT}.lock") and not os.path.lexists(root / layout.AUDIT):
         yield Problem("missing-file", layout.AUDIT, 0, 0, "it says who did what, and it existed")
     for found in JsonlMemoryEventLog(root / layout.EVENTS).diagnostics():
         if found.code in _IN_FILES:

@@ -77,8 +77,7 @@ from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, path_e
 from tallystick.stores.phase.findings import Diagnostic, findings_in, in_the_way, unaudited, with_events
 from tallystick.stores.phase.gate import Gate, must_make_sense, must_pass, records_in
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph
-from tallystick.stores.phase.graph.contents import Lines
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import PathBook
@@ -386,8 +385,8 @@ class PhaseMemoryRuntime:
         if not isinstance(store, FileBackedMemoryGraphStore):
             return {}
         store.refresh()
-        broken = store.broken()
-        return {each.file: f"{each.place}: {each.reason}" for each in store.problems() if each.file in broken}
+        found = (each for each in store.problems() if each.file != layout.WORKSPACE)
+        return {each.file: f"{each.place}: {each.reason}" for each in found}
 
     def finish(self) -> MemoryEvent | None:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""

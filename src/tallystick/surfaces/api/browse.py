@@ -26,7 +26,6 @@ from tallystick.surfaces.api.operation import (
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.history import Change
 
 api = Operations("looking", "Read beliefs, episodes and facts.")
 Quarantined = Annotated[bool, Query(description="Also what needs approval; its words only with a person's trust.")]
@@ -99,11 +98,9 @@ def diff(
 ) -> Any:  # fmt: skip
     """The beliefs that were added, removed or changed between two points in time."""
     found = memory.diff(moment(before) or 0, moment(after), path=path)
-    return {"changes": plains(each for each in found if quarantined or not _is_withheld(each))}
-
-
-def _is_withheld(change: Change) -> bool:
-    return all(each.withheld for each in (change.before, change.after) if each is not None)
+    if not quarantined:
+        found = [each for each in found if any(not one.withheld for one in (each.before, each.after) if one)]
+    return {"changes": plains(found)}
 
 
 # -- episodes ----------------------------------------------------------------------------------------------------------

@@ -14,12 +14,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Refused
-from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, frame_names, page_names
+from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, Context, frame_names, page_names
 from tallystick.surfaces.mcp.wording import quoted, shortened
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tallystick.records.history import Change
     from tallystick.surfaces.server.worker import MemoryWorker
 
-Context = ServerRequestContext[Any, Any]
 Given = Mapping[str, str]
 
 START, REVIEW = "start_session", "review_what_you_learned"
