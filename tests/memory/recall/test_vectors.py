@@ -1,7 +1,5 @@
 """Vectors through the one object people hold: whatever happened to them, recall answers as from new ones."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
