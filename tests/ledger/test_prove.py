@@ -9,9 +9,9 @@ import pytest
 from tallystick.ledger import format as fmt, proof as prove
 from tallystick.ledger.checkpoint import take
 from tallystick.ledger.signed_note import Checkpoint, InclusionNote, Signer, Verifier
-from tallystick.records.errors import Missing, NotFound, Refused, RolledBack
-from tests.ledger.books import put, speaks_of
-from tests.ledger.forge import keyring, opened, rewrite
+from tallystick.records.errors import NotFound, Refused
+from tests.ledger.books import put
+from tests.ledger.forge import keyring, opened
 from tests.refusals import refuses
 
 
@@ -51,18 +51,6 @@ def test_an_event_younger_than_the_checkpoint_is_not_proved(folder):
     for seq in (size, size + 1, -1, 10**9):
         with pytest.raises(NotFound):
             prove.inclusion(ledger, seq, notes[3], key)
-
-
-def test_an_erased_event_is_proved_and_its_words_are_not_told(folder):
-    ledger, notes, key = folder
-    before = prove.inclusion(ledger, 2, notes[-1], key)
-    ledger.erase(lambda: (["n1"], speaks_of("n1")))
-
-    after = prove.inclusion(ledger, 2, notes[-1], key)
-
-    assert after == before
-    assert prove.check_inclusion(after, key)["event"]["seq"] == 2
-    assert "secret" not in after
 
 
 def test_it_is_checked_with_nothing_but_the_text_and_the_key(folder, tmp_path):
@@ -127,23 +115,3 @@ def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(folder
     proof = InclusionNote.parse(prove.inclusion(ledger, 3, notes[-1], key))
     with refuses("proof", "tallystick/" + "cd" * 16, f"tallystick/{ledger.standing.ledger}"):
         prove.check_inclusion(InclusionNote(3, proof.proof, false, proof.line).text(), key)
-
-
-def test_no_proof_is_handed_out_that_does_not_hold(folder, tmp_path):
-    ledger, notes, key = folder
-    root = ledger.folder.root
-    ledger.close()
-    rewrite(root, lambda line, body: body | {"words": "forged"} if line.op == "tally.put/1" else body)
-    (root / "lock").unlink()
-    (root / "snapshot.json").unlink()
-
-    with opened(root) as forged, pytest.raises(RolledBack):
-        prove.inclusion(forged, 1, notes[-1], key)
-
-
-def test_where_stretches_were_moved_away_the_proof_asks_for_them(folder, tmp_path):
-    ledger, notes, key = folder
-    ledger.prune(tmp_path / "elsewhere")
-
-    with pytest.raises(Missing, match=r" 0 to 5 .*sealed.*ledger\.prune"):
-        prove.inclusion(ledger, 8, notes[-1], key)

@@ -97,35 +97,25 @@ def test_a_memory_in_use_has_no_findings(root):
     assert codes(root) == []
 
 
-def columns(path: Path, table: str) -> list[str]:
-    with closing(sqlite3.connect(path)) as db:
-        return [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-
-
-def test_a_block_without_a_source_is_found(root):
-    names = columns(root / "index.db", "blocks")
-    rest = ", ".join(names[1:])
-    change(root / "index.db", f"INSERT INTO blocks SELECT 'feedfeedfeedfeed', {rest} FROM blocks LIMIT 1")
+@pytest.mark.parametrize(
+    ("statement", "code", "tables"),
+    [
+        ("INSERT INTO blocks SELECT 'feedfeedfeedfeed', {rest} FROM blocks LIMIT 1", "block-loose", "blocks"),
+        ("UPDATE sources SET block_id = 'feedfeedfeedfeed' WHERE what = 'episode'", "block-loose", "blocks sources"),
+        ("UPDATE blocks SET reinforcement_count = 7 WHERE content = 'Ana likes tea'", "index-differs", "blocks"),
+    ],
+    ids=["a block without a source", "a source without its block", "a count that is off"],
+)
+def test_rows_of_the_index_that_hang_in_the_air_or_differ_are_found(root, statement, code, tables):
+    with closing(sqlite3.connect(root / "index.db")) as db:
+        _, *rest = (row[1] for row in db.execute("PRAGMA table_info(blocks)"))
+    change(root / "index.db", statement.format(rest=", ".join(rest)))
 
     found = checked(root)
 
-    assert {(each.code, each.place) for each in found} == {("block-loose", "index.db, blocks")}
-    assert "feedfeedfeedfeed" in found[0].text
-    is_mended(root, "block-loose")
-
-
-def test_a_source_without_its_block_is_found(root):
-    change(root / "index.db", "UPDATE sources SET block_id = 'feedfeedfeedfeed' WHERE what = 'episode'")
-
-    assert {("block-loose", "index.db, sources")} <= {(each.code, each.place) for each in checked(root)}
-    is_mended(root, "block-loose")
-
-
-def test_a_count_that_is_off_is_found(root):
-    change(root / "index.db", "UPDATE blocks SET reinforcement_count = 7 WHERE content = 'Ana likes tea'")
-
-    assert [(each.code, each.place) for each in checked(root)] == [("index-differs", "index.db, blocks")]
-    is_mended(root, "index-differs")
+    assert {(each.code, each.place) for each in found} == {(code, f"index.db, {table}") for table in tables.split()}
+    assert "feedfeedfeedfeed" in found[0].text or not statement.startswith("INSERT")
+    is_mended(root, code)
 
 
 def test_a_folder_that_a_crash_left_with_journals_is_looked_at_and_stays_as_it_is(root, tmp_path, monkeypatch):

@@ -1,8 +1,5 @@
 """Secrets do not get into a memory, through no door; only a person's program may keep them."""
 
-from __future__ import annotations
-
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from tallystick.records.fact import Fact
 from tallystick.records.rule import ConsolidationRule, Extracted
 from tallystick.repair.check import check
 from tallystick.repair.secrets import secrets_in
+from tests.memory.conftest import in_threads
 from tests.memory.paged import page_at
 from tests.refusals import refuses
 from tests.text.secrets.leaks import card, drawn
@@ -52,11 +50,12 @@ def memory(home, told):
 # -- every door --------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_remembered_is_masked_and_its_teller_is_told(memory, told):
-    belief = memory.remember(SAID)
+def test_what_is_remembered_is_masked_and_its_teller_is_told_and_no_other_thread(memory, told):
+    belief, heard = memory.remember(SAID), []
 
     assert belief.text == MASKED
-    assert memory.masked == ("GitHub token", "password", "card number")
+    in_threads(lambda: heard.append(memory.masked))
+    assert (heard, memory.masked) == ([()], ("GitHub token", "password", "card number"))
     assert told == ["masked 1 GitHub token, 1 password, 1 card number; `--keep-secrets` keeps it"]
     memory.remember("Ana drinks tea")
     assert memory.masked == ()
@@ -88,15 +87,7 @@ def test_no_door_lets_a_secret_in(memory, home):
     assert check(home / "m") == []
 
 
-def test_what_consolidation_reads_out_of_metadata_is_masked(memory):
-    memory.observe(
-        "a setting", metadata={"intent": "state", "subject": "Ana", "predicate": "uses", "object": TOKEN}, id="e"
-    )
-    memory.consolidate(ConsolidationRule(id="all", when_filter="true"))
-    assert leaks_in(memory.folder) == []
-
-
-def test_what_a_model_makes_up_from_harmless_words_is_masked_too(memory):
+def test_what_consolidation_reads_or_a_model_makes_up_or_comes_by_another_way_is_masked_as_it_is_recorded(memory):
     class Reader:
         name = "one that makes things up"
 
@@ -104,7 +95,12 @@ def test_what_a_model_makes_up_from_harmless_words_is_masked_too(memory):
             said = f"the password is {PASSWORD}"
             return [Extracted(subject="Ana", predicate="said", object=said, confidence=0.9, start=0, end=3)]
 
-    memory.observe("Ana spoke of many things", id="e")
+    memory._folder.ledger.append([Draft("config.set/1", {"key": "note", "value": SAID})])
+    memory.observe(
+        "a setting", metadata={"intent": "state", "subject": "Ana", "predicate": "uses", "object": TOKEN}, id="e"
+    )
+    memory.consolidate(ConsolidationRule(id="all", when_filter="true"))
+    memory.observe("Ana spoke of many things", id="f")
     done = memory.consolidate(ConsolidationRule(id="all", when_filter="true"), extractor=Reader())
     assert [each.payload["object"] for each in done.facts] == ["the password is [secret: password]"]
     assert leaks_in(memory.folder) == []
@@ -121,21 +117,6 @@ def test_questions_and_answers_of_reviews_are_masked(memory, home):
     assert leaks_in(memory.folder) == []
 
 
-def test_what_comes_by_another_way_is_masked_as_it_is_recorded(memory):
-    memory._folder.ledger.append([Draft("config.set/1", {"key": "note", "value": SAID})])
-    assert leaks_in(memory.folder) == []
-
-
-def test_every_thread_hears_of_its_own(memory):
-    memory.remember(SAID)
-    heard = []
-    other = threading.Thread(target=lambda: heard.append(memory.masked))
-    other.start()
-    other.join()
-    assert heard == [()]
-    assert len(memory.masked) == 3
-
-
 @pytest.mark.parametrize("durability", ["full", "group"])
 def test_the_same_thing_said_again_is_no_event_though_it_was_masked(home, durability):
     with Memory(home / "m", durability=durability) as memory:
@@ -150,14 +131,10 @@ def test_the_same_thing_said_again_is_no_event_though_it_was_masked(home, durabi
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["key", "about", "session", "agent", "idempotency_key"])
-def test_a_name_that_holds_a_secret_is_refused_and_nothing_is_written(memory, name):
-    with refuses("secret", name, "GitHub token"):
-        memory.remember("Ana drinks tea", **{name: TOKEN})
-    assert memory.status().events == 1
-
-
-def test_so_is_the_name_of_an_episode(memory):
+def test_a_name_that_holds_a_secret_is_refused_and_nothing_is_written(memory):
+    for name in ("key", "about", "session", "agent", "idempotency_key"):
+        with refuses("secret", name, "GitHub token"):
+            memory.remember("Ana drinks tea", **{name: TOKEN})
     with refuses("secret", "id ", "GitHub token"):
         memory.observe("Ana drinks tea", id=TOKEN)
     assert memory.status().events == 1
@@ -223,20 +200,19 @@ def test_a_secret_written_on_a_page_is_masked_in_the_file_too_and_the_sync_says_
     assert memory.pages.sync().written == ()
 
 
-def test_a_secret_that_a_person_kept_stays_when_its_page_is_edited(memory):
+def test_a_secret_that_a_person_kept_stays_when_its_page_is_edited_or_what_says_it_twice_is_merged(memory):
     memory.remember(f"the key is {TOKEN}", about="person-ana", keep_secrets=True)
     page = page_at(memory, "person-ana.md")
     page.write_text(page.read_text().replace("the key", f"Bob's password is {PASSWORD}, the key"))
     memory.pages.sync()
-    assert [each.text for each in memory.beliefs] == [f"Bob's password is [secret: password], the key is {TOKEN}"]
+    edited = f"Bob's password is [secret: password], the key is {TOKEN}"
+    assert [each.text for each in memory.beliefs] == [edited]
 
-
-def test_a_secret_that_a_person_kept_stays_when_what_says_it_twice_is_merged(memory):
     said = f"the key is '{TOKEN}' \\n and \"so on\""
     first, second = (memory.remember(said, key=key, keep_secrets=True).id for key in "ab")
     proposal = next(each for each in memory.tidy.proposals() if {first, second} == set(each.ids))
     memory.tidy.apply(proposal)
-    assert [each.text for each in memory.beliefs if each.status == "active"] == [said]
+    assert [each.text for each in memory.beliefs if each.status == "active"] == [edited, said]
 
 
 # -- older ones --------------------------------------------------------------------------------------------------------

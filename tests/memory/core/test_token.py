@@ -2,13 +2,13 @@
 
 import os
 import stat
-import threading
 from hashlib import sha256
 
 import pytest
 
 from tallystick.memory.core.token import Token, new_token, token_of
 from tallystick.memory.settings import tokens_folder
+from tests.memory.conftest import in_threads
 from tests.refusals import refuses
 
 LEDGER, OTHER = "a" * 32, "b" * 32
@@ -22,13 +22,6 @@ def test_it_is_made_once_for_each_ledger_outside_the_memory_and_for_its_owner_al
     assert one.path.parent == tokens_folder() == home / ".config/tallystick/tokens"
     assert (stat.S_IMODE(one.path.stat().st_mode), stat.S_IMODE(one.path.parent.stat().st_mode)) == (0o600, 0o700)
     assert one.path.read_text() == f"{one.secret}\n"
-
-
-def test_another_one_takes_its_place_and_the_old_one_is_no_longer_it(home):
-    old, new = token_of(LEDGER), new_token(LEDGER)
-    assert old.path == new.path
-    assert token_of(LEDGER) == new
-    assert not new.is_said(old.secret.encode())
 
 
 def test_each_user_has_one_and_nobody_elses_is_it(home):
@@ -45,17 +38,17 @@ def test_each_user_has_one_and_nobody_elses_is_it(home):
     assert token_of(LEDGER) == tokens[0]
 
 
-def test_only_its_own_bytes_are_it(home):
+def test_only_its_own_bytes_are_it_which_are_not_printed_until_another_one_takes_its_place(home):
     token = token_of(LEDGER)
     secret = token.secret.encode()
     assert token.is_said(secret)
     for wrong in (b"", secret[:-1], secret + b"\n", secret.swapcase(), b"\xff" * 43, b"x" * 100_000):
         assert not token.is_said(wrong)
-
-
-def test_it_is_not_shown_where_it_is_printed(home):
-    token = token_of(LEDGER)
     assert token.secret not in f"{token!r} {token}"
+    new = new_token(LEDGER)
+    assert new.path == token.path
+    assert token_of(LEDGER) == new
+    assert not new.is_said(secret)
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o606])
@@ -95,10 +88,6 @@ def test_a_crash_while_it_was_made_leaves_nothing_that_is_used(home):
 
 def test_of_several_that_start_at_once_all_have_the_same(home):
     found: list[Token] = []
-    threads = [threading.Thread(target=lambda: found.append(token_of(LEDGER))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*[lambda: found.append(token_of(LEDGER))] * 8)
     assert len({sha256(token.secret.encode()).digest() for token in found}) == 1
     assert len(found) == 8

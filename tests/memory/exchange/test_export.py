@@ -74,12 +74,15 @@ def test_every_line_of_a_full_life_is_as_the_schema_says(memory):
         live(memory, *step)
     lines = [json.loads(line) for line in memory.export_lines()]
 
-    assert [(line["type"], faults(line, schema["$defs"][line["type"]], schema)) for line in lines] == [
+    def part(name):
+        return {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
+
+    assert [(line["type"], faults(line, part(line["type"]))) for line in lines] == [
         (line["type"], []) for line in lines
     ]
     assert {line["type"] for line in lines} == TYPES
     assert all(faults(line, schema) == [] for line in lines[::5]), "and is of one type alone"
-    assert faults({**lines[1], "seq": 1}, schema["$defs"]["belief"], schema) == ["$.seq: not allowed"]
+    assert "'seq' was unexpected" in str(faults({**lines[1], "seq": 1}, part("belief")))
 
 
 def test_nothing_of_another_users_and_nothing_erased_leaves(memory, tmp_path):
@@ -180,8 +183,8 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
     for code, name, form, fact in (
         ("place", "mine", "markdown", "other things"), ("place", "mine", "ndjson", "is a folder"),
         ("place", "ndjson", "markdown", "is a file"), ("place", "link", "ndjson", "symlink"),
-        ("place", "pipe", "ndjson", "neither"), ("name", "nul\0", "ndjson", "nul"), ("name", "a" * 300, "ndjson", ""),
-        ("value", "other", "yaml", "'yaml'"),
+        ("place", "pipe", "ndjson", "neither"), ("name", "nul\0", "ndjson", str(tmp_path)[:40]),
+        ("name", "a" * 300, "ndjson", ""), ("value", "other", "yaml", "'yaml'"),
     ):  # fmt: skip
         with refuses(code, fact):
             memory.export(tmp_path / name, format=form, replace=True)

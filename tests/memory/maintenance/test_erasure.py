@@ -1,7 +1,5 @@
 """Erasure reaches every word that a person or a program can enter: every field of every event that holds words."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -175,7 +173,7 @@ def parts_of(memory: Memory) -> dict[str, Any]:
     return {**{name: part for name, part in parts.items() if name != "graph"}, **found}
 
 
-def test_every_word_of_every_event_can_be_erased(memory: Memory, home: Path) -> None:
+def test_every_word_of_every_event_can_be_erased(memory, home):
     memory.backup()
     names = plant(memory)
     memory.backup()
@@ -206,35 +204,25 @@ def test_every_word_of_every_event_can_be_erased(memory: Memory, home: Path) -> 
     assert [finding.code for finding in check(memory.folder) if finding.severity == "error"] == []
 
 
-def test_what_a_page_says_of_itself_is_erased_and_what_is_held_about_it_stays(memory: Memory, home: Path) -> None:
+def test_with_the_words_of_a_page_a_source_and_a_session_goes_nothing_that_is_held_withheld_or_counted(memory, home):
     memory.pages.create("person-bob", description=f"Bob has a {MARK} problem", title=f"{MARK} Bob", tags=[MARK])
     memory.pages.archive("person-bob")
     memory.remember("Bob likes tea", about="person-bob", key="tea")
     page = memory.folder / "memory" / "person-bob.md"
     page.write_text(page.read_text().replace("status:", f"mood: {MARK}\nstatus:"))
-    memory.erase("page:person-bob")
+    memory.distrust("mcp:1", reason=f"it told of {MARK}")
+    before, session = memory.work.hours, memory.work.start(MARK)
+    memory.remember("work")
+    for name in ("page:person-bob", "source:mcp:1", f"session:{session}"):
+        memory.erase(name)
 
     assert holding(home) == []
     assert "Bob likes tea" in page.read_text()
     assert [info.status for info in memory.pages.list(True, True) if info.path == "person-bob.md"] == ["archived"]
     assert memory.show("tea").status == "active"
-
-
-def test_a_source_stays_out_of_recall_when_the_reason_is_erased(memory: Memory, home: Path) -> None:
-    memory.distrust("mcp:1", reason=f"it told of {MARK}")
-    memory.erase("source:mcp:1")
-
-    assert holding(home) == []
     [standing] = [each for each in memory.sources() if each.source == "mcp:1"]
     assert standing.withheld is not None
     assert standing.withheld.reason == ""
-
-
-def test_the_hours_of_a_working_session_count_when_its_name_is_erased(memory: Memory) -> None:
-    before = memory.work.hours
-    session = memory.work.start(MARK)
-    memory.remember("work")
-    memory.erase(f"session:{session}")
     memory.close()
     (memory.folder / "snapshot.json").unlink()
     with Memory() as again:
@@ -242,31 +230,24 @@ def test_the_hours_of_a_working_session_count_when_its_name_is_erased(memory: Me
         assert again.work.hours >= before
 
 
-@pytest.mark.parametrize("name", ["page:nobody", "path:nowhere", "source:mcp:9", "frame:none", "rule:none", "graph:x"])
-def test_erasing_what_has_no_words_is_refused_in_a_line(memory: Memory, name: str) -> None:
+def test_what_has_no_words_is_not_erased_nor_a_path_before_its_branches_nor_by_a_program_what_is_no_belief(
+    memory, agent
+):
     size = memory.ledger.size
-    with pytest.raises(Refused, match=re.escape(name.partition(":")[2])):
-        memory.erase(name)
+    for name in ("page:nobody", "path:nowhere", "source:mcp:9", "frame:none", "rule:none", "graph:x"):
+        with pytest.raises(Refused, match=re.escape(name.partition(":")[2])):
+            memory.erase(name)
     assert memory.ledger.size == size
-
-
-def test_a_path_is_erased_after_those_that_branched_from_it(memory: Memory) -> None:
     memory.paths.branch("a")
     memory.paths.branch("b", "a")
     with refuses("state", "'b'"):
         memory.erase("path:a")
-
-
-def test_no_program_erases_what_is_no_belief(memory: Memory) -> None:
     memory.pages.create("person-bob", description="words")
-    with Memory(memory.folder, by="mcp:1", trust="agent") as agent, not_approved("refused", "agent", "erase a page"):
+    with not_approved("refused", "agent", "erase a page"):
         agent.erase("page:person-bob")
     assert "words" in (memory.folder / "memory" / "person-bob.md").read_text()
-
-
-def test_a_key_that_looks_like_a_page_is_erased_as_the_belief_it_names(memory: Memory) -> None:
     memory.remember("words", key="page:person-bob")
-    assert [belief.key for belief in memory.erase("page:person-bob").beliefs] == ["page:person-bob"]
+    assert [belief.key for belief in memory.erase("page:person-bob").beliefs] == ["page:person-bob"], "what it names"
 
 
 def erased(memory: Memory, *names: str) -> list[str]:
@@ -280,7 +261,7 @@ def erased(memory: Memory, *names: str) -> list[str]:
     return [str(path.relative_to(folder)) for path in found] + [str(path) for path in folder.rglob(f"*{MARK}*")]
 
 
-def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory: Memory) -> None:
+def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory):
     memory.remember("The office is in Bonn", key="office")
     memory.paths.branch("plan")
     said = memory.remember(word("office"), key="office", path="plan")
@@ -296,50 +277,39 @@ def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory:
     assert erased(memory, "path:plan") == []
 
 
-def test_the_name_of_a_path_is_in_no_snapshot_once_it_is_erased(memory: Memory) -> None:
+def test_the_name_of_a_path_is_in_no_snapshot_once_it_is_erased_and_what_was_merged_stays_without_it(memory, agent):
     memory.paths.branch(word("path"))
     memory.paths.abandon(word("path"), "x")
     memory.paths.reopen(word("path"), "y")
     memory.recall("tea", path=word("path"), receipt=True)
-    with Memory(memory.folder, by="mcp:agent", trust="agent") as agent:
-        agent.paths.branch(word("agents"))
-
-    assert erased(memory, f"path:{word('path')}", f"path:{word('agents')}") == []
-
-
-def test_what_was_merged_stays_without_the_name_of_the_path_that_it_came_from(memory: Memory) -> None:
+    agent.paths.branch(word("agents"))
     memory.remember("The office is in Bonn", key="office")
-    memory.paths.branch(word("path"))
-    on = memory.on(word("path"))
+    memory.paths.branch(word("merged"))
+    on = memory.on(word("merged"))
     on.revise("office", "The office is in Cologne")
     on.remember("It has a garden", key="garden", rests_on=["office"])
-    memory.paths.merge(word("path"))
+    memory.paths.merge(word("merged"))
 
-    assert erased(memory, f"path:{word('path')}") == []
+    assert erased(memory, *(f"path:{word(name)}" for name in ("path", "agents", "merged"))) == []
     with Memory(memory.folder) as again:
         assert [again.show(key).text for key in ("office", "garden")] == ["The office is in Cologne", "It has a garden"]
 
 
-def test_with_what_was_served_goes_how_it_was_asked_for(memory: Memory) -> None:
+def test_with_what_was_served_goes_how_it_was_asked_for_and_with_a_node_what_happened_to_it(memory):
     memory.remember("The harbour is deep", key="harbour", about=f"person-{word('about')}", tags=[word("tag")])
     memory.remember("The harbour is old", key="other")
     for filters in ({"about": f"person-{word('about')}"}, {"tags": [word("tag")]}):
         assert memory.recall("the harbour", filters=filters, receipt=True)
-
-    assert erased(memory, "harbour") == []
-
-
-def test_with_a_node_goes_what_happened_to_it(memory: Memory) -> None:
     memory.graph.save_node(MemoryNode(id=word("node"), kind="thing", label="x"))
     put = MemoryEvent.new(
         "custom", "2026-05-20T12:00:00.000000Z", subject_ids=[word("node")], payload={"label": word("label")}
     )
     memory.graph.import_envelope(GraphEnvelope(events=(put,)))
 
-    assert erased(memory, f"node:{word('node')}") == []
+    assert erased(memory, "harbour", f"node:{word('node')}") == []
 
 
-def test_a_page_goes_from_what_a_restore_set_aside(memory: Memory) -> None:
+def test_a_page_goes_from_what_a_restore_set_aside(memory):
     memory.pages.create(f"person-{word('page')}", description=word("description"))
     copy, folder = memory.backup(), memory.folder
     memory.close()
@@ -349,32 +319,29 @@ def test_a_page_goes_from_what_a_restore_set_aside(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("part", ["memory", "backup", "memory/person-bob.md"])
-def test_nothing_is_erased_while_a_part_cannot_be_read(memory: Memory, part: str, monkeypatch) -> None:
+def test_nothing_is_erased_while_a_part_cannot_be_read(memory, part, monkeypatch):
     memory.remember(word("text"), key="bob", about="person-bob")
     memory.backup()
     size, place = memory.ledger.size, memory.folder / part
-    look, read = os.scandir, os.open
 
-    def scandir(path):
-        if str(path) == str(place):
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return look(path)
+    def but_there(call):
+        def opened(path, *how, **said):
+            if str(path) == str(place):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return call(path, *how, **said)
 
-    def opened(path, *how, **said):
-        if str(path) == str(place):
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return read(path, *how, **said)
+        return opened
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "scandir", scandir)
-        patch.setattr(os, "open", opened)
+        patch.setattr(os, "scandir", but_there(os.scandir))
+        patch.setattr(os, "open", but_there(os.open))
         with pytest.raises(NotWritten, match=part):
             memory.erase("bob")
     assert memory.ledger.size == size
     assert erased(memory, "bob") == []
 
 
-def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Memory, monkeypatch) -> None:
+def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory, monkeypatch):
     memory.remember(word("text"), key="bob", about="person-bob")
     fresh, is_link = memory.folder / "memory" / ".person-bob.md.new", os.path.islink
 
@@ -390,9 +357,7 @@ def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Mem
     assert not fresh.exists()
 
 
-def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_that_has_such_a_name(
-    memory: Memory, home: Path
-) -> None:
+def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_that_has_such_a_name(memory, home):
     for was, to in (("ana", "anna"), ("bea", "ana")):  # one name is that of two pages, after each other
         memory.pages.append(f"person-{was}", f"said of {was}", key=was)
         memory.pages.describe(f"person-{was}", description=f"{MARK} {was}" if was == "ana" else "stays")

@@ -9,10 +9,7 @@ from tallystick import Memory, Refused
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)  # a Wednesday
 
 
-@pytest.fixture
-def memory(home, clock):
-    with Memory(clock=clock) as opened:
-        yield opened
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def texts(hits) -> list[str]:
@@ -61,7 +58,6 @@ def test_what_answers_is_found(memory, said, question, k, found):
     assert found in " ".join(texts(memory.recall(question, k=k)))
 
 
-
 def test_scripts_without_spaces_are_found_by_their_letters(memory):
     memory.remember("我喜欢喝绿茶")
     memory.remember("今天天气很好")
@@ -83,12 +79,27 @@ def test_who_is_named_is_who_is_meant(memory):
 
 
 def test_what_is_associated_is_found_by_one_hop(memory):
-    base = memory.remember("The turbine was inspected")
-    memory.remember("Zimbabwe exports it quarterly", rests_on=[base.id])
+    memory.remember("Zimbabwe exports it quarterly", rests_on=[memory.remember("The turbine was inspected").id])
     ranked = memory.recall("Was the turbine inspected?", explain=True, k=1)
 
     assert texts(ranked) == ["The turbine was inspected"]
     assert "Zimbabwe exports it quarterly" in [near.hit.text for near in ranked.nearly]
+
+
+def test_every_hit_tells_what_speaks_for_it_and_the_explanation_what_nearly_made_it(memory):
+    for number in range(8):
+        memory.remember(f"tea number {number} is green", key=str(number))
+    found = memory.recall("which tea is green?", k=3, explain=True)
+
+    assert len(found) == 3
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert all(0 <= value <= 1 for hit in found for value in hit.signals.values())
+    assert {"similarity", "confidence", "recency", "centrality", "reinforcement"} <= set(found[0].signals)
+    assert found[0].why.startswith("says tea, green")
+    assert found.nearly
+    assert not {near.hit.id for near in found.nearly} & {hit.id for hit in found}
+    assert all(near.why for near in found.nearly)
+    assert found.to_dict()["hits"][0]["id"] == found[0].id
 
 
 @pytest.mark.parametrize(
@@ -103,16 +114,6 @@ def test_a_time_in_the_question_is_read_by_the_clock(memory, question, days):
 
 
 # -- what is left out --------------------------------------------------------------------------------------------------
-
-
-def test_nothing_fits_and_the_nearest_is_named(memory):
-    memory.remember("Ana prefers tea over coffee")
-    found = memory.recall("Which quarterback won the 1987 championship?")
-
-    assert (list(found), found.nothing_fits, texts(found.nearest)) == ([], True, ["Ana prefers tea over coffee"])
-    assert found.fit < found.floor
-    assert texts(memory.recall("Which quarterback won the 1987 championship?", floor=0.0)) != []
-    assert memory.recall("what does Ana prefer?", floor=1.0).nothing_fits
 
 
 def test_what_has_expired_is_hidden_from_its_day_on_and_kept_in_history(memory, clock):
@@ -136,19 +137,21 @@ def test_as_of_asks_what_was_true_then(memory):
     assert len(memory.recall("where does Ana live?")) == 2
 
 
+FILTERS = [
+    ({"tags": ["taste/%"]}, "green"), ({"kinds": "preference"}, "green"), ({"about": "topic-tea"}, "green"),
+    ({"trust": ["agent"]}, "hot"), ({"what": "episode"}, "cold ready"),
+    ({"what": "episode", "until": "2026-05-18"}, "ready"), ({"what": "episode", "since": "2026-05-18"}, "cold"),
+]  # fmt: skip
+
+
 def test_filters_narrow_and_what_is_not_known_is_refused(memory):
     memory.remember("tea is green", tags=["taste/tea"], kind="preference", about="topic-tea")
     memory.remember("tea is hot", trust="agent")
     memory.observe("tea is ready", at=NOON - timedelta(days=3))
     memory.observe("tea is cold", at=NOON - timedelta(days=1))
 
-    assert texts(memory.recall("tea", filters={"tags": ["taste/%"]})) == ["tea is green"]
-    assert texts(memory.recall("tea", filters={"kinds": "preference"})) == ["tea is green"]
-    assert texts(memory.recall("tea", filters={"about": "topic-tea"})) == ["tea is green"]
-    assert texts(memory.recall("tea", filters={"trust": ["agent"]})) == ["tea is hot"]
-    assert sorted(texts(memory.recall("tea", filters={"what": "episode"}))) == ["tea is cold", "tea is ready"]
-    assert texts(memory.recall("tea", filters={"what": "episode", "until": "2026-05-18"})) == ["tea is ready"]
-    assert texts(memory.recall("tea", filters={"what": "episode", "since": "2026-05-18"})) == ["tea is cold"]
+    for filters, found in FILTERS:
+        assert sorted(texts(memory.recall("tea", filters=filters))) == [f"tea is {each}" for each in found.split()]
     for wrong in ({"colour": "red"}, {"what": "fact"}, {"trust": "nobody"}, {"tags": 3}):
         with pytest.raises(Refused):
             memory.recall("tea", filters=wrong)
@@ -158,41 +161,22 @@ def test_without_a_source_it_answers_as_if_that_had_never_been_said(memory):
     said = memory.remember("The port is 5432", key="PORT")
     told = memory.observe("somebody mentioned a port", agent="gossip")
     memory.remember("A harbour has ships")
-
-    assert "The port is 5432" not in texts(memory.recall("port", without=said.id))
-    assert "The port is 5432" not in texts(memory.recall("port", without="PORT"))
-    assert "somebody mentioned a port" not in texts(memory.recall("port", without=[told.id]))
-    assert "somebody mentioned a port" not in texts(memory.recall("port", without="agent:gossip"))
-    assert texts(memory.recall("port", without=["PORT", "agent:gossip"], words=True)) == []
-
-
-def test_two_who_say_the_same_are_one_hit_and_one_of_them_can_be_left_out(memory):
     one, two = memory.observe("tea is ready", agent="a"), memory.observe("tea is ready", agent="b")
+
+    for left_out, text in (
+        (said.id, "The port is 5432"), ("PORT", "The port is 5432"), ([told.id], "somebody mentioned a port"),
+        ("agent:gossip", "somebody mentioned a port"),
+    ):  # fmt: skip
+        assert text not in texts(memory.recall("port", without=left_out))
+    assert texts(memory.recall("port", without=["PORT", "agent:gossip"], words=True)) == []
     [hit] = memory.recall("is tea ready?")
     [less] = memory.recall("is tea ready?", without=two.id)
-
     assert set(hit.sources) == {one.id, two.id}
     assert less.sources == (one.id,)
     assert hit.signals["corroboration"] > less.signals["corroboration"] == 0
 
 
 # -- reasons -----------------------------------------------------------------------------------------------------------
-
-
-def test_every_hit_tells_what_speaks_for_it_and_the_explanation_what_nearly_made_it(memory):
-    for number in range(8):
-        memory.remember(f"tea number {number} is green", key=str(number))
-    found = memory.recall("which tea is green?", k=3, explain=True)
-
-    assert len(found) == 3
-    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
-    assert all(0 <= value <= 1 for hit in found for value in hit.signals.values())
-    assert {"similarity", "confidence", "recency", "centrality", "reinforcement"} <= set(found[0].signals)
-    assert found[0].why.startswith("says tea, green")
-    assert found.nearly
-    assert not {near.hit.id for near in found.nearly} & {hit.id for hit in found}
-    assert all(near.why for near in found.nearly)
-    assert found.to_dict()["hits"][0]["id"] == found[0].id
 
 
 def test_the_same_answer_after_a_rebuild_and_from_another_handle(memory, home):
@@ -212,21 +196,20 @@ def test_the_same_answer_after_a_rebuild_and_from_another_handle(memory, home):
 # -- what may not be heard ---------------------------------------------------------------------------------------------
 
 
-def test_a_flood_that_is_pending_does_not_push_out_what_may_be_heard(memory):
+FLOODS = {
+    "pending": lambda m, n: m.observe(f"the cat number {n} that she loves is a pet", trust="web"),
+    "superseded": lambda m, n: m.remember(f"the cat that she loves is cat {n}", key="cat"),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_that_may_not_be_heard_does_not_push_out_what_may(memory, flood):
     memory.remember("Ana adores her kitten")
     with memory.batch():
         for number in range(450):
-            memory.observe(f"the cat number {number} that she loves is a pet", trust="web")
-
-    assert texts(memory.recall("which cat does she love?")) == ["Ana adores her kitten"]
-
-
-def test_what_was_superseded_does_not_push_out_what_is_held(memory):
-    memory.remember("Ana adores her kitten")
-    with memory.batch():
-        for number in range(450):
-            memory.remember(f"the cat that she loves is cat {number}", key="cat")
-    memory.forget("cat")
+            FLOODS[flood](memory, number)
+    if flood == "superseded":
+        memory.forget("cat")
 
     assert texts(memory.recall("which cat does she love?")) == ["Ana adores her kitten"]
 

@@ -5,12 +5,6 @@ import pytest
 from tallystick import Memory
 
 
-@pytest.fixture
-def memory(home):
-    with Memory() as opened:
-        yield opened
-
-
 def rows(memory: Memory, statement: str, *values: object) -> list[tuple[object, ...]]:
     with memory._folder.ledger.reading():
         return memory._context.index.read(lambda file: file.db.execute(statement, values).fetchall())
@@ -46,29 +40,23 @@ def test_an_episode_fades_fast_and_a_belief_that_says_the_same_keeps_it(memory):
     assert block(memory, "tea is green")[0] == 0.05
 
 
-def test_moments_are_kept_so_that_they_can_be_compared(memory):
+def test_moments_names_and_claims_are_kept_so_that_they_can_be_compared(memory):
     memory.remember("one", expires="2026-05-03T10:00:00+02:00", valid_from="2026-05-01")
     [(expires, valid_from)] = rows(memory, "SELECT expires, valid_from FROM sources WHERE expires IS NOT NULL")
     assert (expires, valid_from) == ("2026-05-03T08:00:00.000000Z", "2026-05-01")
 
-
-def test_names_are_kept_as_questions_may_spell_them(memory):
     memory.observe("hello", agent="Ana Maria")
     memory.remember("tea", about="person-bob-b")
     memory.observe("hello again", agent="Ana Maria")
-    found = rows(memory, "SELECT name, what, as_written FROM names ORDER BY name")
-    assert found == [
+    assert rows(memory, "SELECT name, what, as_written FROM names ORDER BY name") == [
         ("ana", "agent", "Ana Maria"), ("ana maria", "agent", "Ana Maria"), ("bob b", "about", "person-bob-b"),
         ("maria", "agent", "Ana Maria"),
     ]  # fmt: skip
 
-
-def test_two_that_could_contradict_share_a_claim(memory):
-    memory.remember("the port is 5432", key="a")
-    memory.remember("The port is 6543.", key="b")
-    memory.remember("tea", key="c")
+    for text in ("the port is 5432", "The port is 6543.", "tea"):
+        memory.remember(text, key=text)
     claims = [claim for (claim,) in rows(memory, "SELECT claim FROM sources ORDER BY since_seq")]
-    assert claims[0] == claims[1] != claims[2] is None
+    assert claims[-3] == claims[-2] != claims[-1] is None
 
 
 def test_use_and_outcomes_move_the_block_and_fading_takes_an_episode_out(memory):

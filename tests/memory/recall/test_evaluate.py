@@ -1,8 +1,7 @@
 """Questions whose answers are known: what passes, what fails and why, and files that mean harm."""
 
-from __future__ import annotations
-
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -28,6 +27,7 @@ def story(memory: Memory) -> Memory:
 
 def one(memory: Memory, **asked: object) -> tuple[bool, tuple[str, ...]]:
     [verdict] = memory.test([{name.rstrip("_"): value for name, value in asked.items()}])
+    assert verdict.passed == (verdict.wrong == ())
     return verdict.passed, verdict.wrong
 
 
@@ -39,37 +39,27 @@ def put(path: Path, text: str | bytes) -> Path:
 # -- what passes and what fails ----------------------------------------------------------------------------------------
 
 
-def test_what_must_be_found_is_named_by_key_by_any_id_or_by_the_id_of_an_episode(story: Memory) -> None:
+def test_what_must_be_found_is_named_by_key_or_any_id_and_what_is_said_twice_by_either_name(story):
     belief = story.show("ana-drinks")
     for name in ("ana-drinks", belief.id, belief.id[-6:]):
         assert one(story, ask="what does Ana prefer to drink?", find=[name]) == (True, ())
-    assert one(story, ask="a tea at noon", find="D1") == (True, ())
+    story.remember("Ana prefers tea over coffee", key="again")
+    assert one(story, ask="what does Ana prefer?", find=["ana-drinks", "again"], k=1) == (True, ())
 
 
-def test_a_version_that_was_replaced_stands_for_the_one_that_is_held(story: Memory) -> None:
+def test_a_version_that_was_replaced_stands_for_the_one_that_is_held_and_at_a_moment_the_one_of_then(story):
     before = story.show("port").id
-    story.revise("port", "The staging port is 6543")
-
-    [verdict] = story.test([{"ask": "which port is staging on?", "find": [before], "says": "6543"}])
-    assert (verdict.passed, verdict.places) == (True, {before: 1})
-
-
-def test_at_a_moment_the_version_of_then_is_looked_for(story: Memory) -> None:
     story.revise("port", "The staging port is 6543")
     now = story.status().events - 1
 
+    [verdict] = story.test([{"ask": "which port is staging on?", "find": [before], "says": "6543"}])
+    assert (verdict.passed, verdict.places) == (True, {before: 1})
     assert one(story, ask="staging port", find="port", says="5432", at=2) == (True, ())
     assert one(story, ask="staging port", find="port", says="6543", at=now) == (True, ())
     assert one(story, ask="staging port", find="port", at=1) == (False, ("port was not held then",))
 
 
-def test_what_is_said_twice_is_found_by_either_name(story: Memory) -> None:
-    story.remember("Ana prefers tea over coffee", key="again")
-
-    assert one(story, ask="what does Ana prefer?", find=["ana-drinks", "again"], k=1) == (True, ())
-
-
-def test_what_comes_too_late_is_told_with_its_place(story: Memory) -> None:
+def test_what_comes_too_late_is_told_with_its_place(story):
     for number in range(6):
         story.remember(f"Tea tea tea of sort {number}", key=f"t{number}")
     passed, [why] = one(story, ask="tea of sort", find="ana-drinks", k=2, words=True)
@@ -80,73 +70,54 @@ def test_what_comes_too_late_is_told_with_its_place(story: Memory) -> None:
     assert int(why.split()[4].rstrip(",")) > 2
 
 
-def test_what_is_nowhere_near_is_told_so(story: Memory) -> None:
-    why = "port is not found in the first 50"
-    assert one(story, ask="coffee", find="port", words=True) == (False, (why,))
+@pytest.mark.parametrize(
+    ("asked", "wrong"),
+    [
+        ({"ask": "coffee", "find": "port", "words": True}, "port is not found in the first 50"),
+        ({"ask": "Ana's tea", "find": "ana-drinks", "floor": 1},
+         "ana-drinks is not found: nothing fits; it would be at place 1"),
+        ({"ask": "staging port", "not": ["port"]}, "port must not be found, and is at place 1"),
+        ({"ask": "staging port", "not": ["ana-drinks"], "words": True}, ""),
+        ({"ask": "what does Ana prefer?", "says": ["TEA", "coffee"]}, ""),
+        ({"ask": "what does Ana prefer?", "says": ["rum"]}, "no hit says 'rum'"),
+        ({"ask": "tea", "nothing": True, "floor": 1.0}, ""),
+        ({"ask": "what tea does Ana prefer?", "nothing": True, "floor": 0},
+         r"nothing may fit, and {id} does \(.*\): Ana prefers tea over coffee"),
+        ({"ask": "plan the release", "frame": "attention", "find": "plan", "says": "friday"}, ""),
+        ({"frame": "attention", "find": "plan"}, ""),
+        ({"frame": "attention", "find": "plan", "budget": 1}, "plan was left out of the frame: .*"),
+        ({"ask": "tea", "frame": "nonesuch", "find": "plan"}, ".*'nonesuch'.*"),
+        ({"ask": "a tea at noon", "find": "D1"}, ""),
+        ({"ask": "tea", "find": "D1", "what": "episode", "agent": "bob", "k": 1}, ""),
+        ({"ask": "tea", "not": "D1", "without": ["agent:bob"]}, ""),
+        ({"ask": "tea", "find": "ana-drinks", "about": ["ana"], "kind": "fact"}, ""),
+        ({"ask": "tea", "find": "ana-drinks", "user": "bea"}, "ana-drinks is not in this memory"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_question_passes_or_says_what_is_wrong(story, asked, wrong):
+    passed, told = one(story, **asked)
+    assert passed == (not wrong)
+    assert re.fullmatch(wrong.format(id=story.show("ana-drinks").id), " and ".join(told))
 
 
-def test_if_nothing_fits_it_says_at_which_place_it_would_have_been(story: Memory) -> None:
-    passed, [why] = one(story, ask="Ana's tea", find="ana-drinks", floor=1)
-
-    assert not passed
-    assert why == "ana-drinks is not found: nothing fits; it would be at place 1"
-
-
-def test_a_name_that_is_not_in_the_memory_fails_its_own_question_and_no_other(story: Memory) -> None:
-    good = {"ask": "Ana's tea", "find": "ana-drinks"}
-    verdicts = story.test([{"ask": "tea", "find": ["FACT-009"]}, {"ask": "tea", "not": "FACT-009"}, good])
+def test_a_name_that_is_not_in_the_memory_fails_its_own_question_and_no_other_and_each_ticks(story):
+    good, ticks = {"ask": "Ana's tea", "find": "ana-drinks"}, []
+    asked = [{"ask": "tea", "find": ["FACT-009"]}, {"ask": "tea", "not": "FACT-009"}, good]
+    verdicts = story.test(asked, on_progress=ticks.append)
 
     assert [each.wrong for each in verdicts] == [("FACT-009 is not in this memory",)] * 2 + [()]
+    assert ticks == [1, 1, 1]
 
 
-def test_what_was_forgotten_is_told_as_such_and_may_well_be_what_must_not_be_found(story: Memory) -> None:
+def test_what_was_forgotten_is_told_as_such_and_may_well_be_what_must_not_be_found(story):
     story.forget("port")
 
     assert one(story, ask="staging port", find="port") == (False, ("port is no longer held",))
     assert one(story, ask="staging port", not_="port") == (True, ())
 
 
-def test_what_must_not_be_found_and_is_fails(story: Memory) -> None:
-    assert one(story, ask="staging port", not_=["port"]) == (False, ("port must not be found, and is at place 1",))
-    assert one(story, ask="staging port", not_=["ana-drinks"], words=True) == (True, ())
-
-
-def test_words_must_be_said_by_a_hit_whatever_their_capitals(story: Memory) -> None:
-    assert one(story, ask="what does Ana prefer?", says=["TEA", "coffee"]) == (True, ())
-    assert one(story, ask="what does Ana prefer?", says=["rum"]) == (False, ("no hit says 'rum'",))
-
-
-def test_that_nothing_fits_can_be_what_is_wanted(story: Memory) -> None:
-    assert one(story, ask="tea", nothing=True, floor=1.0) == (True, ())
-    passed, [why] = one(story, ask="what tea does Ana prefer?", nothing=True, floor=0)
-    assert not passed
-    assert why.startswith(f"nothing may fit, and {story.show('ana-drinks').id} does (")
-    assert why.endswith("): Ana prefers tea over coffee")
-
-
-def test_a_frame_is_asked_for_what_it_shows(story: Memory) -> None:
-    assert one(story, ask="plan the release", frame="attention", find="plan", says="friday") == (True, ())
-    assert one(story, frame="attention", find="plan") == (True, ()), "a frame needs no question"
-    passed, [why] = one(story, frame="attention", find="plan", budget=1)
-    assert not passed
-    assert why.startswith("plan was left out of the frame: ")
-
-
-def test_a_frame_that_is_not_there_fails_its_own_question(story: Memory) -> None:
-    passed, [why] = one(story, ask="tea", frame="nonesuch", find="plan")
-
-    assert not passed
-    assert "'nonesuch'" in why
-
-
-def test_the_options_of_recall_narrow_a_question(story: Memory) -> None:
-    assert one(story, ask="tea", find="D1", what="episode", agent="bob", k=1) == (True, ())
-    assert one(story, ask="tea", not_="D1", without=["agent:bob"]) == (True, ())
-    assert one(story, ask="tea", find="ana-drinks", about=["ana"], kind="fact") == (True, ())
-    assert one(story, ask="tea", find="ana-drinks", user="bea") == (False, ("ana-drinks is not in this memory",))
-
-
-def test_the_summary_counts_what_was_wanted_and_found_and_where(story: Memory) -> None:
+def test_the_summary_counts_what_was_wanted_and_found_and_where(story):
     verdicts = story.test(
         [{"ask": "what does Ana prefer?", "find": ["ana-drinks", "nobody"]}, {"ask": "staging port", "find": "port"}]
     )
@@ -158,30 +129,17 @@ def test_the_summary_counts_what_was_wanted_and_found_and_where(story: Memory) -
     assert json.loads(json.dumps(verdicts.to_dict()))["verdicts"][0]["wrong"] == ["nobody is not in this memory"]
 
 
-def test_asking_writes_nothing_even_where_every_recall_leaves_a_receipt(home: Path) -> None:
+def test_asking_writes_nothing_even_where_every_recall_leaves_a_receipt_and_a_closed_memory_is_an_error(home):
     with Memory() as memory:
         memory.remember("Ana prefers tea", key="ana")
         memory.folder.joinpath("tallystick.toml").write_text("[recall]\nreceipts = true\n")
+    asked = [{"ask": "tea", "find": "ana"}, {"ask": "tea", "find": "ana", "frame": "attention"}]
     with Memory() as memory:
-        memory.test([{"ask": "tea", "find": "ana"}, {"ask": "tea", "find": "ana", "frame": "attention"}])
+        memory.test(asked)
         memory.receipts.flush()
         assert [event.op for event in memory.log()][1:] == ["belief.put/1"]
-
-
-def test_a_closed_memory_is_an_error_and_not_a_verdict(home: Path) -> None:
-    memory = Memory()
-    memory.remember("tea", key="tea")
-    memory.close()
-
     with pytest.raises(Closed):
-        memory.test([{"ask": "tea", "find": "tea"}])
-
-
-def test_every_question_ticks(story: Memory) -> None:
-    ticks: list[int] = []
-    story.test([{"ask": "tea", "find": "ana-drinks"}] * 3, on_progress=ticks.append)
-
-    assert ticks == [1, 1, 1]
+        memory.test(asked)
 
 
 # -- what a program may ask --------------------------------------------------------------------------------------------
@@ -202,9 +160,7 @@ def test_every_question_ticks(story: Memory) -> None:
         ({"ask": "t", "find": "x", "budget": 9}, "needs a frame"),
     ],
 )  # fmt: skip
-def test_a_question_that_makes_no_sense_is_refused_with_its_number(
-    memory: Memory, asked: dict[str, object], says: str
-) -> None:
+def test_a_question_that_makes_no_sense_is_refused_with_its_number(memory, asked, says):
     with pytest.raises(Refused, match=says) as error:
         memory.test([{"ask": "tea", "find": "x"}, asked])
 
@@ -212,7 +168,7 @@ def test_a_question_that_makes_no_sense_is_refused_with_its_number(
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_mapping_is_refused(memory: Memory) -> None:
+def test_what_is_no_mapping_is_refused(memory):
     with refuses("value", "question 1"):
         memory.test(["tea"])  # type: ignore[list-item]
 
@@ -220,30 +176,26 @@ def test_what_is_no_mapping_is_refused(memory: Memory) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_a_list_or_a_mapping_with_what_is_usual(tmp_path: Path) -> None:
+def test_a_file_is_a_list_or_a_mapping_with_what_is_usual_and_a_question_goes_before_that(tmp_path):
+    def read(text):
+        return read_questions(put(tmp_path / "q", text))
+
     plain = "- ask: tea?\n  find: [x]\n  k: 3\n\n- ask: port?\n  find: y\n  k: 3\n"
     usual = "k: 3\nquestions:\n- {ask: tea?, find: [x]}\n- {ask: port?, find: y}\n"
     spoken = json.dumps([{"ask": "tea?", "find": ["x"], "k": 3}, {"ask": "port?", "find": "y", "k": 3}])
-    first, second, third = (read_questions(put(tmp_path / "q", text)) for text in (plain, usual, spoken))
-
+    first, second, third = map(read, (plain, usual, spoken))
     assert [asked.to_dict() for asked in first] == [asked.to_dict() for asked in second]
     assert [asked.to_dict() for asked in first] == [asked.to_dict() for asked in third]
     assert [asked.line for asked in first] == [1, 5]
     assert first[1].find == ("y",)
 
-
-def test_a_question_goes_before_what_is_usual(tmp_path: Path) -> None:
     text = "k: 3\nwords: yes\nquestions:\n- {ask: tea, find: x, k: 9, words: false}\n- {ask: tea, find: x}\n"
-    first, second = read_questions(put(tmp_path / "q.yaml", text))
-
-    assert (first.options, second.options) == ({"k": 9, "words": False}, {"k": 3, "words": True})
-
-
-def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_path: Path) -> None:
+    assert [asked.options for asked in read(text)] == [{"k": 9, "words": False}, {"k": 3, "words": True}]
     names = ["123456", "1e5432", "0x12", "007", "2026-05-03", "true", "null", "~", "no"]
-    [asked] = read_questions(put(tmp_path / "q.yaml", f"- ask: 1987\n  find: [{', '.join(names)}]\n"))
-
-    assert (asked.ask, list(asked.find)) == ("1987", names)
+    [asked] = read(f"- ask: 1987\n  find: [{', '.join(names)}]\n")
+    assert (asked.ask, list(asked.find)) == ("1987", names), "as they are written"
+    [asked] = read(b"\xef\xbb\xbf- ask: tea\r\n  find: x\r\n")
+    assert asked.ask == "tea", "a mark at the beginning is passed over"
 
 
 @pytest.mark.parametrize(
@@ -264,9 +216,7 @@ def test_an_id_that_looks_like_a_number_or_a_date_stays_as_it_is_written(tmp_pat
         ("- ask: tea\n  find: {a: b}", 2, "find must"), ("- ask: tea\n  find: [[a]]", 2, "find must"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(
-    tmp_path: Path, text: str, line: int, says: str
-) -> None:
+def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(tmp_path, text, line, says):
     path = put(tmp_path / "q.yaml", text)
     with pytest.raises(Refused) as error:
         read_questions(path)
@@ -276,7 +226,7 @@ def test_a_file_that_is_wrong_is_refused_in_one_line_with_the_place(
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path):
     with refuses("text", "UTF-8"):
         read_questions(put(tmp_path / "a", b"- ask: \xff"))
     with refuses("size", "262", "144"):
@@ -287,16 +237,10 @@ def test_a_file_that_is_no_text_too_large_or_not_there_is_refused(tmp_path: Path
         read_questions(tmp_path / "none")
 
 
-def test_a_mark_at_the_beginning_of_a_file_is_passed_over(tmp_path: Path) -> None:
-    [asked] = read_questions(put(tmp_path / "q.yaml", b"\xef\xbb\xbf- ask: tea\r\n  find: x\r\n"))
-
-    assert asked.ask == "tea"
-
-
 @pytest.mark.parametrize("bomb", ["[", "{", "- ", "? ", "{a: ", "!", "\t", "&a ", "- ask: tea\n"])
 @pytest.mark.longer
 @pytest.mark.sample(3)
-def test_a_file_is_refused_in_time_that_grows_with_it(tmp_path: Path, bomb: str) -> None:
+def test_a_file_is_refused_in_time_that_grows_with_it(tmp_path, bomb):
     def refused(text: str) -> None:
         with pytest.raises(Refused):
             read_questions(put(tmp_path / "q.yaml", text))
@@ -304,7 +248,7 @@ def test_a_file_is_refused_in_time_that_grows_with_it(tmp_path: Path, bomb: str)
     assert_text_linear(refused, bomb, 15_000, deeper=16)
 
 
-def test_a_file_that_multiplies_itself_is_refused_before_it_grows(tmp_path: Path) -> None:
+def test_a_file_that_multiplies_itself_is_refused_before_it_grows(tmp_path):
     layers = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = put(tmp_path / "q.yaml", "a0: &a0 [x]\n" + "\n".join(layers))
 
@@ -316,7 +260,7 @@ SIGNS = st.text(st.sampled_from("-?:,[]{}#&*!|>'\"%@` \n\tab0~<=/\\x\U0001f375\u
 
 
 @given(st.one_of(SIGNS, st.text(max_size=40), st.binary(max_size=40)))
-def test_whatever_a_file_holds_it_is_read_or_refused(text: str | bytes) -> None:
+def test_whatever_a_file_holds_it_is_read_or_refused(text):
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     with tempfile.TemporaryDirectory() as folder:
         for before in (b"", b"- ask: tea\n  find: x\n  says: "):

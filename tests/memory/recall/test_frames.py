@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from tallystick import Memory
 from tallystick.records.errors import NotFound
 from tallystick.records.frame import Frame
 from tests.refusals import refuses
@@ -12,10 +11,7 @@ from tests.refusals import refuses
 WEIGHTS = {"similarity": 0.5, "confidence": 0.2, "recency": 0.1, "centrality": 0.1, "reinforcement": 0.1}
 
 
-@pytest.fixture
-def memory(home, clock):
-    with Memory(clock=clock) as opened:
-        yield opened
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def lines(framed) -> list[str]:
@@ -47,26 +43,20 @@ def test_what_is_guaranteed_is_there_whatever_the_competition_or_the_frame_says_
     assert [each.guaranteed for each in none.dropped if each.text == "I never lie"] == [True]
 
 
-def test_what_is_always_served_is_in_its_frames_and_in_no_others(memory):
+def test_what_is_always_served_and_instructions_are_in_their_frames_though_nothing_resembles_them(memory):
     memory.remember("The release manager is Ana", always=True)
-    memory.remember("Boats float")
-
-    assert "The release manager is Ana" in lines(memory.frame("attention", "do boats float?"))
-    assert "The release manager is Ana" not in lines(memory.frame("self", "do boats float?"))
-    assert "The release manager is Ana" not in [hit.text for hit in memory.recall("do boats float?")]
-
-
-def test_instructions_and_preferences_are_there_though_nothing_resembles_them(memory):
     memory.remember("Answer in German", kind="instruction")
     memory.remember("Boats float")
     memory.remember("Zebras have stripes")
 
     shown = lines(memory.frame("attention", "do boats float?"))
-    assert "Answer in German" in shown
+    assert {"The release manager is Ana", "Answer in German"} <= set(shown)
     assert "Zebras have stripes" not in shown
+    assert "The release manager is Ana" not in lines(memory.frame("self", "do boats float?"))
+    assert "The release manager is Ana" not in [hit.text for hit in memory.recall("do boats float?")]
 
 
-def test_of_two_that_contradict_the_better_supported_is_shown_and_the_other_named(memory):
+def test_of_two_that_contradict_the_better_supported_is_shown_with_the_other_and_what_is_said_twice_once(memory):
     memory.remember("The colour of the door is red", confidence=0.9)
     weak = memory.remember("The colour of the door is blue", confidence=0.3)
     framed = memory.frame("attention", "what colour is the door?")
@@ -75,18 +65,11 @@ def test_of_two_that_contradict_the_better_supported_is_shown_and_the_other_name
     assert line.startswith("The colour of the door is red")
     assert "blue" in line
     assert [each.id for each in framed.dropped] == [weak.id]
-
-
-def test_what_was_said_twice_in_nearly_the_same_words_is_shown_once_and_a_correction_is_not_lost(memory):
-    memory.remember("Ana likes tea.", key="a")
-    memory.remember("ana likes the tea", key="b")
-    memory.remember("The port is 5432", key="c")
-    memory.remember("The port is 6543", key="d")
-    framed = memory.frame("attention", "Ana likes tea, and which port?")
-
-    shown = "\n".join(lines(framed))
+    for text in ("Ana likes tea.", "ana likes the tea", "The port is 5432", "The port is 6543"):
+        memory.remember(text, key=text)
+    shown = "\n".join(lines(memory.frame("attention", "Ana likes tea, and which port?")))
     assert shown.lower().count("likes") == 1
-    assert "5432" in shown
+    assert "5432" in shown, "a correction is not lost"
     assert "6543" in shown
 
 
@@ -150,18 +133,14 @@ def test_a_frame_that_may_be_cached_is_served_again_until_content_changes_or_its
     assert memory.frame("kept", "is tea green?").text == ""
 
 
-def test_the_past_has_its_own_guarantees(memory):
+def test_a_frame_can_be_given_as_it_is_or_of_the_past_and_one_that_is_not_known_is_named(memory):
     said = memory.remember("I never lie", tags=["self/constitutional"])
     memory.forget(said.id)
-
     assert memory.frame("self").text == ""
     assert lines(memory.frame("self", believed_at=said.seq)) == ["I never lie"]
 
-
-def test_a_frame_can_be_given_as_it_is_and_one_that_is_not_known_is_named(memory):
     memory.remember("tea is green")
     frame = Frame("mine", WEIGHTS, template="{blocks}", token_budget=50)
-
     assert lines(memory.frame(frame, "is tea green?")) == ["tea is green"]
     with pytest.raises(NotFound, match="'nothing'"):
         memory.frame("nothing", "tea")

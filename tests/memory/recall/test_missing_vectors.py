@@ -1,7 +1,5 @@
 """How many texts have no vector yet: counted without making one, and without waiting for an embedder that is gone."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -34,7 +32,7 @@ class Slow:
         return len(text.split())
 
 
-def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for(home: Path) -> None:
+def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for_and_a_rebuilt_index_loses_none(home):
     slow = Slow()
     with Memory(embedder=slow) as memory:
         with memory.batch():
@@ -46,34 +44,21 @@ def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for(home
         assert slow.asked == 0
         memory.embed()
         assert (memory.missing_vectors(), memory.missing_vectors(user="bea")) == (0, 1)
+        memory.rebuild_index()
+        assert memory.missing_vectors() == 0
         memory.remember("coffee")
         memory.remember("tea 3", key="again")
         assert memory.missing_vectors() == 1, "what is said again has its vector"
         assert memory.embedder == "slow-8-aaaaaaaaaaaaaaaa"
 
 
-def test_an_index_rebuilt_loses_no_vectors(home: Path) -> None:
-    with Memory(embedder=Slow()) as memory:
-        for text in ("tea", "coffee"):
-            memory.remember(text)
-        memory.embed()
-        memory.rebuild_index()
-
-        assert memory.missing_vectors() == 0
-
-
-def test_a_fast_embedder_leaves_none_behind_a_question(memory: Memory) -> None:
+def test_a_fast_embedder_leaves_none_behind_a_question_and_without_one_nothing_is_missing(memory):
     memory.remember("tea")
     memory.recall("tea")
-
     assert memory.missing_vectors() == 0
-
-
-def test_without_an_embedder_nothing_is_missing(home: Path) -> None:
-    with Memory(embedder="none") as memory:
-        memory.remember("tea")
-
-        assert (memory.missing_vectors(), memory.embedder, memory.embed()) == (0, "", 0)
+    with Memory(embedder="none") as other:
+        other.remember("coffee")
+        assert (other.missing_vectors(), other.embedder, other.embed()) == (0, "", 0)
 
 
 def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path) -> None:

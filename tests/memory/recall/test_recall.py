@@ -1,9 +1,7 @@
 """Recall by words through the one object people hold: what is found, for whom, and as of when."""
 
-from __future__ import annotations
-
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -25,16 +23,10 @@ def texts(hits: list[Hit]) -> list[str]:
     return [hit.text for hit in hits]
 
 
-def all_of(memory: Memory, question: str, **how: object) -> dict[str, tuple[str, float, tuple[str, ...], str]]:
-    """Every hit by its id, without the order in which they come."""
-    hits = memory.recall(question, k=MANY, **how)  # type: ignore[arg-type]
-    return {hit.id: (hit.text, hit.score, hit.sources, hit.why) for hit in hits}
-
-
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
-def test_what_was_said_is_found_with_the_reason(memory: Memory) -> None:
+def test_what_was_said_is_found_with_the_reason(memory):
     said = memory.remember("Ana prefers green tea", about="person-ana", confidence=0.9)
     memory.remember("Ben drinks coffee")
 
@@ -47,7 +39,7 @@ def test_what_was_said_is_found_with_the_reason(memory: Memory) -> None:
     assert hit.why == "says tea, prefer; close in meaning; about whom the question names"
 
 
-def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory: Memory) -> None:
+def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory):
     for number in range(6):
         memory.remember(f"tea {number}")
     memory.remember("green tea from Uji")
@@ -59,7 +51,7 @@ def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory: Mem
     assert hits[0].score > hits[1].score >= hits[2].score
 
 
-def test_several_beliefs_that_say_the_same_are_one_hit(memory: Memory) -> None:
+def test_several_beliefs_that_say_the_same_are_one_hit(memory):
     one, two = memory.remember("green tea", key="a"), memory.remember("green tea ", key="b")
     other = memory.remember("Green Tea", key="c")
 
@@ -68,40 +60,31 @@ def test_several_beliefs_that_say_the_same_are_one_hit(memory: Memory) -> None:
     assert {hit.text: set(hit.sources) for hit in hits} == {"green tea": {one.id, two.id}, "Green Tea": {other.id}}
 
 
-def test_what_is_forgotten_revised_or_pending_is_not_found(memory: Memory) -> None:
+def test_what_is_forgotten_revised_or_pending_is_not_found_until_it_is_approved_and_never_when_rejected(memory, door):
     memory.remember("tea forgotten", key="f")
     memory.forget("f")
     memory.remember("tea before", key="r")
     memory.revise("r", "tea after")
     memory.remember("tea from the web", trust="web")
+    memory.remember("tea of a spammer", trust="web", key="spam")
+    with needs_approval("none", "revise", "tool", "human"):
+        door("tool", "mcp:3f9a").revise("r", "tea is very hot")
 
     assert texts(memory.recall("tea")) == ["tea after"]
-    assert sorted(texts(memory.recall("tea", quarantined=True))) == ["tea after", "tea from the web"]
-
-
-def test_an_approval_brings_what_a_tool_said_into_recall(memory: Memory) -> None:
-    memory.remember("tea from the web", trust="web")
-    memory.remember("tea is hot", key="hot")
-    with Memory(trust="tool", by="mcp:3f9a") as tool, needs_approval("none", "revise", "tool", "human"):
-        tool.revise("hot", "tea is very hot")
-    assert texts(memory.recall("tea")) == ["tea is hot"]
-
+    asked = memory.recall("tea", quarantined=True)
+    assert sorted(texts(asked)) == ["tea after", "tea from the web", "tea of a spammer"]
     for review in memory.reviews.waiting():
-        memory.reviews.approve(review.id)
-
-    assert sorted(texts(memory.recall("tea"))) == ["tea from the web", "tea is very hot"]
-    memory.rebuild_index()
-    assert sorted(texts(memory.recall("tea"))) == ["tea from the web", "tea is very hot"]
-
-
-def test_a_rejection_keeps_it_out(memory: Memory) -> None:
-    memory.remember("tea from the web", trust="web")
-    [review] = memory.reviews.waiting()
-    memory.reviews.reject(review.id, reason="it is not so")
-    assert memory.recall("tea", quarantined=True) == []
+        if review.action.target == (memory.show("spam").id,):
+            memory.reviews.reject(review.id, reason="it is not so")
+        else:
+            memory.reviews.approve(review.id)
+    for _ in range(2):
+        for how in ({}, {"quarantined": True}):
+            assert sorted(texts(memory.recall("tea", **how))) == ["tea from the web", "tea is very hot"]
+        memory.rebuild_index()
 
 
-def test_session_agent_and_path_narrow(memory: Memory) -> None:
+def test_session_agent_and_path_narrow(memory):
     memory.remember("tea everywhere", key="a")
     memory.remember("tea in one session", key="b", session="s1")
     memory.remember("tea of the planner", key="c", agent="planner")
@@ -125,7 +108,7 @@ ODD = [
 ]  # fmt: skip
 
 
-def test_no_question_raises(memory: Memory) -> None:
+def test_no_question_raises(memory):
     memory.remember("tea and coffee")
     for question in ODD:
         memory.recall(question)
@@ -146,25 +129,27 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Memory:
 
 
 @given(st.text(st.characters(), max_size=60), st.integers(1, 2**80), st.one_of(st.none(), st.integers()))
-def test_no_question_of_any_letters_raises_at_any_moment(
-    spoken: Memory, question: str, k: int, moment: int | None
-) -> None:
+def test_no_question_of_any_letters_raises_at_any_moment(spoken, question, k, moment):
     spoken.recall(question, k=k, believed_at=moment)
 
 
 @given(st.text(st.characters(), max_size=20), st.text(st.characters(), max_size=20))
-def test_no_name_in_a_scope_raises(spoken: Memory, name: str, other: str) -> None:
+def test_no_name_in_a_scope_raises(spoken, name, other):
     for hit in spoken.recall("tea", user=name, session=other, agent=other, path=other):
         assert name == "me", hit
 
 
-def test_what_is_no_question_is_refused_in_one_line(memory: Memory) -> None:
+def test_what_is_no_question_or_no_moment_is_refused_in_one_line(memory):
+    memory.remember("tea")
     for wrong in (None, 3, b"tea", ["tea"]):
         with refuses("value", "question"):
-            memory.recall(wrong)  # type: ignore[arg-type]
+            memory.recall(wrong)
     for k in (0, -1, 1.5, True):
         with refuses("value", "k"):
-            memory.recall("tea", k=k)  # type: ignore[arg-type]
+            memory.recall("tea", k=k)
+    for wrong in (True, "yesterday", datetime(2026, 1, 1)):
+        with pytest.raises(Refused):
+            memory.recall("tea", believed_at=wrong)
 
 
 # -- the wall between users --------------------------------------------------------------------------------------------
@@ -226,9 +211,7 @@ def test_no_words_of_one_user_spell_the_address_of_anothers(content, user, other
 # -- ids that collide --------------------------------------------------------------------------------------------------
 
 
-def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(memory, monkeypatch):
     """Here an address begins with one of two digits, over and over; there it takes 2^64 texts."""
 
     def narrow(content: str, user: str = "me", path: str = "") -> str:
@@ -251,7 +234,7 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(
     assert memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
 
 
-def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_address_of_two_users_is_still_two_blocks(memory, monkeypatch):
     """If the hash itself collided, the user would still stand beside it."""
     monkeypatch.setattr(desk, "address", lambda content, user="me", path="": address(content.split()[0]))
     memory.remember("tea of mine")
@@ -260,7 +243,7 @@ def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatc
     assert texts(memory.recall("tea", user="ana")) == ["tea of hers"]
 
 
-def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
+def test_a_desk_that_knows_no_free_id_says_so(memory):
     memory.remember("tea")
     taken = desk.WriteBatch(memory._context.index.level().db, memory._folder.state.work.clock)
     whole = "a" * 64
@@ -274,59 +257,49 @@ def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
 # -- as of when --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("between", ["nothing", "a compaction", "a rebuild", "an erasure"])
-def test_believed_at_gives_exactly_what_was_held_then(tmp_path: Path, between: str) -> None:
-    now = [datetime(2026, 1, 1, tzinfo=UTC)]
-    with Memory(tmp_path / "memory", clock=lambda: now[0]) as m:
-
-        def later(work) -> None:
-            now[0] += timedelta(minutes=10)
-            work()
-
-        later(lambda: m.remember("tea one", key="a"))
-        later(lambda: m.remember("tea two", key="b", rests_on=["a"]))
-        later(lambda: m.remember("tea gone", key="e"))
-        later(lambda: m.revise("a", "tea one, revised"))
-        later(lambda: m.forget("b"))
-        later(lambda: m.remember("tea two", key="b"))
-        later(lambda: m.invalidate("a", "it was wrong"))
-        later(lambda: m.remember("tea for ana", user="ana"))
-        if between == "a compaction":
-            later(m.ledger.compact)
-        elif between == "a rebuild":
-            later(m.rebuild_index)
-        elif between == "an erasure":
-            later(lambda: m.erase("e"))
-        later(lambda: m.remember("tea last", key="z"))
-
-        events = list(m._folder.events())
-        moments = [*range(-1, len(events) + 2), *(event.ts for event in events)]
-        moments += [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes) for minutes in range(-5, 130, 7)]
-        for moment in moments:
-            then = beliefs_at(events, m._folder.seq_at(moment)).query(user="me", status="active")
-            expected = sorted((held.body()["id"], held.body()["text"]) for held in then)
-            found = [(name, hit.text) for hit in m.recall("tea", k=50, believed_at=moment) for name in hit.sources]
-            assert sorted(found) == expected, moment
+BETWEEN = {
+    "nothing": lambda m: None, "a compaction": lambda m: m.ledger.compact(), "a rebuild": lambda m: m.rebuild_index(),
+    "an erasure": lambda m: m.erase("e"),
+}  # fmt: skip
 
 
-def test_a_moment_that_is_none_is_refused(memory: Memory) -> None:
-    memory.remember("tea")
-    for wrong in (True, "yesterday", datetime(2026, 1, 1)):
-        with pytest.raises(Refused):
-            memory.recall("tea", believed_at=wrong)
+@pytest.mark.parametrize("between", BETWEEN)
+def test_believed_at_gives_exactly_what_was_held_then(memory, clock, between):
+    m, began = memory, clock.now
+    for work in (
+        lambda: m.remember("tea one", key="a"),
+        lambda: m.remember("tea two", key="b", rests_on=["a"]),
+        lambda: m.remember("tea gone", key="e"),
+        lambda: m.revise("a", "tea one, revised"),
+        lambda: m.forget("b"),
+        lambda: m.remember("tea two", key="b"),
+        lambda: m.invalidate("a", "it was wrong"),
+        lambda: m.remember("tea for ana", user="ana"),
+        lambda: BETWEEN[between](m),
+        lambda: m.remember("tea last", key="z"),
+    ):
+        clock.now += timedelta(minutes=10)
+        work()
+
+    events = list(m._folder.events())
+    moments = [*range(-1, len(events) + 2), *(event.ts for event in events)]
+    moments += [began + timedelta(minutes=minutes) for minutes in range(-5, 130, 7)]
+    for moment in moments:
+        then = beliefs_at(events, m._folder.seq_at(moment)).query(user="me", status="active")
+        expected = sorted((held.body()["id"], held.body()["text"]) for held in then)
+        found = [(name, hit.text) for hit in m.recall("tea", k=50, believed_at=moment) for name in hit.sources]
+        assert sorted(found) == expected, moment
 
 
 # -- working hours -----------------------------------------------------------------------------------------------------
 
 
-def test_a_block_remembers_the_working_hour_in_which_it_was_last_said(tmp_path: Path) -> None:
-    now = [datetime(2026, 1, 1, tzinfo=UTC)]
-    with Memory(tmp_path / "memory", clock=lambda: now[0]) as m, m.work.on("writing") as session:
-        now[0] += timedelta(minutes=30)
-        m.remember("tea")
-        now[0] += timedelta(days=3)
-        m.remember("tea", key="again")
+def test_a_block_remembers_the_working_hour_in_which_it_was_last_said(memory, clock):
+    with memory.work.on("writing") as session:
+        clock.now += timedelta(minutes=30)
+        memory.remember("tea")
+        clock.now += timedelta(days=3)
+        memory.remember("tea", key="again")
         said = "SELECT last_reinforced_at, last_session_id, reinforcement_count FROM blocks"
-        row = m._context.index.level().db.execute(said)
-        assert row.fetchall() == [(1.5, session, 1)]
-        assert m.work.hours == 1.5
+        assert memory._context.index.level().db.execute(said).fetchall() == [(1.5, session, 1)]
+        assert memory.work.hours == 1.5

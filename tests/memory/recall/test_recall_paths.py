@@ -1,7 +1,5 @@
 """Recall on a path: what is seen from it, and that nobody beside it notices."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from datetime import timedelta
@@ -50,7 +48,7 @@ MAIN = ["Ana filled the kettle", "The kettle is green", "The kettle stands on th
 # -- who sees what -----------------------------------------------------------------------------------------------------
 
 
-def test_a_branch_sees_what_is_above_it_and_its_own_and_nobody_beside_or_above_sees_that(m: Memory) -> None:
+def test_a_branch_sees_what_is_above_it_and_its_own_and_nobody_beside_or_above_sees_that(m):
     m.on("draft").remember("The kettle whistles")
     m.on("draft").observe("Bob dropped the kettle", session="s1", agent="Bob")
     m.on("deep").remember("The kettle leaks")
@@ -64,7 +62,7 @@ def test_a_branch_sees_what_is_above_it_and_its_own_and_nobody_beside_or_above_s
     assert texts(m, "never branched") == sorted(above)
 
 
-def test_what_a_branch_says_otherwise_hides_what_is_above_for_it_and_all_below(m: Memory) -> None:
+def test_what_a_branch_says_otherwise_hides_what_is_above_for_it_and_all_below(m):
     m.on("draft").revise("kettle", "The kettle is red")
     m.on("deep").forget("kettle")
 
@@ -74,7 +72,7 @@ def test_what_a_branch_says_otherwise_hides_what_is_above_for_it_and_all_below(m
     assert [text for text in texts(m, "deep") if " is " in text] == []
 
 
-def test_a_merge_brings_over_what_is_held_and_what_happened_and_abandoning_takes_both_out(m: Memory) -> None:
+def test_a_merge_brings_over_what_is_held_and_what_happened_and_abandoning_takes_both_out(m):
     m.on("draft").observe("Bob dropped the kettle", session="s1", agent="Bob")
     m.on("draft").revise("kettle", "The kettle is red")
     m.on("other").observe("Cid sold the kettle")
@@ -91,7 +89,7 @@ def test_a_merge_brings_over_what_is_held_and_what_happened_and_abandoning_takes
     assert texts(m, "deep") == now, "what the nearest living path sees, which is merged"
 
 
-def test_at_each_moment_a_path_sees_what_it_saw_then(m: Memory) -> None:
+def test_at_each_moment_a_path_sees_what_it_saw_then(m):
     on, saw = m.on("draft"), []
     for step in (
         lambda: on.remember("The kettle whistles", key="sound"),
@@ -112,7 +110,7 @@ def test_at_each_moment_a_path_sees_what_it_saw_then(m: Memory) -> None:
     assert len({str(then) for _, then in saw}) >= 6, "each of them was seen"
 
 
-def test_the_same_words_on_a_branch_and_above_are_one_hit_there_and_it_is_the_nearest(m: Memory) -> None:
+def test_the_same_words_on_a_branch_and_above_are_one_hit_there_and_it_is_the_nearest(m):
     nearest = m.on("draft").remember("the kettle STANDS on the stove")
 
     [hit] = [hit for hit in m.recall("stove", path="draft", k=50) if "stove" in hit.text]
@@ -121,17 +119,7 @@ def test_the_same_words_on_a_branch_and_above_are_one_hit_there_and_it_is_the_ne
     assert above.text == "The kettle stands on the stove"
 
 
-def test_closing_a_path_takes_what_happened_there_out_of_recall_on_it_and_below(m: Memory) -> None:
-    m.on("draft").observe("Bob dropped the kettle")
-    m.on("draft").remember("The kettle whistles")
-    m.paths.compact("draft")
-
-    for path in ("draft", "deep"):
-        assert "Bob dropped the kettle" not in texts(m, path)
-        assert "The kettle whistles" in texts(m, path)
-
-
-def test_recent_episodes_on_a_path_are_those_of_its_line_and_of_what_was_merged_into_it(m: Memory) -> None:
+def test_recent_episodes_on_a_path_are_those_of_its_line_and_of_what_was_merged_into_it(m):
     def told(path: str = "", **more) -> list[str]:
         return sorted(each.content for each in m.episodes.recent(limit=10, path=path, **more))
 
@@ -150,9 +138,7 @@ def test_recent_episodes_on_a_path_are_those_of_its_line_and_of_what_was_merged_
 
 
 @pytest.mark.parametrize("frame", ["self", "task", "attention"])
-def test_a_frame_on_a_path_holds_what_the_path_sees_and_is_not_served_from_what_another_saw(
-    m: Memory, frame: str
-) -> None:
+def test_a_frame_on_a_path_holds_what_the_path_sees_and_is_not_served_from_what_another_saw(m, frame):
     m.remember("Always rinse the kettle", kind="instruction", key="rinse", tags=["self/constitutional"])
     m.on("draft").revise("rinse", "Never rinse the kettle")
     for _ in range(2):
@@ -163,18 +149,23 @@ def test_a_frame_on_a_path_holds_what_the_path_sees_and_is_not_served_from_what_
     assert "Always rinse" in m.frame(frame, "kettle", path="draft").text
 
 
-def test_a_question_that_is_put_again_sees_the_paths_as_they_were(m: Memory) -> None:
+def test_closing_a_path_takes_what_happened_there_out_of_recall_and_a_question_put_again_sees_it_as_it_was(m):
     m.on("draft").observe("Bob dropped the kettle")
+    m.on("draft").remember("The kettle whistles")
     found = m.recall("Who dropped the kettle?", path="draft", receipt=True, keep_question=True)
-    m.paths.abandon("draft", "no use")
+    assert "Bob dropped the kettle" in [hit.text for hit in found]
+    m.paths.compact("draft")
 
+    for path in ("draft", "deep"):
+        assert "Bob dropped the kettle" not in texts(m, path)
+        assert "The kettle whistles" in texts(m, path)
+    m.paths.abandon("draft", "no use")
     again = m.replay(found.receipt)
     assert again.is_the_same
     assert [hit.text for hit in again.again] == [hit.text for hit in found]
-    assert "Bob dropped the kettle" in [hit.text for hit in found]
 
 
-def test_who_asks_for_reasons_hears_which_path_hides_a_memory(m: Memory) -> None:
+def test_who_asks_for_reasons_hears_which_path_hides_a_memory(m):
     m.on("draft").revise("kettle", "The kettle is red")
     m.on("deep").revise("kettle", "The kettle is blue")
 
@@ -184,7 +175,7 @@ def test_who_asks_for_reasons_hears_which_path_hides_a_memory(m: Memory) -> None
         assert said == [f"hidden by path {each}, which says otherwise" for each in why]
 
 
-def test_where_the_events_were_moved_away_a_path_sees_what_it_saw(tmp_path: Path) -> None:
+def test_where_the_events_were_moved_away_a_path_sees_what_it_saw(tmp_path):
     with Memory(tmp_path / "memory") as m:
         m.remember("The kettle is green", key="kettle")
         m.paths.branch("draft")
@@ -206,14 +197,20 @@ def test_where_the_events_were_moved_away_a_path_sees_what_it_saw(tmp_path: Path
 # -- what a path leaves as it was --------------------------------------------------------------------------------------
 
 
-def test_use_on_a_branch_reinforces_there_and_comes_over_with_a_merge(m: Memory) -> None:
+def test_use_and_outcomes_on_a_branch_count_there_also_by_a_receipt_alone_and_come_over_with_a_merge(m):
     name = m.show("kettle").id
-    before, aside, unused = scores(m), scores(m, "other"), how_sure(m, "", name)
+    before, quiet, unused = scores(m), scores(m, "draft"), how_sure(m, "", name)
+    found = m.recall("the green kettle", path="other", receipt=True)
+    assert m.outcome(receipt=found.receipt, signal=0.0, weight=10)
+    assert (scores(m), scores(m, "draft")) == (before, quiet)
+    assert how_sure(m, "other", name)[1] < unused[1]
+    m.receipts.flush()
+    aside = scores(m, "other")
+
     for _ in range(6):
         m.recall("the green kettle", k=1, path="draft", receipt=True)
     m.outcome([name], 1.0, weight=10, path="draft")
     m.receipts.flush()
-
     assert (scores(m), scores(m, "other")) == (before, aside)
     used = how_sure(m, "draft", name)
     assert all(now > then for now, then in zip(used, unused, strict=True))
@@ -223,21 +220,12 @@ def test_use_on_a_branch_reinforces_there_and_comes_over_with_a_merge(m: Memory)
     assert how_sure(m, "", name) == how_sure(m, "draft", name) == used
 
 
-def test_what_came_of_a_recall_on_a_branch_counts_there_by_its_receipt_alone(m: Memory) -> None:
-    before = scores(m)
-    found = m.recall("the green kettle", path="draft", receipt=True)
-    assert m.outcome(receipt=found.receipt, signal=0.0, weight=10)
-
-    assert scores(m) == before
-    assert scores(m, "draft") != scores(m, "other")
-
-
-def test_a_name_a_turn_and_an_edge_of_a_branch_say_nothing_to_the_main_line(m: Memory) -> None:
+def test_a_name_a_turn_an_edge_and_how_much_is_said_on_a_branch_say_nothing_to_the_main_line(m):
     below = m.show("kettle").id
     m.remember("The lid of the kettle is loose", rests_on=[below])
     m.observe("Who has the kettle?", session="s1", agent="Ana")
     question = "Is the lid of Dot's kettle green?"
-    before = scores(m, question=question)
+    before, aside = scores(m, question=question), scores(m, "other", question)
     assert before[below][1]["centrality"] == 1.0
     on = m.on("draft")
     on.observe("Dot has the kettle, kettle, kettle", session="s1", agent="Dot")
@@ -245,19 +233,15 @@ def test_a_name_a_turn_and_an_edge_of_a_branch_say_nothing_to_the_main_line(m: M
 
     assert scores(m, question=question) == before
     assert scores(m, "draft", question=question) != before
-
-
-def test_how_much_is_said_on_a_branch_moves_the_floor_there_and_nowhere_else(m: Memory) -> None:
-    before = scores(m), scores(m, "other")
+    floor = scores(m, "draft", question)["floor"]
     with m.batch():
         for number in range(60):
             m.remember(f"the kettle boiled at {number}", path="draft")
+    assert (scores(m, question=question), scores(m, "other", question)) == (before, aside)
+    assert scores(m, "draft", question)["floor"] > floor == before["floor"]
 
-    assert (scores(m), scores(m, "other")) == before
-    assert scores(m, "draft")["floor"] > before[0]["floor"]
 
-
-def test_what_was_used_on_a_branch_is_fresh_there_and_below_and_no_fresher_beside_it(tmp_path: Path, clock) -> None:
+def test_what_was_used_on_a_branch_is_fresh_there_and_below_and_no_fresher_beside_it(tmp_path, clock):
     with Memory(tmp_path / "memory", clock=clock) as m:
         name = m.remember("The kettle is green").id
         m.paths.branch("draft")
@@ -271,7 +255,7 @@ def test_what_was_used_on_a_branch_is_fresh_there_and_below_and_no_fresher_besid
     assert fresh[""] == fresh["other"] < 0.5 < fresh["draft"]
 
 
-def test_a_turn_of_a_branch_does_not_come_between_two_turns_of_the_main_line(tmp_path: Path) -> None:
+def test_a_turn_of_a_branch_does_not_come_between_two_turns_of_the_main_line(tmp_path):
     def told(folder: str, *, on_a_branch: bool) -> dict[str, object]:
         with Memory(tmp_path / folder) as m:
             m.observe("Where is the kettle?", session="s1", agent="Ana")
@@ -294,7 +278,7 @@ WORDS = st.sampled_from(["The kettle is hot", "Ana has a kettle", "tea", "kettle
 
 @settings(max_examples=at_most(25))
 @given(st.lists(st.tuples(ACTS, WORDS, st.integers(0, 5)), min_size=1, max_size=12))
-def test_whatever_is_done_on_a_branch_the_parent_sees_the_same_memories_with_the_same_scores(acts) -> None:
+def test_whatever_is_done_on_a_branch_the_parent_sees_the_same_memories_with_the_same_scores(acts):
     folder = Path(tempfile.mkdtemp())
     try:
         with Memory(folder / "memory") as m:
@@ -348,7 +332,7 @@ def _do(m: Memory, act: str, text: str, number: int) -> None:
 @pytest.mark.parametrize(
     "path", ["\ud800", "x" * 10_000, "'; DROP TABLE sources", '["', "\x00", "😀", "\u202e", "null", "\\"]
 )
-def test_a_path_that_nobody_branched_sees_the_main_line_whatever_it_is_called(m: Memory, path: str) -> None:
+def test_a_path_that_nobody_branched_sees_the_main_line_whatever_it_is_called(m, path):
     found = texts(m, path)
     assert found == (MAIN if path != "\ud800" else [])
     assert len(m.episodes.recent(path=path)) == (path != "\ud800")

@@ -1,7 +1,5 @@
 """What recall refuses, and what neither a caller's slip, another user nor a tool's flood of words can change."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -11,17 +9,15 @@ import pytest
 
 from tallystick import Memory, Refused
 from tallystick.recall import pipeline as answer
+from tallystick.recall.vectors import VectorSearch
+from tests.memory.conftest import Clock, files_with
 from tests.refusals import refuses
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 10, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock(clock):
+    clock.now = datetime(2026, 1, 10, tzinfo=UTC)
+    return clock
 
 
 def texts(memory: Memory, question: str, **how: Any) -> list[str]:
@@ -93,39 +89,29 @@ def test_what_is_no_name_is_refused_by_whatever_tends_memories(memory, wrong):
             call()
 
 
-@pytest.mark.parametrize("budget", [-1, 1.5, True, "9", float("nan"), float("inf"), b"x", []])
-def test_a_budget_is_a_whole_number_of_tokens(memory, budget):
-    with refuses("value", "budget"):
-        memory.frame("self", "tea", budget=budget)
-
-
-@pytest.mark.parametrize("frame", [None, 5, b"x", {}])
-def test_a_frame_is_a_name_or_a_frame(memory, frame):
-    with refuses("value", "frame"):
-        memory.frame(frame, "tea")
+def test_a_budget_is_a_whole_number_of_tokens_and_a_frame_is_a_name_or_a_frame(memory):
+    for budget in (-1, 1.5, True, "9", float("nan"), float("inf"), b"x", []):
+        with refuses("value", "budget"):
+            memory.frame("self", "tea", budget=budget)
+    for frame in (None, 5, b"x", {}):
+        with refuses("value", "frame"):
+            memory.frame(frame, "tea")
 
 
 # -- the wall between users --------------------------------------------------------------------------------------------
 
 
-def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vectors(tmp_path):
+def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vectors(memory):
     """Among few memories the floor is low; how many there are is counted for each user."""
-    with Memory(tmp_path / "m") as memory:
-        memory._services.recall._given, memory._services.recall.__dict__["meaning"] = None, _without_vectors()
-        memory.remember("Ana likes tea")
-        before = memory.recall("who likes tea?")
-        with memory.batch():
-            for number in range(600):
-                memory.remember(f"note {number}", user="bob")
-        after = memory.recall("who likes tea?")
+    memory._services.recall._given, memory._services.recall.__dict__["meaning"] = None, VectorSearch(None, None, None)
+    memory.remember("Ana likes tea")
+    before = memory.recall("who likes tea?")
+    with memory.batch():
+        for number in range(600):
+            memory.remember(f"note {number}", user="bob")
+    after = memory.recall("who likes tea?")
 
     assert (after.floor, after.fit, list(after)) == (before.floor, before.fit, list(before))
-
-
-def _without_vectors() -> Any:
-    from tallystick.recall.vectors import VectorSearch
-
-    return VectorSearch(None, None, None)
 
 
 # -- what a frame guarantees -------------------------------------------------------------------------------------------
@@ -158,48 +144,44 @@ def test_hundreds_that_are_guaranteed_are_all_shown_or_named(memory):
 # -- frames that are kept ----------------------------------------------------------------------------------------------
 
 
-def _with_a_kept_frame(memory: Memory) -> None:
+@pytest.fixture
+def kept(memory):
+    """A memory with a frame that may be served again for an hour."""
     memory.frames.put("kept", {"similarity": 1.0}, guarantees=("self/%",), cache={"ttl_seconds": 3600})
+    return memory
 
 
-def test_a_frame_that_was_filled_inside_a_batch_is_not_served_after_it(memory):
-    _with_a_kept_frame(memory)
-    memory.remember("Ana likes tea", tags=["self/a"])
-    with memory.batch():
-        memory.remember("Bob likes tea", tags=["self/b"])
-        memory.frame("kept", "tea")
+def test_a_frame_that_was_filled_inside_a_batch_is_not_served_after_it(kept):
+    kept.remember("Ana likes tea", tags=["self/a"])
+    with kept.batch():
+        kept.remember("Bob likes tea", tags=["self/b"])
+        kept.frame("kept", "tea")
 
-    assert len(memory.frame("kept", "tea").hits) == 2
-
-
-def test_a_kept_frame_is_not_served_on_another_day_nor_after_its_time_though_the_process_slept(tmp_path):
-    clock = Clock()
-    with Memory(tmp_path / "m", clock=clock) as memory:
-        _with_a_kept_frame(memory)
-        memory.observe("tea with Bob", at="2026-01-09T12:00:00Z")
-        first = memory.frame("kept", "tea")
-        clock.now += timedelta(seconds=3599)
-        assert memory.frame("kept", "tea") is first
-        clock.now += timedelta(seconds=1)
-        second = memory.frame("kept", "tea")
-        assert second is not first
-        clock.now -= timedelta(seconds=1)
-        assert memory.frame("kept", "tea") is not second
+    assert len(kept.frame("kept", "tea").hits) == 2
 
 
-def test_a_frame_that_is_put_again_is_filled_as_of_when_it_was_asked(tmp_path):
-    clock = Clock()
-    with Memory(tmp_path / "m", clock=clock) as memory:
-        _with_a_kept_frame(memory)
-        memory.remember("the tea voucher is valid", expires="2026-01-10T00:30:00Z")
-        memory.remember("tea in general")
-        early = memory.frame("kept", "tea", receipt=True, keep_question=True)
-        clock.now += timedelta(minutes=40)
-        late = memory.frame("kept", "tea", receipt=True, keep_question=True)
+def test_a_kept_frame_is_not_served_on_another_day_nor_after_its_time_though_the_process_slept(clock, kept):
+    kept.observe("tea with Bob", at="2026-01-09T12:00:00Z")
+    first = kept.frame("kept", "tea")
+    clock.now += timedelta(seconds=3599)
+    assert kept.frame("kept", "tea") is first
+    clock.now += timedelta(seconds=1)
+    second = kept.frame("kept", "tea")
+    assert second is not first
+    clock.now -= timedelta(seconds=1)
+    assert kept.frame("kept", "tea") is not second
 
-        assert (len(early.hits), len(late.hits)) == (2, 1)
-        assert memory.replay(late.receipt).is_the_same
-        assert memory.replay(early.receipt).is_the_same
+
+def test_a_frame_that_is_put_again_is_filled_as_of_when_it_was_asked(clock, kept):
+    kept.remember("the tea voucher is valid", expires="2026-01-10T00:30:00Z")
+    kept.remember("tea in general")
+    early = kept.frame("kept", "tea", receipt=True, keep_question=True)
+    clock.now += timedelta(minutes=40)
+    late = kept.frame("kept", "tea", receipt=True, keep_question=True)
+
+    assert (len(early.hits), len(late.hits)) == (2, 1)
+    assert kept.replay(late.receipt).is_the_same
+    assert kept.replay(early.receipt).is_the_same
 
 
 # -- receipts ----------------------------------------------------------------------------------------------------------
@@ -227,34 +209,27 @@ def test_whatever_was_asked_a_receipt_is_left_and_the_same_is_asked_again(memory
     assert (again.is_the_same, [hit.id for hit in again.again]) == (True, [hit.id for hit in found])
 
 
-def test_a_budget_of_nothing_is_asked_again_as_nothing(memory):
-    memory.remember("Ana likes tea", always=True)
-    filled = memory.frame("attention", "tea", budget=0, receipt=True, keep_question=True)
-
-    assert (filled.text, memory.replay(filled.receipt).again) == ("", ())
-
-
-def test_a_receipt_tells_when_it_was_asked_and_not_of_which_day(tmp_path):
-    clock = Clock()
-    with Memory(tmp_path / "m", clock=clock) as memory:
-        memory.observe("tea with Bob", at="1990-01-01T12:00:00Z")
-        old = memory.recall("tea today", as_of="1990-01-02", receipt=True, keep_question=True)
-        clock.now += timedelta(minutes=1)
-        new = memory.recall("tea", receipt=True)
-
-        assert memory.receipts.get(old.receipt).at == "2026-01-10T00:00:00.000000Z"
-        assert [each.id for each in memory.receipts.all()] == [new.receipt, old.receipt]
-        assert memory.replay(old.receipt).is_the_same
-
-
-def test_what_was_left_out_is_left_out_again_though_its_name_is_anothers_now(memory):
-    first = memory.remember("Ana likes tea", key="tea")
+def test_what_was_left_out_is_left_out_again_though_its_name_is_anothers_now_and_nothing_is_put_as_nothing(memory):
+    first = memory.remember("Ana likes tea", key="tea", always=True)
     memory.remember("Bob likes tea")
+    filled = memory.frame("attention", "tea", budget=0, receipt=True, keep_question=True)
+    assert (filled.text, memory.replay(filled.receipt).again) == ("", ())
     found = memory.recall("tea", without="tea", receipt=True, keep_question=True)
     memory.revise(first.id, key="other")
     memory.remember("nothing to do with it", key="tea")
 
     assert memory.replay(found.receipt).is_the_same
+
+
+def test_a_receipt_tells_when_it_was_asked_and_not_of_which_day(clock, memory):
+    memory.observe("tea with Bob", at="1990-01-01T12:00:00Z")
+    old = memory.recall("tea today", as_of="1990-01-02", receipt=True, keep_question=True)
+    clock.now += timedelta(minutes=1)
+    new = memory.recall("tea", receipt=True)
+
+    assert memory.receipts.get(old.receipt).at == "2026-01-10T00:00:00.000000Z"
+    assert [each.id for each in memory.receipts.all()] == [new.receipt, old.receipt]
+    assert memory.replay(old.receipt).is_the_same
 
 
 # -- corrections -------------------------------------------------------------------------------------------------------
@@ -292,20 +267,19 @@ def test_an_agent_does_not_correct_what_a_person_said_yes_to(memory):
 
 
 @pytest.mark.parametrize("by_another", [True, False])
-def test_a_question_that_waits_is_not_written_after_what_answered_it_was_erased(tmp_path, by_another):
-    with Memory(tmp_path / "m") as memory:
-        memory.remember("the word is zanzibar", key="word")
-        said = memory.observe("zanzibar was said aloud")
-        asked = [memory.recall("is the word zanzibar?", receipt=True, keep_question=True) for _ in range(2)]
-        with Memory(tmp_path / "m") as other:
-            (other if by_another else memory).erase("word", said.id)
-        assert [memory.receipts.get(each.receipt).question for each in asked] == ["", ""]
-        assert {each.question for each in memory.receipts.all()} == {""}
+def test_a_question_that_waits_is_not_written_after_what_answered_it_was_erased(memory, by_another):
+    memory.remember("the word is zanzibar", key="word")
+    said = memory.observe("zanzibar was said aloud")
+    asked = [memory.recall("is the word zanzibar?", receipt=True, keep_question=True) for _ in range(2)]
+    with Memory() as other:
+        (other if by_another else memory).erase("word", said.id)
+    assert [memory.receipts.get(each.receipt).question for each in asked] == ["", ""]
+    assert {each.question for each in memory.receipts.all()} == {""}
+    memory.close()
 
-    files = [path for path in (tmp_path / "m").rglob("*") if path.is_file()]
-    assert [path for path in files if b"zanzibar" in path.read_bytes()] == []
-    with Memory(tmp_path / "m") as memory:
-        assert {each.id for each in memory.receipts.all()} == {each.receipt for each in asked}
+    assert files_with(memory.folder, "zanzibar") == []
+    with Memory() as again:
+        assert {each.id for each in again.receipts.all()} == {each.receipt for each in asked}
 
 
 # -- the same, whoever else is there -----------------------------------------------------------------------------------
@@ -323,6 +297,7 @@ def test_turns_frames_and_proposals_are_the_same_with_another_user_in_the_same_s
 def _as_one_user_sees(folder: Path, seed: int, others: int) -> list[object]:
     """What one user is served; the others say the same sort of things in the same sessions, between each two turns."""
     mine, theirs, clock = Random(seed), Random(seed + 1), Clock()
+    clock.now = datetime(2026, 1, 10, tzinfo=UTC)
     with Memory(folder, clock=clock) as memory:
         for _ in range(30):
             clock.now += timedelta(hours=1)

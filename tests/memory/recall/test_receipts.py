@@ -1,11 +1,10 @@
 """Receipts of what was recalled: kept without holding anybody up, found again, and emptied with what they tell of."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -15,6 +14,7 @@ from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
 from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from tallystick.records.receipt import Receipt
+from tests.memory.conftest import files_with, in_threads
 from tests.refusals import refuses
 
 
@@ -76,7 +76,9 @@ def test_the_newest_come_first_and_no_more_than_are_wanted(memory, receipts):
             receipts.all(limit=limit)
 
 
-def test_another_program_and_a_later_one_find_what_was_written(memory, receipts, home):
+def test_another_program_and_a_later_one_find_what_was_written_until_its_event_is_moved_away(
+    memory, receipts, tmp_path
+):
     receipt = made(memory, question="what does Ana drink?", asked={"session": "s1", "floor": 0.2}, frame="task")
     receipts.keep(receipt)
     receipts.flush()
@@ -87,38 +89,22 @@ def test_another_program_and_a_later_one_find_what_was_written(memory, receipts,
         other.ledger.compact()
     with Memory() as later:
         assert ReceiptStore(later._folder, later._context.gate, "me").all() == [receipt]
-
-
-def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
-    receipt = made(memory)
-    receipts.keep(receipt)
-    receipts.flush()
-    memory.ledger.compact()
     memory.ledger.prune(tmp_path / "away")
-
     assert receipts.all() == []
     with pytest.raises(NotFound, match=receipt.id):
         receipts.get(receipt.id)
 
 
-def test_no_receipt_is_read_across_users(memory, receipts):
+def test_no_receipt_is_read_across_users_nor_found_where_there_is_none(memory, receipts):
     hers = made(memory, user="ana", question="where is my tea?")
     receipts.keep(hers)
     for _ in range(2):
         assert receipts.all() == []
         assert receipts.all(user="ana") == [hers]
-        with pytest.raises(NotFound):
-            receipts.get(hers.id)
+        for name in (hers.id, "", "x", "01", "Z" * 40, "\ud800", "🫖"):
+            with pytest.raises(NotFound):
+                receipts.get(name)
         receipts.flush()
-
-
-@pytest.mark.parametrize("name", ["", "x", "01", "Z" * 40, "\ud800", "🫖"])
-def test_a_receipt_that_is_not_there_is_not_found(memory, receipts, name):
-    receipts.keep(made(memory))
-    receipts.flush()
-
-    with pytest.raises(NotFound):
-        receipts.get(name)
 
 
 # -- never in a reader's way -------------------------------------------------------------------------------------------
@@ -152,17 +138,7 @@ def test_a_memory_that_is_closed_or_may_only_be_read_keeps_none(memory, told, is
     assert ops(memory) == []
 
 
-@pytest.mark.parametrize("trust", ["tool", "web"])
-def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
-    with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
-        receipts.keep(made(memory))
-        receipts.flush()
-
-        assert (receipts.all(), ops(memory)) == ([], [])
-
-
-def test_inside_a_batch_receipts_wait_so_that_taking_it_back_does_not_take_them(memory, receipts):
+def test_inside_a_batch_receipts_wait_within_a_bound_so_that_taking_it_back_does_not_take_them(memory, receipts):
     with suppress(ZeroDivisionError), memory.batch():
         memory.remember("tea")
         for _ in range(GROUP + 1):
@@ -174,14 +150,10 @@ def test_inside_a_batch_receipts_wait_so_that_taking_it_back_does_not_take_them(
     assert (ops(memory), len(receipts.all())) == ([], GROUP + 1)
     receipts.flush()
     assert len(receipts.all()) == GROUP + 1
-
-
-def test_what_waits_has_a_bound(memory, receipts):
     one = made(memory)
     with memory.batch():
         for _ in range(MOST + 10):
             receipts.keep(one)
-
         assert len(receipts._waiting) == MOST
 
 
@@ -193,20 +165,11 @@ def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
             receipts.keep(receipt)
             assert receipts.get(receipt.id) == receipt
 
-    threads = [threading.Thread(target=work, args=(mine,)) for mine in kept]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*(partial(work, mine) for mine in kept))
     receipts.flush()
 
-    written = [
-        receipt["id"]
-        for event in memory._folder.events()
-        if event.op == RECEIPT_PUT
-        for receipt in event.body["receipts"]
-    ]
-    assert sorted(written) == sorted(receipt.id for mine in kept for receipt in mine)
+    puts = [event.body["receipts"] for event in memory._folder.events() if event.op == RECEIPT_PUT]
+    assert sorted(each["id"] for put in puts for each in put) == sorted(each.id for mine in kept for each in mine)
 
 
 def test_whoever_holds_the_ledger_is_not_held_up_by_one_who_writes_receipts(memory, receipts):
@@ -238,41 +201,40 @@ def test_an_outcome_by_receipt_counts_for_what_was_served_and_is_still_there(mem
 
 
 def test_an_outcome_moves_how_sure_a_belief_is(memory, use):
-    tea = memory.remember("tea", confidence=0.5)
-    with memory._folder.ledger.reading():
-        row = "SELECT confidence FROM blocks"
-        before = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
-    use.outcome([tea.id], 0)
-    with memory._folder.ledger.reading():
-        after = memory._context.index.read(lambda file: file.db.execute(row).fetchone()[0])
+    def sure():
+        with memory._folder.ledger.reading():
+            return memory._context.index.read(lambda file: file.db.execute("SELECT confidence FROM blocks").fetchone())
 
-    assert after < before == 0.5
+    tea = memory.remember("tea", confidence=0.5)
+    before = sure()
+    use.outcome([tea.id], 0)
+    assert sure() < before == (0.5,)
     with refuses("value", "'tea'"):
         use.outcome("tea")  # where a list is meant
 
 
 @pytest.mark.parametrize("trust", ["tool", "web"])
-def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
+def test_what_is_hardly_trusted_leaves_no_receipts_and_does_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = memory._feedback
+        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
+        receipts.keep(made(memory))
+        receipts.flush()
+
+        assert (receipts.all(), ops(memory)) == ([], [])
         with pytest.raises(Refused, match=trust):
-            use.outcome([name])
+            memory._feedback.outcome([name])
         assert ops(memory) == []
 
 
-def test_only_a_person_puts_episodes_out_of_recall(home):
-    with Memory(trust="agent") as memory:
-        memory.observe("hello", id="D1")
-        use = memory._feedback
-        with pytest.raises(NotApproved, match="agent"):
-            use.archive("D1")
-        assert ops(memory) == []
-
-
-def test_an_episode_that_faded_is_not_recalled_and_stays_in_history(memory, use):
+def test_an_episode_that_a_person_faded_is_not_recalled_and_stays_in_history(memory, use):
     memory.observe("Ana drinks rooibos", id="D1")
+    with Memory(trust="agent") as agent:
+        agent.observe("hello", id="D2")
+        with pytest.raises(NotApproved, match="agent"):
+            agent._feedback.archive("D2")
+        assert ops(agent) == []
     assert [hit.id for hit in memory.recall("rooibos")] == ["D1"]
 
     assert len(use.archive("D1")) == 1
@@ -294,8 +256,7 @@ def test_erasing_a_belief_leaves_no_trace_of_the_question_that_found_it(memory, 
     memory.backup()
     memory.erase("number")
 
-    left = [path.read_bytes() for path in memory.folder.rglob("*") if path.is_file()]
-    assert [data for data in left if b"Ana Quillfeather" in data or b"555-0199" in data] == []
+    assert files_with(memory.folder, "Ana Quillfeather") == files_with(memory.folder, "555-0199") == []
     assert sorted(each.question for each in receipts.all()) == ["", "what does Bob play?"]
     assert memory.ledger.verify().ok
     with Memory(by="mcp:1") as again:

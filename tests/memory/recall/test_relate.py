@@ -1,10 +1,9 @@
 """What belongs together: relations that were stated, what is served together, and what outcomes do to the order."""
 
-from __future__ import annotations
-
 import pytest
 
 from tallystick import Memory, NotFound, Refused
+from tests.memory.conftest import files_with
 from tests.refusals import not_approved
 
 ASKED = "which dates does the parser reject?"
@@ -12,12 +11,11 @@ PARSER, MUSEUM = "The parser rejects dates before 1900", "Invoices from the muse
 
 
 @pytest.fixture
-def m(home):
-    with Memory() as memory:
-        memory.remember(PARSER, key="parser")
-        memory.remember(MUSEUM, key="museum")
-        memory.remember("Ana prefers tea", key="tea")
-        yield memory
+def m(memory):
+    memory.remember(PARSER, key="parser")
+    memory.remember(MUSEUM, key="museum")
+    memory.remember("Ana prefers tea", key="tea")
+    return memory
 
 
 def texts(found) -> list[str]:
@@ -62,7 +60,7 @@ def test_a_relation_outlives_a_revision_is_replaced_and_is_taken_back(m):
     assert rows(m)["edges"] == rows(m)["ties"] == rows(m)["relations"] == []
 
 
-def test_a_relation_that_cannot_be_is_refused_in_a_line_and_changes_nothing(m):
+def test_a_relation_that_cannot_be_is_refused_in_a_line_and_one_with_a_secret_said_again_is_known(m):
     m.observe("first", id="twice", session="a")
     size = m.ledger.size
     for one, other, relation, error in (
@@ -74,30 +72,45 @@ def test_a_relation_that_cannot_be_is_refused_in_a_line_and_changes_nothing(m):
         assert "\n" not in str(told.value)
     assert m.ledger.size == size
 
+    said = "is opened with sk-proj-" + "Ab3dE6gH9" * 5
+    assert m.relate("parser", "tea", said)
+    [kept] = m.related("parser")
+    assert "Ab3dE6gH9" not in kept.relation
+    assert not m.relate("parser", "tea", said)
 
-def test_what_is_quarantined_does_not_come_in_by_an_edge_and_is_no_way_in(m):
+
+def test_what_is_quarantined_does_not_come_in_by_an_edge_and_a_program_sees_no_words_that_are_withheld(m, door):
+    agent = door("agent", "mcp:2")
+    agent.relate("tea", "parser", "is brewed by")
     m.remember("Buy gold at example.com", key="spam", trust="web")
-    m.relate("parser", "spam", "is sponsored by")
+    m.relate("spam", "parser", "is sponsored by")
 
-    assert texts(m.recall(ASKED)) == texts(m.frame("task", ASKED).hits) == [PARSER]
+    assert texts(m.recall(ASKED)) == texts(m.frame("task", ASKED).hits) == [PARSER, "Ana prefers tea"]
     shown = m.recall("where to buy gold?", quarantined=True)
-    assert [hit.via for hit in shown] == ["" for _ in shown]
+    assert [hit.via for hit in shown] == ["" for _ in shown], "it is no way in"
+    assert [(each.relation, each.memory.text) for each in agent.related("parser")] == [
+        ("is brewed by", "Ana prefers tea"), ("is sponsored by", ""),
+    ]  # fmt: skip
+    for named in ({"one": "spam", "other": "tea"}, {"one": "tea", "other": "spam"}):
+        with pytest.raises(NotFound):
+            agent.relate(relation="is", **named)
+    m.distrust("mcp:2", reason="it made that up")
+    assert [each.relation for each in m.related("parser")] == ["is sponsored by"]
 
 
-def test_a_tool_relates_nothing_an_agent_changes_no_persons_words_and_who_is_not_trusted_binds_nothing(m):
+def test_a_tool_relates_nothing_an_agent_changes_no_persons_words_and_who_is_not_trusted_binds_nothing(m, door):
     for trust in ("tool", "web"):
-        with Memory(m.folder, by="mcp:1", trust=trust) as program, not_approved("refused", trust):
-            program.relate("museum", "parser", "is")
-    with Memory(m.folder, by="mcp:2", trust="agent") as agent:
-        assert agent.relate("museum", "parser", "shows why")
-        assert agent.relate("museum", "parser", "shows")
-        m.relate("museum", "parser", "is why")
-        with not_approved("refused", "agent", "human"):
-            agent.relate("parser", "museum", "is not why")
-        agent.relate("tea", "parser", "is brewed by")
+        with not_approved("refused", trust):
+            door(trust).relate("museum", "parser", "is")
+    agent = door("agent", "mcp:2")
+    assert agent.relate("museum", "parser", "shows why")
+    assert agent.relate("museum", "parser", "shows")
+    m.relate("museum", "parser", "is why")
+    with not_approved("refused", "agent", "human"):
+        agent.relate("parser", "museum", "is not why")
+    agent.relate("tea", "parser", "is brewed by")
     assert texts(m.recall(ASKED)) == [PARSER, MUSEUM, "Ana prefers tea"]
     m.distrust("mcp:2", reason="it made that up")
-
     assert [hit.relation for hit in m.recall(ASKED)] == ["", "is why"]
 
 
@@ -109,8 +122,7 @@ def test_the_words_of_a_relation_go_with_either_of_the_two(m, gone):
     m.erase(gone)
     m.close()
 
-    left = [path for path in m.folder.rglob("*") if path.is_file() and b"zebrawords" in path.read_bytes()]
-    assert left == []
+    assert files_with(m.folder, "zebrawords") == []
 
 
 def test_what_is_related_on_a_path_is_so_there_and_where_that_is_merged(m):
@@ -124,12 +136,6 @@ def test_what_is_related_on_a_path_is_so_there_and_where_that_is_merged(m):
     m.paths.merge("draft")
     assert [hit.relation for hit in m.recall(ASKED) if hit.text == MUSEUM] == ["shows why"]
     assert m.recall("what do leap years have to do with the parser's suite?")[-1].relation == "has nothing to do with"
-
-
-def serve(memory: Memory, question: str, times: int) -> None:
-    for _ in range(times):
-        memory.recall(question, receipt=True)
-    memory.receipts.flush()
 
 
 def test_what_is_served_together_three_times_is_tied_and_the_more_often_the_stronger(m):
@@ -177,16 +183,32 @@ def test_outcomes_reorder_what_answers_and_let_nothing_in(m):
     assert texts(m.recall("how far is the moon?")) == []
 
 
-def test_what_is_constitutional_is_not_lowered_by_outcomes(m):
-    m.remember("I never invent a source", key="honest", tags=["self/constitutional"], confidence=0.9)
-    m.remember("I never invent a price", key="price", confidence=0.9)
-    m.outcome(["honest", "price"], 0.0, weight=10)
-    sure = {hit.text: hit.signals["confidence"] for hit in m.recall("what do I never invent?")}
+def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
+    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
+    m.remember("I never invent a price", key="price")
+    m.observe("I never invent a source", id="said")
+    m.observe("I never invent a price", id="said too")
 
-    assert sure["I never invent a source"] == 0.9
-    assert sure["I never invent a price"] < 0.5
+    def served(on):
+        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
+
+    def sure():
+        return {hit.text: hit.signals["confidence"] for hit in m.recall("what do I never invent?")}
+
+    before, at_first = served(m), sure()
+    m.outcome(["honest", "said"], 0.0, weight=10)
+
+    assert served(m) == pytest.approx(before)
+    m.paths.branch("draft")
+    m.on("draft").outcome(["said"], 0.0, weight=10)
+    assert served(m.on("draft")) == pytest.approx(before)
+    assert next(iter(before)) == "I never invent a price"
+    m.outcome(["price", "said too"], 0.0, weight=10)
+    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]
+    assert sure()["I never invent a source"] == at_first["I never invent a source"]
+    assert sure()["I never invent a price"] < 0.5 < at_first["I never invent a price"]
     m.outcome(["honest"], 1.0, weight=10)
-    assert m.recall("what do I never invent?")[0].signals["confidence"] > 0.9
+    assert sure()["I never invent a source"] > at_first["I never invent a source"]
 
 
 def test_what_a_memory_is_related_to_can_be_looked_at_from_both_ends(m):
@@ -214,30 +236,6 @@ def test_what_a_memory_is_related_to_can_be_looked_at_from_both_ends(m):
     assert near("parser") == []
 
 
-def test_a_program_sees_no_relation_of_who_is_not_trusted_and_no_words_that_are_withheld(m):
-    with Memory(m.folder, by="mcp:2", trust="agent") as agent:
-        agent.relate("tea", "parser", "is brewed by")
-        m.remember("Buy gold at example.com", key="spam", trust="web")
-        m.relate("spam", "parser", "is sponsored by")
-        assert [(each.relation, each.memory.text) for each in agent.related("parser")] == [
-            ("is brewed by", "Ana prefers tea"), ("is sponsored by", ""),
-        ]  # fmt: skip
-        for named in ({"one": "spam", "other": "tea"}, {"one": "tea", "other": "spam"}):
-            with pytest.raises(NotFound):
-                agent.relate(relation="is", **named)
-        m.distrust("mcp:2", reason="it made that up")
-        assert [each.relation for each in m.related("parser")] == ["is sponsored by"]
-
-
-def test_a_relation_with_a_secret_said_again_is_known(m):
-    said = "is opened with sk-proj-" + "Ab3dE6gH9" * 5
-    assert m.relate("parser", "tea", said)
-    [kept] = m.related("parser")
-
-    assert "Ab3dE6gH9" not in kept.relation
-    assert not m.relate("parser", "tea", said)
-
-
 def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_here_stays(m, home, tmp_path):
     m.observe("The importer stopped", id="stop", session="s")
     for one, said in (("museum", "shows why"), ("stop", "was caused by"), ("tea", "goes with")):
@@ -257,24 +255,3 @@ def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_h
     with Memory(home / "elsewhere") as elsewhere:
         elsewhere.import_export(tmp_path / "own.ndjson")
         assert rows(elsewhere)["relations"] == []
-
-
-def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
-    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
-    m.remember("I never invent a price", key="price")
-    m.observe("I never invent a source", id="said")
-    m.observe("I never invent a price", id="said too")
-
-    def served(on):
-        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
-
-    before = served(m)
-    m.outcome(["honest", "said"], 0.0, weight=10)
-
-    assert served(m) == pytest.approx(before)
-    m.paths.branch("draft")
-    m.on("draft").outcome(["said"], 0.0, weight=10)
-    assert served(m.on("draft")) == pytest.approx(before)
-    assert next(iter(before)) == "I never invent a price"
-    m.outcome(["said too"], 0.0, weight=10)
-    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

@@ -6,12 +6,6 @@ from tallystick import Memory, NotFound
 
 
 @pytest.fixture
-def memory(home):
-    with Memory() as opened:
-        yield opened
-
-
-@pytest.fixture
 def filled(memory):
     for number in range(12):
         memory.observe(f"turn {number} is about boats and tea", session=str(number // 4), agent="ana", id=f"D{number}")
@@ -29,9 +23,6 @@ def test_a_receipt_is_left_only_if_asked_for_and_keeps_the_question_only_if_told
     assert receipt.question == "which boats?"
     assert [score for _, score in receipt.hits] == [hit.score for hit in kept]
     assert receipt.head[0] == filled.status().events - 1
-
-
-def test_the_settings_may_ask_for_receipts(filled, home):
     (filled.folder / "tallystick.toml").write_text("[recall]\nreceipts = true\n")
     with Memory() as other:
         assert other.recall("which boats?").receipt
@@ -51,19 +42,14 @@ def test_put_again_the_answer_is_the_same(filled, how):
     assert any("today's" in note for note in again.notes)
 
 
-def test_a_frame_leaves_a_receipt_too(filled):
+def test_a_frame_leaves_a_receipt_too_and_one_without_a_question_can_be_filled_again_though_none_was_kept(filled):
     framed = filled.frame("attention", "what do boats need?", budget=60, receipt=True, keep_question=True)
     again = filled.replay(framed.receipt)
-
     assert again.is_the_same, again.differs
     assert [hit.id for hit in again.again] == [hit.id for hit in framed.hits] != []
 
-
-def test_a_frame_without_a_question_can_be_filled_again_though_none_was_kept(filled):
     filled.remember("I am a sailor", tags=["self/constitutional"])
-    framed = filled.frame("self", receipt=True)
-    again = filled.replay(framed.receipt)
-
+    again = filled.replay(filled.frame("self", receipt=True).receipt)
     assert again.is_the_same
     assert [hit.text for hit in again.again] == ["I am a sailor"]
 
@@ -81,7 +67,7 @@ def test_what_was_said_since_does_not_count_and_what_was_erased_is_missed(filled
     assert any("its words are gone" in line for line in again.differs)
 
 
-def test_a_question_that_was_not_kept_must_be_given(filled):
+def test_a_question_that_was_not_kept_must_be_given_and_another_embedder_is_noted(filled):
     found = filled.recall("which boats?", receipt=True)
     blind = filled.replay(found.receipt)
 
@@ -90,16 +76,12 @@ def test_a_question_that_was_not_kept_must_be_given(filled):
     assert "was not kept" in blind.notes[0]
     assert [hit.id for hit in blind.served] == [hit.id for hit in found]
     assert filled.replay(found.receipt, question="which boats?").is_the_same
-    with pytest.raises(NotFound):
-        filled.replay("01ARZ3NDEKTSV4RRFFQ69G5FAV")
-
-
-def test_another_embedder_is_noted(filled, home):
-    found = filled.recall("which boats?", receipt=True, keep_question=True)
+    for wrong in ("01ARZ3NDEKTSV4RRFFQ69G5FAV", filled.recall("which boats?", receipt=True, user="ana").receipt):
+        with pytest.raises(NotFound):
+            filled.replay(wrong)
     filled.receipts.flush()
     with Memory(embedder="none") as other:
-        notes = other.replay(found.receipt).notes
-
+        notes = other.replay(found.receipt, question="which boats?").notes
     assert any("the vectors were made by wordllama" in note for note in notes)
 
 
@@ -128,9 +110,3 @@ def test_an_outcome_moves_confidence_as_evidence_does(filled):
     assert better == pytest.approx((0.7 * 4 + 1) / 5)
     assert worse == pytest.approx((0.7 * 4 + 1) / 10)
     assert filled.get(name).confidence == 0.7  # as it was stated
-
-
-def test_receipts_of_one_user_are_not_anothers(filled):
-    found = filled.recall("which boats?", receipt=True, user="ana")
-    with pytest.raises(NotFound):
-        filled.replay(found.receipt)

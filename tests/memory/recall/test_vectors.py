@@ -1,13 +1,12 @@
 """Vectors through the one object people hold: whatever happened to them, recall answers as from new ones."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from tallystick.recall import vectors as meaning
 from tallystick.recall.vectors import NoVectors
 from tallystick.stores.esdb.store import ChronoStore
 from tests.conftest import at_most
+from tests.memory.conftest import in_threads
 from tests.projections.vectors.doubles import Fast, Slow, traces
 
 QUESTIONS = ("green tea", "what about the loud cat", "red bicycle")  # each is answered with all that there is
@@ -81,7 +81,12 @@ def with_a_secret(root: Path, *embedders: Slow) -> None:
                 assert m.recall(SECRET, user=user)
 
 
-def test_erased_words_leave_no_vector_of_any_embedder_and_other_users_keep_theirs(root: Path) -> None:
+def erase_the_secret(m: Memory) -> None:
+    for user in USERS:
+        m.erase("secret", user=user)
+
+
+def test_erased_words_leave_no_vector_of_any_embedder_and_other_users_keep_theirs(root):
     embedders = Fast("one"), Slow("two"), Fast("three")
     with_a_secret(root, *embedders)
     with Memory(root, embedder=embedders[0]) as m:
@@ -98,15 +103,12 @@ def test_erased_words_leave_no_vector_of_any_embedder_and_other_users_keep_their
         assert answers(m) == from_nothing(root, embedders[2])
 
 
-def test_when_the_one_who_erased_died_before_the_vectors_were_gone_whoever_recalls_next_removes_them(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_the_one_who_erased_died_before_the_vectors_were_gone_whoever_recalls_next_removes_them(root, monkeypatch):
     embedders = Fast("one"), Slow("two")
     with_a_secret(root, *embedders)
     with monkeypatch.context() as patch, Memory(root, embedder=embedders[0]) as m:
         patch.setattr(RecallService, "sweep", lambda self: None)
-        for user in USERS:
-            m.erase("secret", user=user)
+        erase_the_secret(m)
     assert traces(root / "vectors", embedders[1].embed([SECRET]))
     with Memory(root, embedder=Fast("new")) as m:
         m.recall("anything", user="bob")
@@ -114,7 +116,7 @@ def test_when_the_one_who_erased_died_before_the_vectors_were_gone_whoever_recal
         assert traces(root / "vectors", embedder.embed([SECRET])) == []
 
 
-def test_an_erasure_through_the_other_door_is_followed_by_the_next_recall(home: Path) -> None:
+def test_an_erasure_through_the_other_door_is_followed_by_the_next_recall(home):
     embedder = Fast()
     root = home / ".chronomemory"
     with Memory(root, embedder=embedder) as m:
@@ -129,7 +131,7 @@ def test_an_erasure_through_the_other_door_is_followed_by_the_next_recall(home: 
     assert traces(root / "vectors", embedder.embed([SECRET])) == []
 
 
-def test_what_half_an_addition_left_behind_is_erased_too(root: Path) -> None:
+def test_what_half_an_addition_left_behind_is_erased_too(root):
     """Vectors that no row names, and files that no small file names: nobody reads them, and they hold the words."""
     embedder = Fast()
     with_a_secret(root, embedder)
@@ -142,13 +144,12 @@ def test_what_half_an_addition_left_behind_is_erased_too(root: Path) -> None:
     (home / f"{'0' * 24}-0.f32").write_bytes(secret)
     (home / "notes of a person").write_text("mine")
     with Memory(root, embedder=embedder) as m:
-        for user in USERS:
-            m.erase("secret", user=user)
+        erase_the_secret(m)
     assert traces(root / "vectors", embedder.embed([SECRET])) == []
     assert (home / "notes of a person").exists()
 
 
-def test_an_erasure_needs_no_room_on_the_disk(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_needs_no_room_on_the_disk(root, monkeypatch):
     embedder = Fast()
     with_a_secret(root, embedder)
 
@@ -158,15 +159,14 @@ def test_an_erasure_needs_no_room_on_the_disk(root: Path, monkeypatch: pytest.Mo
     with Memory(root, embedder=embedder) as m:
         with monkeypatch.context() as patch:
             patch.setattr("tallystick.projections.vectors.file.open", full, raising=False)
-            for user in USERS:
-                m.erase("secret", user=user)
+            erase_the_secret(m)
             assert m.recall("green tea")
         assert traces(root / "vectors", embedder.embed([SECRET])) == []
     with Memory(root, embedder=embedder) as m:
         assert answers(m) == from_nothing(root)
 
 
-def test_one_who_embeds_while_it_is_erased_does_not_bring_it_back(root: Path) -> None:
+def test_one_who_embeds_while_it_is_erased_does_not_bring_it_back(root):
     """The text is with the model when the erasure is done; the vectors come after."""
     with Memory(root, embedder=Slow()) as m:
         fill(m)
@@ -188,22 +188,19 @@ def test_one_who_embeds_while_it_is_erased_does_not_bring_it_back(root: Path) ->
         assert m.missing_vectors() == 0
 
 
-def test_files_whose_small_file_is_lost_are_erased_too_and_it_is_noted_when_all_is_done(root: Path) -> None:
+def test_files_whose_small_file_is_lost_are_erased_too_and_it_is_noted_when_all_is_done(root):
     embedder = Fast()
     with_a_secret(root, embedder)
     for small in (root / "vectors").rglob("*.json"):
         small.unlink()
     with Memory(root, embedder=Fast("other")) as m:
-        for user in USERS:
-            m.erase("secret", user=user)
+        erase_the_secret(m)
         assert traces(root / "vectors", embedder.embed([SECRET])) == []
         assert is_swept(root / "vectors", 3)
         assert not is_swept(root / "vectors", 2)
 
 
-def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(root, monkeypatch):
     """It was erased between the moment at which a reader looked at the ledger and that at which it embeds."""
     with Memory(root, embedder=Fast("other")) as m:
         fill(m)
@@ -230,7 +227,7 @@ def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(
 # -- another embedder --------------------------------------------------------------------------------------------------
 
 
-def test_vectors_of_another_embedder_are_never_looked_at(root: Path) -> None:
+def test_vectors_of_another_embedder_are_never_looked_at(root):
     one, two, wide = Fast("one"), Fast("two"), Fast("one", 24)
     expected = dict[str, list[object]]()
     with Memory(root, embedder=one) as m:
@@ -245,7 +242,7 @@ def test_vectors_of_another_embedder_are_never_looked_at(root: Path) -> None:
     assert len(vectors_in(root)) == 3
 
 
-def test_a_rebuilt_index_leaves_the_vectors_of_an_embedder_that_rests(root: Path) -> None:
+def test_a_rebuilt_index_leaves_the_vectors_of_an_embedder_that_rests(root):
     one, two = Fast("one"), Fast("two")
     with Memory(root, embedder=one) as m:
         fill(m)
@@ -277,27 +274,22 @@ BREAK: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("how", BREAK)
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
 @pytest.mark.sample(6)
-def test_the_same_is_answered_after_anything_is_lost(root: Path, how: str, is_open: bool) -> None:
+def test_the_same_is_answered_after_anything_is_lost(root, how, is_open):
     told: list[str] = []
-    with Memory(root, embedder=Fast(), notify=told.append) as m:
-        fill(m)
-        before = answers(m)
-        if is_open:
-            BREAK[how](root)
-            told.clear()
-            assert answers(m) == before
-            m.remember("green tea again")
-            assert answers(m) == from_nothing(root)
-            return
+    m = Memory(root, embedder=Fast(), notify=told.append)
+    fill(m)
+    before = answers(m)
+    if not is_open:
+        m.close()
     BREAK[how](root)
-    with Memory(root, embedder=Fast(), notify=told.append) as m:
+    with m if is_open else Memory(root, embedder=Fast(), notify=told.append) as m:
         assert answers(m) == before
         m.remember("green tea again")
         assert answers(m) == from_nothing(root)
-    assert [each for each in told if "index" not in each] == []
+    assert is_open or [each for each in told if "index" not in each] == []
 
 
-def test_a_restored_copy_does_not_show_what_was_left_behind_nor_misses_what_came_instead(root: Path) -> None:
+def test_a_restored_copy_does_not_show_what_was_left_behind_nor_misses_what_came_instead(root):
     embedder = Fast()
     with Memory(root, embedder=embedder) as m:
         m.remember("green tea", key="a")
@@ -316,7 +308,7 @@ def test_a_restored_copy_does_not_show_what_was_left_behind_nor_misses_what_came
     assert vectors_in(root) == {embedder.identity.key: [3]}
 
 
-def test_after_a_prune_the_same_is_answered_as_from_nothing(root: Path, tmp_path: Path) -> None:
+def test_after_a_prune_the_same_is_answered_as_from_nothing(root, tmp_path):
     with Memory(root, embedder=Fast()) as m:
         fill(m)
         answers(m)
@@ -330,7 +322,7 @@ def test_after_a_prune_the_same_is_answered_as_from_nothing(root: Path, tmp_path
         assert answers(m) == from_nothing(root)
 
 
-def test_a_folder_that_may_only_be_read_is_answered_from_memory(root: Path) -> None:
+def test_a_folder_that_may_only_be_read_is_answered_from_memory(root):
     with Memory(root, embedder=Fast()) as m:
         fill(m)
         before = answers(m)
@@ -356,7 +348,7 @@ STEPS = st.lists(
 
 @settings(max_examples=at_most(25))
 @given(steps=STEPS, batch=st.integers(1, 4))
-def test_a_story_of_several_users_ends_in_the_answers_that_its_ledger_gives(steps: list[tuple], batch: int) -> None:  # type: ignore[type-arg]
+def test_a_story_of_several_users_ends_in_the_answers_that_its_ledger_gives(steps, batch):
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr(meaning, "BATCH", batch)
         root = Path(place) / "memory"
@@ -411,30 +403,23 @@ def waits() -> Iterator[threading.Event]:
 
 
 @pytest.mark.parametrize("work", ["embed", "recall"])
-def test_no_write_waits_for_a_slow_embedder(root: Path, waits: threading.Event, work: str) -> None:
-    reached = threading.Event()
-    told: list[bool] = []
+def test_no_write_waits_for_a_slow_embedder(root, waits, work):
+    reached, told = threading.Event(), list[bool]()
     slow = Slow(before=lambda: (reached.set(), told.append(waits.wait(120))))
+
+    def write() -> None:
+        try:
+            assert reached.wait(120)
+            m.remember("written meanwhile", key="w")
+            with Memory(root, embedder=Fast()) as other:
+                other.remember("by another", key="o")
+            assert told == []  # it waits still
+        finally:
+            waits.set()
+
     with Memory(root, embedder=slow) as m:
         fill(m)
-        wrong: list[BaseException] = []
-
-        def ask() -> None:
-            try:
-                m.embed() if work == "embed" else m.recall("green tea")
-            except BaseException as error:
-                wrong.append(error)
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        assert reached.wait(120)
-        m.remember("written meanwhile", key="w")
-        with Memory(root, embedder=Fast()) as other:
-            other.remember("by another", key="o")
-        assert told == []  # it waits still
-        waits.set()
-        thread.join(120)
-        assert wrong == []
+        in_threads(m.embed if work == "embed" else partial(m.recall, "green tea"), write)
         m.embed()
         assert m.missing_vectors() == 0
 
@@ -449,9 +434,7 @@ def fails(error: Exception) -> Callable[[], None]:
 @pytest.mark.parametrize(
     "error", [Refused("the server is away"), RuntimeError("no device"), ValueError("odd"), ConnectionError("gone")]
 )
-def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alone(
-    root: Path, error: Exception
-) -> None:
+def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alone(root, error):
     told: list[str] = []
     slow = Slow(before=fails(error))
     with Memory(root, embedder=slow, notify=told.append) as m:
@@ -469,7 +452,7 @@ def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alo
 
 
 @pytest.mark.parametrize("what", ["double", "nan", "short", "wide"])
-def test_an_embedder_that_does_not_keep_its_promise_spoils_nothing(root: Path, what: str) -> None:
+def test_an_embedder_that_does_not_keep_its_promise_spoils_nothing(root, what):
     slow, told = Slow(), list[str]()
     real = slow.embed
     made: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -490,7 +473,7 @@ def test_an_embedder_that_does_not_keep_its_promise_spoils_nothing(root: Path, w
         assert answers(m) == after
 
 
-def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(root: Path) -> None:
+def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(root):
     slow, ticks = Slow(), list[int]()
     with Memory(root, embedder=slow) as m:
         with m.batch():
@@ -506,7 +489,7 @@ def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(r
         assert len(texts) == len(set(texts)) == 601
 
 
-def test_embedding_that_was_stopped_goes_on_where_it_was(root: Path) -> None:
+def test_embedding_that_was_stopped_goes_on_where_it_was(root):
     slow = Slow()
     with Memory(root, embedder=slow) as m:
         with m.batch():
@@ -521,27 +504,16 @@ def test_embedding_that_was_stopped_goes_on_where_it_was(root: Path) -> None:
     assert sum(map(len, again.asked)) == 700 - 2 * 256
 
 
-def test_threads_with_a_memory_each_recall_write_and_erase_at_once(root: Path) -> None:
-    wrong: list[BaseException] = []
-
+def test_threads_with_a_memory_each_recall_write_and_erase_at_once(root):
     def work(name: str) -> None:
-        try:
-            with Memory(root, embedder=Fast()) as m:
-                for number in range(12):
-                    said = m.remember(f"green tea {name} number{number}")
-                    m.recall("green tea", k=3)
-                    if number % 4 == 3:
-                        m.erase(said.id)
-        except BaseException as error:
-            wrong.append(error)
+        with Memory(root, embedder=Fast()) as m:
+            for number in range(12):
+                said = m.remember(f"green tea {name} number{number}")
+                m.recall("green tea", k=3)
+                if number % 4 == 3:
+                    m.erase(said.id)
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in ("one", "two", "three")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
+    in_threads(*(partial(work, name) for name in ("one", "two", "three")))
     with Memory(root, embedder=Fast()) as m:
         assert answers(m) == from_nothing(root)
         assert len(m.recall("green tea", k=MANY, floor=0.0)) == 27

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,6 +24,8 @@ from tallystick.decide.actions import targets
 from tallystick.decide.episodes import put as tell, retract as take_back
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index.file import IndexFile, differences
+from tallystick.projections.index.rows import Source
+from tallystick.projections.index.search import Scope, sources_of
 from tallystick.records.clock import stamp
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
@@ -195,16 +197,14 @@ class MadeUp:
         self._destroy([f"D{number % 5}"], user, "")
 
     def _revise(self, text, user, number, status):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text, "confidence": 0.5} if status == "active" else {"status": status}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             self.record(drafts + review.quarantine(self.state, DEFAULT, drafts, "cli:local", self.draw))
 
     def _wish(self, text, user, trust, number):
         """A program asks for a revision. If it may not do that by itself, the question waits."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             if drafts:
@@ -232,8 +232,7 @@ class MadeUp:
 
     def _erase(self, user, number):
         """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self._destroy([held.body()["id"]], user, held.path)
 
     def _destroy(self, names, user, path):
@@ -245,19 +244,16 @@ class MadeUp:
         self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
 
     def _same_words(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"confidence": number % 7 / 7}
             self.record(decide.revise(self.state, held.body()["id"], changes, self.draw, user=user))
 
     def _forget(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.tombstone(self.state, held.body()["id"], user=user))
 
     def _invalidate(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no", user=user))
 
     def _merge(self, text, user, one, other):
@@ -282,8 +278,7 @@ class MadeUp:
 
     def _change(self, what, text, user, number, path):
         """One of the user's beliefs, as it is seen from a path, is changed there."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             name, where = held.key, {"user": user, "path": path}
             made = {
                 "revise": lambda: decide.revise(self.state, name, {"text": text}, self.draw, **where),
@@ -333,6 +328,22 @@ class Told:
 def rebuilt(events: Iterable[Event]) -> IndexFile:
     index = IndexFile(IN_MEMORY)
     index.catch_up(events)
+    return index
+
+
+def visible(index: IndexFile, scope: Scope) -> list[Source]:
+    """The sources that a reader sees."""
+    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
+    return [source for said in sources_of(index, blocks, scope).values() for source in said]
+
+
+def followed(events: Sequence[Event], strides: Sequence[int]) -> IndexFile:
+    """An index that followed along in steps of these lengths."""
+    index, at = IndexFile(IN_MEMORY), 0
+    while at < len(events):
+        stride = strides[at % len(strides)]
+        index.catch_up(events[at : at + stride])
+        at += stride
     return index
 
 

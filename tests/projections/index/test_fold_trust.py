@@ -1,22 +1,18 @@
 """A source that is set aside: what it said is out of sight and what it replaced is back, each when it was so."""
 
-import orjson
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import file as file_module, statements as sql
+from tallystick.projections.index import file as file_module
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import Scope
 from tallystick.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
-from tests.projections.index.ledgers import assert_as_rebuilt, rebuilt
+from tests.projections.index.ledgers import assert_as_rebuilt, followed, rebuilt, visible
 
 
 def shown(index: IndexFile, at: int, *, quarantined: bool = False) -> set[str]:
-    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-    scope = Scope("me", at=at, quarantined=quarantined).values()
-    return {row[0] for row in index.db.execute(sql.VISIBLE_SOURCES, {"ids": orjson.dumps(blocks).decode(), **scope})}
+    return {each.id for each in visible(index, Scope("me", at=at, quarantined=quarantined))}
 
 
 def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]:
@@ -65,14 +61,11 @@ def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
 
 @given(doubts(), st.integers(1, 5), st.lists(st.integers(1, 7), min_size=1))
 def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, size, strides):
-    made, index, at = Doubted.of(story), IndexFile(IN_MEMORY), 0
+    events = Doubted.of(story).events
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_module, "CHUNK", size)
-        while at < len(made.events):
-            stride = strides[at % len(strides)]
-            index.catch_up(made.events[at : at + stride])
-            at += stride
-    assert_as_rebuilt(index, made.events)
+        index = followed(events, strides)
+    assert_as_rebuilt(index, events)
 
 
 @given(doubts())

@@ -17,17 +17,13 @@ from tallystick.repair.check import check
 from tallystick.state.state import State
 from tests.memory.told import known
 from tests.projections.index import ledgers
-from tests.projections.index.ledgers import MadeUp, assert_as_rebuilt, lessons, rebuilt, steps, walks
+from tests.projections.index.ledgers import MadeUp, assert_as_rebuilt, followed, lessons, rebuilt, steps, walks
 
 
 @given(steps() | walks(), st.lists(st.integers(1, 7), min_size=1))
 def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
-    made, index, at = MadeUp.of(story), IndexFile(IN_MEMORY), 0
-    while at < len(made.events):
-        stride = strides[at % len(strides)]
-        index.catch_up(made.events[at : at + stride])
-        at += stride
-    assert_as_rebuilt(index, made.events)
+    events = MadeUp.of(story).events
+    assert_as_rebuilt(followed(events, strides), events)
 
 
 @pytest.mark.parametrize("stories", [steps() | walks(), lessons()], ids=["anything", "lessons"])

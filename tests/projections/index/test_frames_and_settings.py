@@ -11,11 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records.errors import Damaged
 from tallystick.stores.elfmem.models import frames, sessions, system_config
+from tests.projections.index import test_queries as queries
 
-A_FRAME = {
-    "name": "mine", "weights_json": '{"similarity": 1.0}', "filters_json": "{}", "guarantees_json": "[]",
-    "template": "{blocks}", "token_budget": 100, "cache_json": None, "source": "user",
-}  # fmt: skip
+A_FRAME = {**queries.A_FRAME, "name": "mine", "weights_json": '{"similarity": 1.0}', "token_budget": 100}
 
 WEIGHTS = {
     "self": {"similarity": 0.10, "confidence": 0.30, "recency": 0.05, "centrality": 0.25, "reinforcement": 0.30},

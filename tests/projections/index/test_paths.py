@@ -7,22 +7,13 @@ from hypothesis import given
 
 from tallystick.projections.index import batch as desk, search as fulltext
 from tallystick.projections.index.block_ids import address
-from tallystick.projections.index.file import IndexFile, differences
-from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, sources_of
+from tallystick.projections.index.file import differences
+from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.state.state import State
-from tests.projections.index.ledgers import MadeUp, rebuilt, walks
+from tests.projections.index.ledgers import MadeUp, rebuilt, visible, walks
 
 PATHS = ("", "draft", "deep", "other", "nowhere")
-
-
-def seen(index: IndexFile, scope: Scope) -> dict[str, list]:
-    """The sources that a reader sees, by what they are."""
-    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-    found = {"belief": [], "episode": []}
-    for each in (source for said in sources_of(index, blocks, scope).values() for source in said):
-        found[each.what].append(each.id)
-    return found
 
 
 @given(walks("human agent"))
@@ -36,11 +27,11 @@ def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard
             continue
         for user in ("me", "ana"):
             for path in PATHS:
-                found = seen(index, Scope(user, event.seq, path).on(made.state.paths))
+                seen = visible(index, Scope(user, event.seq, path).on(made.state.paths))
                 held = [each.belief() for each in state.query(user=user, path=path)]
-                assert sorted(found["belief"]) == sorted(each.id for each in held if each.text)
-                heard = state.paths.heard(user, path)
-                assert sorted(found["episode"]) == sorted(told_on(made.events[: event.seq + 1], state, user, heard))
+                heard = told_on(made.events[: event.seq + 1], state, user, state.paths.heard(user, path))
+                there = [*(("belief", each.id) for each in held if each.text), *(("episode", name) for name in heard)]
+                assert sorted((each.what, each.id) for each in seen) == sorted(there)
     index.close()
 
 
@@ -107,8 +98,7 @@ def texts(told, path="", at=None):
     seq = len(told.made.events) if at is None else at
     scope = Scope("me", seq, path).on(told.made.state.paths)
     blocks = dict(told.ask("SELECT id, content FROM blocks"))
-    said = sources_of(told.index, list(blocks), scope)
-    return sorted(each.said or blocks[block] for block, sources in said.items() for each in sources)
+    return sorted(each.said or blocks[each.block_id] for each in visible(told.index, scope))
 
 
 KEYED = 7  # a number with which `put` gives a key

@@ -87,7 +87,6 @@ drafts = st.builds(
 
 def draft_of(entry: Entry) -> Draft:
     """The draft that an entry on a page was written from."""
-    assert entry.at is not None
     return Draft(entry.id, entry.at, entry.tags, entry.body, entry.supersedes, entry.superseded_by, entry.is_retracted)
 
 

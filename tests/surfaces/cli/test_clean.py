@@ -42,13 +42,6 @@ def test_all_takes_along_what_was_observed(tallystick, full):
     assert episodes(tallystick) == []
 
 
-def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
-    done = tallystick("clean", "all")
-    done.refused()
-    assert done.err == "tallystick: this would hide 2 beliefs, 4 pages and 1 episode; confirm with --yes\n"
-    assert status(tallystick, "tea") == "active"
-
-
 def test_another_users_stays(tallystick, full, folder):
     tallystick("remember", "Zoe sings", "--about", "person-zoe", "--user", "zoe")
     tallystick("clean", "all", "--yes")

@@ -13,19 +13,6 @@ HOSTILE = "red \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\
 RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
 
 
-def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(tallystick, folder):
-    for command in (["status"], ["show"], ["show", "x"], ["log"], ["backup"], ["restore"], ["forget", "x"],
-                    ["ledger", "compact"], ["ledger", "verify"], ["check"], ["recall", "tea"], ["rebuild-index"],
-                    ["sync"]):  # fmt: skip
-        done = tallystick(*command)
-        assert (done.status, done.out) == (1, ""), command
-        assert done.err == (
-            "tallystick: no memory at ~/.tallystick yet; "
-            "`tallystick remember` creates one, --folder names another\n"
-        )
-    assert not folder.exists()
-
-
 def test_alone_in_a_pipe_it_helps_even_if_there_is_a_memory(tallystick):
     assert (tallystick().status, tallystick().out) == (0, tallystick("--help").out)
     tallystick("remember", "one")
@@ -218,15 +205,6 @@ def test_a_reader_that_goes_away_is_no_error(process, warm_program):
     done = subprocess.run(["bash", "-c", piped], capture_output=True)
 
     assert (done.stdout, done.stderr, done.returncode) == (b'[{"seq": 0', b"", 141)
-
-
-def test_output_that_cannot_be_written_is_an_error(process, warm_program):
-    process("remember", "one")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([warm_program, "log"], stdout=full, stderr=subprocess.PIPE)
-
-    assert done.returncode == 3
-    assert done.stderr.count(b"\n") == 1
 
 
 def test_text_that_the_encoding_lacks_is_printed_as_escapes(process):

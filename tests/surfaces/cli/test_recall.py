@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-HOSTILE = "tea \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\x9b2J \U000e0041tag pay\u200cpal"
-RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
 KEYS = ("ana-drinks", "port")
 MADE_ANEW = "tallystick: the index was rebuilt from the ledger, because it was {}; nothing is lost\n"
 

@@ -56,13 +56,24 @@ def test_lists_fit_the_width_of_the_terminal(terminal, process, columns):
     assert all(len(line) <= columns for line in plain(terminal("show", columns=columns).out).splitlines())
 
 
-ASKED = {  # what is shown before it is done
-    "erase s": ["1 belief would lose its words:", "a secret", "Destroy these words for good? [y/N]"],
-    "clean memory": ["  3 beliefs\n  4 pages\n", "`tallystick erase` destroys", "Hide all of it? [y/N]"],
-    "tidy --apply 1": ["- a secret", "Apply 1 proposal? [y/N]"],
-    "tidy --compact --apply 1": ["- ~~Bob lives in Rome.~~", "Compact 1 page? [y/N]"],
-    "connect cursor": ['+     "tallystick": {', "Write this? [y/N]"],
-}
+ASKED = {  # what is said where nobody can be asked, and what is shown to a person before it is done
+    "erase s": (
+        "erasing cannot be undone; preview it with --dry-run, confirm with --yes", "1 belief would lose its words:",
+        "a secret", "Destroy these words for good? [y/N]",
+    ),
+    "clean all": (
+        "this would hide 3 beliefs, 4 pages and 1 episode; confirm with --yes",
+        "  3 beliefs\n  4 pages\n  1 episode\n", "`tallystick erase` destroys", "Hide all of it? [y/N]",
+    ),
+    "tidy --apply 1": (
+        "see the proposals with `tallystick tidy`, confirm with --yes", "- a secret", "Apply 1 proposal? [y/N]",
+    ),
+    "tidy --compact --apply 1": (
+        "see what changes with `tallystick tidy --compact`, confirm with --yes", "- ~~Bob lives in Rome.~~",
+        "Compact 1 page? [y/N]",
+    ),
+    "connect cursor": ("", '+     "tallystick": {', "Write this? [y/N]"),
+}  # fmt: skip
 ANSWERS = {"n\n": (1, "nothing was "), "\n": (1, "nothing was "), "\x04": (130, ""), "y\n": (0, "")}
 
 
@@ -71,6 +82,7 @@ ANSWERS = {"n\n": (1, "nothing was "), "\n": (1, "nothing was "), "\x04": (130, 
 def test_what_would_be_done_is_shown_and_only_a_yes_does_it(terminal, tallystick, folder, home, line, typed):
     tallystick("remember", "a secret", "--key", "s", "--expires", "2020-05-01", "--about", "person-ana")
     tallystick("remember", "Eve is away", "--expires", "2020-05-02", "--about", "person-ana")
+    tallystick("observe", "We met at the harbour")
     with Memory(folder) as memory:
         entry = memory.pages.append("person-bob", "Bob lives in Rome.", ["home"])
         memory.pages.supersede("person-bob", entry.id, "Bob lives in Oslo.", "he moved")
@@ -79,11 +91,14 @@ def test_what_would_be_done_is_shown_and_only_a_yes_does_it(terminal, tallystick
     def written():
         return [path.read_bytes() for path in (folder / "events.wal", home / ".cursor/mcp.json") if path.exists()]
 
-    before, (status, told) = written(), ANSWERS[typed]
+    before, (alone, *shown), (status, told) = written(), ASKED[line], ANSWERS[typed]
+    for form in ([], ["--json"]) if alone else ():
+        tallystick(*line.split(), *form).refused(alone)
+    assert written() == before
     done = terminal(*line.split(), typed=typed)
 
     assert done.status == status
-    assert [text for text in (*ASKED[line], told) if text not in plain(done.out)] == []
+    assert [text for text in (*shown, told) if text not in plain(done.out)] == []
     assert "Eve is away" not in done.out, "what was not chosen is not shown"
     assert (written() == before) is (typed != "y\n")
 

@@ -94,12 +94,6 @@ def test_a_proposal_that_is_not_there_is_not_found_and_nothing_is_changed(tallys
     assert held(tallystick) == ["active"] * 5
 
 
-def test_nobody_there_to_ask_is_refused_with_the_way_out(tallystick, untidy):
-    for args in (["--apply", "1"], ["--apply", "all", "--json"]):
-        tallystick("tidy", *args).refused("--yes")
-    assert held(tallystick) == ["active"] * 5
-
-
 def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallystick, untidy):
     tallystick("remember", "Eve is away", "--key", "eve", "--expires", "2020-05-01", "--trust", "agent")
     done = tallystick("tidy", "--apply", "all", "--yes", "--trust", "agent")

@@ -57,11 +57,6 @@ def test_a_page_is_folded_by_number_or_name(tallystick, long, name):
     assert [each["path"] for each in tallystick("tidy", "--compact", "--json").json] == ["person-bob.md"]
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_folded(tallystick, long):
-    tallystick("tidy", "--compact", "--apply", "1").refused("confirm with --yes")
-    assert "~~" in long.read_text()
-
-
 def test_a_rewrite_that_loses_a_fact_is_refused_and_the_page_stays_flagged_with_the_reason(tallystick, long, home):
     before = long.read_text().partition("---\n\n")[2]
     (home / "mine.md").write_text(long.read_text().replace("Munich", "Rome"))

@@ -36,9 +36,9 @@ class LetIn:
 class Web(TestClient):
     """A browser without eyes. `m` says and asks beside it, as the person whose memory it is."""
 
-    def __init__(self, m: Memory) -> None:
+    def __init__(self, m: Memory, **how: Any) -> None:
         self.m = m
-        self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human"))
+        self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human", **how))
         super().__init__(LetIn(create_app(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
 
     def __exit__(self, *args: Any) -> None:

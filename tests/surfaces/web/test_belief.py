@@ -1,7 +1,5 @@
 """One belief and one episode in a browser: what it says, why it stands, where it comes from; changed and forgotten."""
 
-from __future__ import annotations
-
 import pytest
 
 from tallystick import ConsolidationRule

@@ -1,14 +1,8 @@
 """A damaged memory, and one that may only be read: every page shows what can be read, and none writes."""
 
-from functools import partial
-
 import pytest
-from starlette.testclient import TestClient
 
-from tallystick import Memory
-from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import create_app
-from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web, asks, spoil
+from tests.surfaces.web.conftest import Page, Web, asks, spoil
 from tests.surfaces.web.test_timeline import seqs
 
 
@@ -60,14 +54,10 @@ def test_a_damaged_memory_answers_no_question_and_says_why_with_the_question_kep
 
 
 def test_what_may_only_be_read_is_shown_and_offers_no_write(m, review):
-    site = create_app(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
-    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
-        event, reviews, integrity = (
-            Page(client.get(address).text) for address in ("/timeline/1", "/reviews", "/integrity")
-        )
+    with Web(m, read_only=True) as web:
+        event, reviews, integrity = (web.page(address) for address in ("/timeline/1", "/reviews", "/integrity"))
         for address in (f"/reviews/{review.id}/reject", "/integrity/checkpoint", "/integrity/backup"):
-            answer = client.post(address, data={"csrf": CSRF, "digest": review.digest})
-            assert answer.status_code == 503, address
+            assert web.say(address, digest=review.digest).status_code == 503, address
 
     assert "convinces nobody else" in event.text
     assert event.forms + reviews.forms == []

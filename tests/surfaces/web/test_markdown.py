@@ -1,7 +1,5 @@
 """Stored Markdown on a page: read, and never obeyed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -24,13 +22,13 @@ BITS = (
 class Tags(Page):
     """A page of nothing but tags and text."""
 
-    def handle_comment(self, data: str) -> None:
+    def handle_comment(self, data):
         raise AssertionError(f"a comment, a declaration or an instruction: {data!r}")
 
     handle_decl = unknown_decl = handle_pi = handle_comment
 
 
-def is_harmless(text: str) -> None:
+def is_harmless(text):
     for tag, attributes in Tags(str(html(text))).tags:
         assert tag in TAGS
         assert attributes.keys() <= ATTRIBUTES.get(tag, set()) | ({"rel"} if tag == "a" else set())

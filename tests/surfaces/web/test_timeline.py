@@ -1,28 +1,25 @@
 """Timeline: every event in words, newest first; and one event with its proof."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
 from tallystick.memory.maintenance.ledger import check_proof
-from tests.surfaces.web.conftest import Page, Web, asks
+from tests.surfaces.web.conftest import Page, asks
 
 
-def seqs(page: Page) -> list[int]:
+def seqs(page):
     return [int(str(found["data-id"])[1:]) for found in page.all("li") if str(found.get("data-id", "")).startswith("e")]
 
 
-def at(page: Page, word: str) -> str:
+def at(page, word):
     """The address behind a link that says so."""
     [found] = {link for link, text in re.findall(r'<a [^>]*href="([^"]+)"[^>]*>([^<]*)</a>', page.html) if text == word}
     return found.replace("&amp;", "&")
 
 
-def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: Web) -> None:
+def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web):
     belief = web.m.remember("Ana prefers tea", key="drinks")
     turn = web.m.observe("Let's ship", session="standup", agent="ana")
     review = asks(web.m, "forget", "drinks", reason="seems wrong")
@@ -38,7 +35,7 @@ def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: We
     assert page.all("div", data_live="/timeline", data_seq="3")
 
 
-def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None:
+def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web):
     web.m.remember("Ana prefers tea", about="person-ana")
     web.m.pages.describe("person-ana", description="Who Ana is", tags=["<b>"])
     page = web.page("/timeline?kind=page")
@@ -48,7 +45,7 @@ def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None
     assert page.all("a", href="/pages/person-ana")
 
 
-def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> None:
+def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web):
     tea, turn = web.m.remember("Ana prefers tea"), web.m.observe("Let's ship")
     web.m.outcome([tea.id, turn.id], 1.0)
     review = asks(web.m, "revise", tea.id, "Ana prefers coffee", reason="she said so")
@@ -64,7 +61,7 @@ def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> 
     assert "tea" not in web.page("/timeline").text
 
 
-def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) -> None:
+def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web):
     gone = web.m.remember("Bob likes cake", about="person-bob")
     kept = web.m.remember("I like cake")
     web.m.outcome([gone.id], 1.0)
@@ -90,7 +87,7 @@ def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) ->
     assert [link for place in places for link in dead(web, place)] == []
 
 
-def dead(web: Web, address: str) -> list[str]:
+def dead(web, address):
     """The links of a page that lead to nothing, or to no such place on a page."""
     links = {link for link in web.page(address).links if not link.startswith("#")}
     found = {link: web.get(link.partition("#")[0]) for link in links}
@@ -101,7 +98,7 @@ def dead(web: Web, address: str) -> list[str]:
     )  # fmt: skip
 
 
-def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
+def test_older_and_newer_lead_through_the_whole_ledger_and_back(web):
     with web.m.batch():
         for number in range(160):
             web.m.observe(f"turn {number}")
@@ -122,7 +119,7 @@ def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> Non
     assert not web.page("/timeline?before=60").all("div", data_live="/timeline?before=60")
 
 
-def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_does(web: Web) -> None:
+def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_does(web):
     with web.m.batch():
         for number in range(60):
             web.m.observe(f"turn {number}", session="stand & up", agent="ana")
@@ -145,7 +142,7 @@ def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_
 @pytest.mark.parametrize(
     "address", ["?before=x", "?after=-1", "?before=" + "9" * 5000, "?kind=nonsense", "?before=%00", "?kind=%E2%80%AE"]
 )
-def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str) -> None:
+def test_an_address_that_means_nothing_is_refused_plainly(web, address):
     answer = web.get(f"/timeline{address}")
 
     assert answer.status_code == 400
@@ -155,7 +152,7 @@ def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str
 # -- one event ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> None:
+def test_an_event_shows_its_header_its_words_and_its_neighbours(web):
     web.m.remember("Ana prefers tea", key="drinks", session="standup")
     web.m.remember("Cleo's own", user="cleo")
     web.m.observe("later")
@@ -170,7 +167,7 @@ def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> Non
     assert "/timeline/2" not in page.links
 
 
-def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web: Web) -> None:
+def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web):
     web.m.remember("Ana prefers tea")
     page = web.page("/timeline/1")
 
@@ -188,7 +185,7 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     assert check_it in Page(signed.text).text
 
 
-def test_a_long_event_is_cut_and_says_so(web: Web) -> None:
+def test_a_long_event_is_cut_and_says_so(web):
     web.m.observe("x" * 300_000, session="s" * 90, agent="a" * 90, metadata={"note": "x" * 900})
     web.m.remember("x" * 300_000)
     for address in ("/timeline", "/timeline/1", "/timeline/2"):
@@ -197,7 +194,7 @@ def test_a_long_event_is_cut_and_says_so(web: Web) -> None:
         assert ("This is the beginning" in page.text) is (address != "/timeline")
 
 
-def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
+def test_an_erased_event_says_so_and_is_still_proved(web):
     name = web.m.remember("a secret to be gone").id
     web.m.erase(name)
     web.m.ledger.checkpoint()
@@ -210,7 +207,7 @@ def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
 
 
 @pytest.mark.parametrize("name", ["2", "999999999", "9" * 5000, "-1", "x", "1.0", "%00", "%D9%A1", "1%2F..%2F2"])
-def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> None:
+def test_what_is_no_event_of_this_person_is_not_found(web, name):
     web.m.remember("mine")
     web.m.remember("Cleo's own", user="cleo")
     for address in (f"/timeline/{name}", f"/timeline/{name}/proof.txt"):
@@ -221,7 +218,7 @@ def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> No
     assert web.m.ledger.checkpoints() == []
 
 
-def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web: Web, tmp_path: Path) -> None:
+def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web, tmp_path):
     web.m.remember("old")
     web.m.ledger.compact()
     web.m.ledger.prune(tmp_path / "elsewhere")

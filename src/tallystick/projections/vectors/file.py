@@ -323,9 +323,13 @@ def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
         for home in sorted(path for path in folder.iterdir() if path.is_dir()):
             for name in sorted({found[0] for path in home.iterdir() if (found := _NAME.match(path.name))}):
                 _sweep_one(home, name, index, users.get(name))
-        _mark(folder, erasures)
     except OSError as error:
         raise NotWritten(f"cannot remove the vectors of what was erased: {error}") from error
+    with suppress(OSError):  # if it cannot be recorded that it is done, it is done again
+        fresh = folder / f"{_MARK}.new"
+        with open(fresh, "wb", opener=_private) as file:
+            file.write(b"%d\n" % erasures)
+        os.replace(fresh, folder / _MARK)
 
 
 def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:
@@ -351,12 +355,3 @@ def _sweep_one(home: Path, name: str, index: IndexFile, user: str | None) -> Non
 def _must_be(is_mine: bool, home: Path) -> None:
     if not is_mine:
         raise OSError(f"{home} is locked by another process, or not writable")
-
-
-def _mark(folder: Path, erasures: int) -> None:
-    """Record that it is done. If that fails, it is done again."""
-    fresh = folder / f"{_MARK}.new"
-    with suppress(OSError):
-        with open(fresh, "wb", opener=_private) as file:
-            file.write(b"%d\n" % erasures)
-        os.replace(fresh, folder / _MARK)

@@ -19,7 +19,7 @@ import orjson
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
-from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.events import MemoryEvent, copied
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, check_record, line_of
 from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.event_log.protocol import InMemoryMemoryEventLog, LineEventLog, must_fit
@@ -55,15 +55,9 @@ def row_in(part: str, line: bytes) -> Row:
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
 
 
-def copied(fields: RecordFields) -> RecordFields:
-    """A copy that shares nothing."""
-    copy: RecordFields = orjson.loads(orjson.dumps(fields))
-    return copy
-
-
 @dataclass(slots=True)
 class Changes:
-    """Changes to save, all of them or none."""
+    """Changes to save together."""
 
     lines: Lines = field(default_factory=lambda: {part: {} for part in PARTS})
     events: dict[str, bytes] = field(default_factory=dict)
@@ -297,7 +291,7 @@ class KeptGraph(ABC):
             )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Import all of it, or nothing. A record with the same id is replaced; an event never is."""
+        """Import all of it or, if any is refused, nothing. A record with the same id is replaced; an event never is."""
         changes = Changes(metadata=copied(envelope.metadata), extra=copied(envelope.extra))
         if envelope.profile is not None:
             changes.lines["profiles"][envelope.profile.id] = envelope.profile.to_line()
@@ -315,7 +309,7 @@ class KeptGraph(ABC):
             return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
-        """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
+        """Follow a log: put `lines` (by part and id) and drop what is `gone`.
 
         With `rewrite`, files that cannot be read are rewritten, and copies of them are set aside.
         """
